@@ -1,0 +1,35 @@
+# `make demo` and `make test` need nothing before them: both set up .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RAW ?= $(wildcard ../shared/data/raw)
+PORT ?= 7860
+EXTRAS := encoder,app,offline,dev
+# pytest-xdist runs the tests in this many processes.
+JOBS ?= 2
+
+.PHONY: setup demo test lint clean
+
+setup: $(VENV)/.ready
+
+# torch comes first and pinned, so that no later resolution swaps in a build with CUDA packages.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]' -c constraints.txt
+	touch $@
+
+demo: setup
+	$(BIN)/shiftbench demo $(if $(RAW),--raw $(RAW)) --port $(PORT) $(ARGS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: lint
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

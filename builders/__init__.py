@@ -1,0 +1,1 @@
+"""Everything about data: specs, readers, transforms, the dataset folder, the cached encoder."""

@@ -1,0 +1,1 @@
+"""Metrics, scoring, store, views and the page, in that order of import."""

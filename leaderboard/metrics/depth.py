@@ -1,0 +1,166 @@
+"""Depth of target texts in a source domain, and the weights and sizes that Depth F1 builds on.
+
+Source: Depth F1 paper, sec. 3. Depths lie in [0, 2]; a high depth means "like the source domain".
+``lambda`` is the percent of the MOST source-similar target texts left out (0 keeps all). The paper's equation 7
+would keep the others; text and tables of the paper mean what is done here.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+LAMBDAS = (0, 25, 50, 75, 90)
+"""The percentages that the paper reports (sec. 5.1)."""
+
+
+def tte_depth(source: ArrayLike, target: ArrayLike | None = None) -> Floats:
+    """Depth of each target text: 2 minus its mean cosine distance to the source texts.
+
+    Because cosine distance is ``1 - x . y`` on unit vectors, the mean needs no pairwise matrix: the depth is
+    ``1 + x . mean(y)``, linear in the number of texts and exact.
+
+    Args:
+        source: embeddings of the source texts, shape (n_source, d); rows need not have unit length.
+        target: embeddings of the target texts, shape (n_target, d). Default: the source texts themselves, each
+            one left out of its own mean (at least two are needed).
+    Returns: depths in [0, 2], shape (n_target,) or (n_source,).
+    Raises: ValueError on a zero or non-finite vector, differing d, or too few source texts.
+    Source: equation 1.
+
+    >>> tte_depth([[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0]]).tolist()
+    [1.5]
+    >>> tte_depth([[1.0, 0.0], [0.0, 1.0]]).tolist()
+    [1.0, 1.0]
+    """
+    source_vectors = _vectors("source", source)
+    n_source = len(source_vectors)
+    source_norms = _norms("source", source_vectors)
+    mean = (1.0 / source_norms) @ source_vectors / n_source
+    if target is None:
+        if n_source < 2:
+            raise ValueError("the depth of source texts among themselves needs at least two of them")
+        similarity = (source_vectors @ mean) / source_norms
+        return _as_depth((n_source * similarity - 1.0) / (n_source - 1.0))
+    target_vectors = _vectors("target", target)
+    if target_vectors.shape[1] != source_vectors.shape[1]:
+        raise ValueError(
+            f"source has {source_vectors.shape[1]} dimensions, target {target_vectors.shape[1]}: "
+            "were they embedded by the same encoder?"
+        )
+    return _as_depth((target_vectors @ mean) / _norms("target", target_vectors))
+
+
+def depth_weights(target_depth: ArrayLike, source_depth: ArrayLike | float) -> Floats:
+    """Weight of each target text: how much shallower it is than the deepest source text, as a share of all.
+
+    A text deeper than the deepest source text gets weight 0 (the paper's formula would go negative).
+
+    Args:
+        target_depth: depths of the target texts in the source, shape (n_target,).
+        source_depth: depths of the source texts in the source, shape (n_source,), or the depth of the deepest.
+    Returns: weights >= 0 that sum to 1, shape (n_target,).
+    Raises: ValueError when all weights are 0, or a depth is not finite.
+    Source: equations 2 and 3.
+
+    >>> depth_weights([1.0, 1.25, 1.75], [1.5, 1.25]).round(3).tolist()
+    [0.667, 0.333, 0.0]
+    """
+    depths = _finite("target_depth", target_depth)
+    deepest = float(_finite("source_depth", source_depth).max())
+    weights = np.maximum(0.0, deepest - depths)
+    total = weights.sum()
+    if total <= 0:
+        raise ValueError("all depth weights are 0: every target text is at least as deep as the deepest source text")
+    return np.asarray(weights / total)
+
+
+def least_deep(target_depth: ArrayLike, lambda_: float) -> NDArray[np.bool_]:
+    """Mark the ``100 - lambda`` percent least deep target texts; texts tied at the cut are kept.
+
+    Args:
+        target_depth: depths, shape (n_target,), n_target >= 1.
+        lambda_: percent of the most source-similar texts to leave out, in [0, 100).
+    Returns: booleans, shape (n_target,), at least one true.
+    Raises: ValueError when lambda is out of range or there is no text.
+    Source: sec. 3.3 (see the module docstring on equation 7).
+
+    >>> least_deep([1.1, 1.2, 1.3, 1.4], 50).tolist()
+    [True, True, False, False]
+    """
+    depths = _finite("target_depth", target_depth)
+    if not 0 <= lambda_ < 100:
+        raise ValueError(f"lambda is a percentage in [0, 100), got {lambda_}")
+    if depths.size == 0:
+        raise ValueError("no target text to choose from")
+    n_kept = max(1, int(np.ceil(depths.size * (100 - lambda_) / 100 - 1e-9)))
+    return np.asarray(depths <= np.partition(depths, n_kept - 1)[n_kept - 1])
+
+
+def effective_size(weights: ArrayLike) -> float:
+    """Size of an unweighted sample that would be as precise: ``(sum w)^2 / sum w^2``.
+
+    Args:
+        weights: shape (n,), >= 0.
+    Returns: a number between 1 and n.
+    Raises: ValueError when all weights are 0.
+
+    >>> effective_size([1.0, 1.0, 0.0])
+    2.0
+    """
+    values = _finite("weights", weights)
+    squares = float((values**2).sum())
+    if squares <= 0:
+        raise ValueError("the effective size is undefined when all weights are 0")
+    return float(values.sum()) ** 2 / squares
+
+
+def q_statistic(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
+    """Probability that a source text is no deeper in the source than a target text: ``Pr[D(X) <= D(Y)]``.
+
+    0.5 when both are drawn from one distribution; lower means the target lies further out.
+
+    Args:
+        source_depth: depths of the source texts in the source, shape (n_source,).
+        target_depth: depths of the target texts in the source, shape (n_target,).
+    Returns: a fraction in [0, 1].
+    Raises: ValueError when either is empty.
+    Source: sec. 4.2; equation 8 read with both depths taken in the source.
+
+    >>> q_statistic([1.0, 2.0], [1.5])
+    0.5
+    """
+    source = np.sort(_finite("source_depth", source_depth))
+    target = _finite("target_depth", target_depth)
+    if source.size == 0 or target.size == 0:
+        raise ValueError("Q needs at least one source and one target text")
+    return float(np.searchsorted(source, target, side="right").mean() / source.size)
+
+
+def _vectors(name: str, values: ArrayLike) -> NDArray[np.floating]:
+    vectors = np.asarray(values)
+    if vectors.dtype not in (np.float32, np.float64):
+        vectors = vectors.astype(np.float64)
+    if vectors.ndim != 2 or len(vectors) == 0:
+        raise ValueError(f"{name} must be embeddings of shape (n, d) with n >= 1, got shape {vectors.shape}")
+    return vectors
+
+
+def _norms(name: str, vectors: NDArray[np.floating]) -> Floats:
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    if not np.all(np.isfinite(norms)) or np.any(norms == 0):
+        row = int(np.flatnonzero(~np.isfinite(norms) | (norms == 0))[0])
+        raise ValueError(f"{name} row {row} is a zero or non-finite vector and has no direction")
+    return np.asarray(norms)
+
+
+def _as_depth(similarity: NDArray[np.floating]) -> Floats:
+    # Rounding may carry an exact 2 or 0 a few ulp out of range.
+    return np.clip(1.0 + similarity.astype(np.float64), 0.0, 2.0)
+
+
+def _finite(name: str, values: ArrayLike | float) -> Floats:
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite")
+    return array
