@@ -64,9 +64,8 @@ def confusion_counts(
 def accuracy(counts: ArrayLike) -> Counts:
     """Share of examples predicted right: ``sum of the diagonal / sum of all``.
 
-    With exactly one label per example this equals micro-averaged F1, and with depth weights it is Depth F1:
-    each wrong example is one false positive and one false negative (an unusable output only the latter would be;
-    it is counted as both, since it claims to be an answer).
+    With exactly one label per example this equals micro-averaged F1 (each wrong example is one false positive and
+    one false negative; an unusable output is counted as both), and with depth weights it is Depth F1.
 
     Args:
         counts: confusion counts, shape (..., n_classes, n_classes + 1).

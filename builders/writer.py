@@ -1,0 +1,156 @@
+"""Writing a dataset folder: all of it or nothing, the same bytes for the same rows."""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from builders.assemble import AssembledTask
+from builders.dataset_card import dataset_card
+from builders.depth import depth_tables
+from builders.encoder import Encoder
+from builders.folder import depth_path, subset_path
+from builders.manifest import (
+    MANIFEST,
+    DomainFacts,
+    Manifest,
+    SourceFacts,
+    SplitFacts,
+    TaskManifest,
+    content_hash,
+    rows_sha256,
+)
+from validation.report import InvalidInput, Problem
+
+BUILDER_VERSION = "0.1.0"
+ROW_GROUP = 10_000
+
+
+def check_out(out: Path, *, overwrite: bool) -> None:
+    """Refuse an output path that would lose something; InvalidInput says what to do."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / MANIFEST).is_file():
+        raise InvalidInput(
+            Problem("the output path is taken by something else", str(out), cure="choose an empty or new folder")
+        )
+    if not overwrite:
+        raise InvalidInput(
+            Problem("the output folder already holds a dataset", str(out), cure="give --overwrite or another folder")
+        )
+
+
+def write_folder(
+    out: Path,
+    tasks: Sequence[AssembledTask],
+    sources: Mapping[str, SourceFacts],
+    *,
+    title: str,
+    seed: int,
+    partial: bool,
+    synthetic: bool,
+    encoder: Encoder | None,
+) -> Manifest:
+    """Write a dataset folder: rows, subsets, depth tables, manifest and dataset card.
+
+    The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was
+    there. Without an encoder there are no depth tables.
+    """
+    with _replacing(out) as folder:
+        for task in tasks:
+            _write_rows(folder, task)
+            for name, ids in task.subsets.items():
+                _write_parquet(folder / subset_path(task.spec.name, name), ids, _features(ids, ()))
+            if encoder is not None:
+                for source, target, table in depth_tables(task, encoder):
+                    _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table, ()))
+        manifests = {task.spec.name: _task_manifest(task) for task in tasks}
+        benchmark = tasks[0].spec.benchmark
+        manifest = Manifest(
+            builder_version=BUILDER_VERSION,
+            benchmark=benchmark,
+            title=title,
+            seed=seed,
+            partial=partial,
+            synthetic=synthetic,
+            content_hash=content_hash(manifests, benchmark),
+            tasks=manifests,
+            sources=dict(sources),
+            encoder=encoder.facts() if encoder is not None else None,
+        )
+        notes = {task.spec.name: task.spec.notes for task in tasks}
+        (folder / "README.md").write_text(dataset_card(manifest, notes), encoding="utf-8")
+        manifest.write(folder)
+    return manifest
+
+
+@contextmanager
+def _replacing(out: Path) -> Iterator[Path]:
+    """Give a new folder beside ``out`` that takes its place when the block succeeds."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
+        new = Path(temporary) / "new"
+        new.mkdir()
+        yield new
+        if out.exists():
+            out.rename(Path(temporary) / "old")
+        new.rename(out)
+
+
+def _write_rows(folder: Path, task: AssembledTask) -> None:
+    for domain, splits in task.domains.items():
+        for split, frame in splits.items():
+            path = folder / f"data/{task.spec.name}/{domain}/{split}-00000-of-00001.parquet"
+            _write_parquet(path, frame, _features(frame, task.spec.labels))
+
+
+def _features(frame: pl.DataFrame, labels: Sequence[str]) -> Any:
+    """Give the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
+    from datasets import ClassLabel, Features, Value
+
+    types = {pl.String: "string", pl.Float64: "float64", pl.Int64: "int64"}
+    return Features(
+        {
+            name: ClassLabel(names=list(labels)) if name == "label" else Value(types[type(dtype)])
+            for name, dtype in frame.schema.items()
+        }
+    )
+
+
+def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest()).cast(features.arrow_schema)
+    pq.write_table(table, path, compression="zstd", row_group_size=ROW_GROUP, write_page_index=True)
+
+
+def _task_manifest(task: AssembledTask) -> TaskManifest:
+    spec = task.spec
+    return TaskManifest(
+        title=spec.title,
+        kind=spec.kind,
+        inputs=spec.inputs,
+        labels=spec.labels,
+        metric=spec.metric,
+        domains={
+            domain: DomainFacts(
+                sources=task.sources[domain],
+                splits={
+                    split: SplitFacts(
+                        rows=len(frame),
+                        groups=frame["group"].n_unique(),
+                        inputs_sha256=rows_sha256(frame, spec.inputs),
+                        labels_sha256=rows_sha256(frame, ["label"]),
+                    )
+                    for split, frame in splits.items()
+                },
+            )
+            for domain, splits in task.domains.items()
+        },
+        absent_domains=task.absent,
+        subsets={name: len(ids) for name, ids in task.subsets.items()},
+        transforms=tuple(task.counts),
+    )

@@ -1,0 +1,109 @@
+"""The card: who made a prediction file, and how. A closed schema; free text in it is data, never markup."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+import yaml
+
+from validation.report import InvalidInput, Problem, did_you_mean
+
+Text = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+Url = Annotated[str, pydantic.StringConstraints(pattern=r"^https://[^\s<>\"']+$", max_length=500)]
+MAX_CARD_BYTES = 64 * 1024
+
+
+class Card(pydantic.BaseModel):
+    """Metadata of one prediction file. Unknown keys are refused; optional ones may be left out."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    name: Text = pydantic.Field(description="Name of the model as the board shows it")
+    base_model: Text | None = pydantic.Field(None, description="Pretrained model it starts from")
+    family: Text | None = pydantic.Field(None, description="Model family, such as 'deberta-v3'")
+    parameters: int | None = pydantic.Field(None, ge=0, description="Number of parameters")
+    tunable_parameters: int | None = pydantic.Field(None, ge=0, description="Parameters that training changes")
+    paradigm: Literal["fine-tuned", "few-shot", "zero-shot", "retrieval", "other"]
+    shots: int | None = pydantic.Field(None, ge=0, description="Demonstrations in a prompt")
+    training_size: int | None = pydantic.Field(None, ge=0, description="Training examples a source, if cut")
+    step: int | None = pydantic.Field(None, ge=0, description="Training step of the predictions, if not the last")
+    model_selection: Literal["none", "source-validation", "leave-one-domain-out", "oracle"] = "none"
+    extra_data: Text | None = pydantic.Field(None, description="Data used besides the source domain")
+    pretraining_domains: tuple[Text, ...] = pydantic.Field((), description="Domains known to be in pretraining")
+    command: Text | None = pydantic.Field(None, description="Command that made the predictions")
+    versions: dict[Text, Text] = pydantic.Field(default_factory=dict, description="Library versions")
+    tokens: int | None = pydantic.Field(None, ge=0, description="Tokens spent on prompting")
+    cost_usd: float | None = pydantic.Field(None, ge=0, allow_inf_nan=False, description="Cost of prompting")
+    url: Url | None = pydantic.Field(None, description="Code or paper, https only")
+    contact: Text | None = None
+    licence: Text | None = pydantic.Field(None, description="Licence of the model")
+    data: Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")] = pydantic.Field(
+        description="Content hash of the dataset folder, from its shiftbench.json"
+    )
+    subset: Text = "all"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the card as plain JSON data, without the keys that were left out."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+
+def read_card(path: Path) -> Card:
+    """Read a YAML or JSON card.
+
+    Raises: InvalidInput naming every key that is wrong, missing or unknown.
+    """
+    if not path.is_file():
+        raise InvalidInput(
+            Problem("there is no such card file", str(path), cure="give the path of a YAML or JSON card")
+        )
+    if path.stat().st_size > MAX_CARD_BYTES:
+        raise InvalidInput(
+            Problem("the card is too large", str(path), f"{path.stat().st_size:,} bytes", "keep it under 64 KiB")
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(Problem("the card is not UTF-8 text", str(path), str(error), "save it as UTF-8")) from error
+    return parse_card(text, str(path))
+
+
+def parse_card(text: str, file: str = "card") -> Card:
+    """Parse the text of a YAML or JSON card (JSON is YAML); ``file`` names it in problems."""
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InvalidInput(Problem("the card is not valid YAML or JSON", file, " ".join(str(error).split()))) from error
+    if not isinstance(content, dict):
+        raise InvalidInput(
+            Problem("a card is a mapping of keys to values", file, type(content).__name__, "start with 'name: ...'")
+        )
+    try:
+        return Card.model_validate(content)
+    except pydantic.ValidationError as error:
+        raise InvalidInput(_problem(detail, file) for detail in error.errors()) from error
+
+
+def write_card(card: Card, path: Path) -> None:
+    """Write a card as YAML, keys in the schema's order."""
+    path.write_text(yaml.safe_dump(card.as_dict(), sort_keys=False, allow_unicode=True), encoding="utf-8")
+
+
+def card_schema() -> str:
+    """Give the card's JSON schema as text."""
+    return json.dumps(Card.model_json_schema(), indent=2)
+
+
+def _problem(detail: Any, file: str) -> Problem:
+    key = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        return Problem("unknown key", file, f"'{key}'", did_you_mean(key, list(Card.model_fields)), column=key)
+    if detail["type"] == "missing":
+        description = Card.model_fields[key].description if key in Card.model_fields else None
+        return Problem(
+            "required key is missing",
+            file,
+            cure=f"add '{key}: ...'" + (f" ({description})" if description else ""),
+            column=key,
+        )
+    return Problem(detail["msg"], file, repr(detail["input"])[:200], column=key)

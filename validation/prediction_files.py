@@ -1,0 +1,270 @@
+"""Reading a prediction file into one frame, whatever its format, with errors that name row and column.
+
+Formats: parquet, JSON lines, CSV. Columns: ``source``, ``id``, ``prediction``, optional ``seed`` and
+``confidence``. Nothing is guessed: a file that a spreadsheet has mangled is refused with what to do about it.
+"""
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+from pyarrow import ArrowException
+
+from validation.report import InvalidInput, Problem, did_you_mean
+
+REQUIRED = ("source", "id", "prediction")
+OPTIONAL = ("seed", "confidence")
+MAX_ROWS = 20_000_000
+EXCEL_ROWS = 1_048_575  # data rows that fit a worksheet under a header
+_CSV_CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
+_COLUMNS_CURE = "the columns are source, id, prediction and, if you like, seed and confidence"
+
+
+def read_predictions(path: Path) -> pl.DataFrame:
+    """Read a prediction file.
+
+    Args:
+        path: a ``.parquet``, ``.jsonl``/``.ndjson`` or ``.csv`` file.
+    Returns: columns source, id, prediction (text), seed (Int64, 0 where the file has none) and, if present,
+        confidence (Float64), in file order.
+    Raises: InvalidInput when the file is missing, empty, malformed, or has wrong columns or types.
+    """
+    file = str(path)
+    if not path.is_file():
+        raise InvalidInput(Problem("there is no such prediction file", file, cure="check the path"))
+    if path.stat().st_size == 0:
+        raise InvalidInput(Problem("the file is empty", file, "0 bytes", "run the program that writes it again"))
+    readers = {".parquet": _parquet, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InvalidInput(
+            Problem(
+                "unknown kind of file", file, f"'{path.suffix}'", "use .parquet, .jsonl or .csv for prediction files"
+            )
+        )
+    frame = reader(path)
+    _check_columns(frame.columns, file)
+    if frame.is_empty():
+        raise InvalidInput(
+            Problem("the file holds no predictions", file, "0 rows", "run the program that writes it again")
+        )
+    return _typed(frame, file)
+
+
+def _parquet(path: Path) -> pl.DataFrame:
+    with path.open("rb") as stream:
+        head = stream.read(64)
+        stream.seek(max(0, path.stat().st_size - 4))
+        tail = stream.read(4)
+    if head[:4] != b"PAR1" or tail != b"PAR1":
+        raise InvalidInput(
+            Problem(
+                "this is not a parquet file",
+                str(path),
+                _kind_of(head, tail),
+                "name the file by what it is, or write it again",
+            )
+        )
+    try:
+        rows = pq.read_metadata(path).num_rows
+        # A few hundred kilobytes can unfold to gigabytes: ask the footer before reading rows.
+        if rows > MAX_ROWS:
+            raise InvalidInput(
+                Problem(
+                    "more rows than any grid of shifts has", str(path), f"{rows:,} rows", f"keep it under {MAX_ROWS:,}"
+                )
+            )
+        return pl.read_parquet(path)
+    except (ArrowException, pl.exceptions.PolarsError, OSError) as error:
+        raise InvalidInput(
+            Problem(
+                "the parquet file cannot be read",
+                str(path),
+                str(error)[:200],
+                "write it again; the copy may be cut off",
+            )
+        ) from error
+
+
+def _json_lines(path: Path) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = []
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise InvalidInput(
+                    Problem(
+                        "this line is not JSON",
+                        str(path),
+                        f"{line[:80]!r} ({error})",
+                        "write one JSON object a line",
+                        row=number,
+                    )
+                ) from error
+            if not isinstance(row, dict):
+                raise InvalidInput(
+                    Problem(
+                        "this line is not a JSON object",
+                        str(path),
+                        f"{line[:80]!r}",
+                        "write one JSON object a line",
+                        row=number,
+                    )
+                )
+            if len(rows) >= MAX_ROWS:
+                raise InvalidInput(
+                    Problem("more rows than any grid of shifts has", str(path), cure=f"keep it under {MAX_ROWS:,}")
+                )
+            rows.append(row)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    _check_columns(names, str(path))
+    for name in REQUIRED:
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row.get(name), str):
+                raise InvalidInput(_missing_or_not_text(str(path), name, number, row.get(name)))
+    return pl.DataFrame({name: pl.Series(name, [row.get(name) for row in rows], strict=False) for name in names})
+
+
+def _csv(path: Path) -> pl.DataFrame:
+    content = path.read_bytes()
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InvalidInput(
+            Problem("the file is UTF-16, as spreadsheets save 'Unicode text'", str(path), cure=_CSV_CURE)
+        )
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = content[: error.start].count(b"\n")
+        raise InvalidInput(
+            Problem("the file is not UTF-8", str(path), f"byte {content[error.start]:#x}", _CSV_CURE, row=row)
+        ) from error
+    header = text.split("\n", 1)[0].strip()
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if separator in header and "," not in header:
+            raise InvalidInput(
+                Problem(
+                    f"the columns are separated by {name}, as spreadsheets do in some countries",
+                    str(path),
+                    f"header {header[:80]!r}",
+                    _CSV_CURE,
+                )
+            )
+    _check_columns(next(csv.reader([header]), []), str(path))
+    try:
+        return pl.read_csv(
+            text.encode(),
+            infer_schema=False,
+            empty_string_is_null=False,
+            missing_columns="raise",
+            extra_columns="raise",
+        )
+    except pl.exceptions.PolarsError as error:
+        raise InvalidInput(
+            _ragged(text, str(path))
+            or Problem("the CSV cannot be read", str(path), str(error).split("\n")[0][:200], _CSV_CURE)
+        ) from error
+
+
+def _ragged(text: str, file: str) -> Problem | None:
+    width = None
+    for number, fields in enumerate(csv.reader(text.splitlines(keepends=True))):
+        width = width or len(fields)
+        if fields and len(fields) != width:
+            return Problem(
+                f"this row has {len(fields)} fields, the header {width}",
+                file,
+                ",".join(fields)[:80],
+                "put texts that hold commas or quotes in quotes",
+                row=number,
+            )
+    return None
+
+
+def _check_columns(columns: list[str], file: str) -> None:
+    allowed = REQUIRED + OPTIONAL
+    problems = [
+        Problem("unknown column", file, f"'{name}'", f"{did_you_mean(name, allowed)} {_COLUMNS_CURE}", column=name)
+        for name in columns
+        if name not in allowed
+    ]
+    problems += [
+        Problem("a column is missing", file, f"columns {', '.join(columns) or 'none'}", _COLUMNS_CURE, column=name)
+        for name in REQUIRED
+        if name not in columns
+    ]
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _typed(frame: pl.DataFrame, file: str) -> pl.DataFrame:
+    for name in REQUIRED:
+        column = frame[name]
+        if column.dtype == pl.Categorical or isinstance(column.dtype, pl.Enum):
+            column = column.cast(pl.String)
+            frame = frame.with_columns(column)
+        if column.dtype != pl.String:
+            found = f"{column.dtype}, first value {column[0]!r}"
+            cure = "write label names, not class numbers" if name == "prediction" else "write text"
+            raise InvalidInput(Problem("this column must hold text", file, found, cure, column=name, row=1))
+        if column.null_count():
+            row = int(column.is_null().arg_true()[0]) + 1
+            raise InvalidInput(_missing_or_not_text(file, name, row, None, column.null_count()))
+    seed = _numbers(frame, "seed", pl.Int64, file) if "seed" in frame.columns else pl.repeat(0, len(frame), eager=True)
+    columns = [frame[name] for name in REQUIRED] + [seed.cast(pl.Int64).alias("seed")]
+    if "confidence" in frame.columns:
+        columns.append(_numbers(frame, "confidence", pl.Float64, file))
+    return pl.DataFrame(columns)
+
+
+def _numbers(frame: pl.DataFrame, name: str, dtype: type[pl.DataType], file: str) -> pl.Series:
+    column = frame[name]
+    numbers = column.cast(dtype, strict=False)
+    bad = numbers.is_null() | (numbers.is_nan() if dtype == pl.Float64 else False)
+    if dtype == pl.Int64 and column.dtype.is_float():
+        bad = bad | (column != numbers.cast(pl.Float64))
+    if bad.any():
+        row = int(bad.arg_true()[0]) + 1
+        what, cure = (
+            ("a seed is not a whole number", "give every row a whole number, or leave the column out")
+            if name == "seed"
+            else ("a confidence is not a number", "give every row a number from 0 to 1, or leave the column out")
+        )
+        raise InvalidInput(
+            Problem(what, file, f"{column[row - 1]!r} ({int(bad.sum()):,} such rows)", cure, column=name, row=row)
+        )
+    return numbers
+
+
+def _missing_or_not_text(file: str, column: str, row: int, value: object, count: int = 1) -> Problem:
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    more = f" ({count:,} such rows)" if count > 1 else ""
+    cure = "write '__unparsed__' where the model gave no usable output" if column == "prediction" else "fill it in"
+    return Problem(
+        "a value is missing" if missing else "a value is not text",
+        file,
+        f"{value!r}{more}",
+        cure,
+        column=column,
+        row=row,
+    )
+
+
+def _kind_of(head: bytes, tail: bytes) -> str:
+    if head.startswith(b"version https://git-lfs"):
+        return "a Git LFS pointer: fetch the real file first"
+    if head.startswith(b"PK\x03\x04"):
+        return "a zip archive (or a spreadsheet)"
+    if head.startswith(b"PAR1"):
+        return f"a parquet file that breaks off (it ends in {tail!r})"
+    if head.lstrip().startswith(b"{"):
+        return "JSON lines"
+    if head.lstrip().lower().startswith(b"<!doc") or head.lstrip().lower().startswith(b"<html"):
+        return "a web page: was it the download link?"
+    return f"bytes {head[:16]!r}"

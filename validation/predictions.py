@@ -1,0 +1,165 @@
+"""Checking predictions against the test ids and labels of a dataset: nothing is ever scored around."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from validation.prediction_files import EXCEL_ROWS
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.schemas import check_rows, prediction_schema
+from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
+
+MAX_LISTED = 8
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """What a dataset says of one task, as far as checking predictions needs it.
+
+    ``test`` has columns ``id`` and ``domain`` and holds the test ids of the subset, each once.
+    """
+
+    benchmark: str
+    name: str
+    kind: TaskKind
+    labels: tuple[str, ...]
+    domains: tuple[str, ...]
+    test: pl.DataFrame
+
+
+def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str) -> pl.DataFrame:
+    """Check a prediction frame against the dataset it is for.
+
+    Args:
+        frame: as ``read_predictions`` returns it.
+        tasks: the tasks of the dataset folder.
+        file: the file's name, for the report.
+    Returns: the frame with columns ``task`` and ``target`` (a domain) added; nothing is dropped.
+    Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
+        (task, source, target, seed) whose ids are not exactly the test ids.
+    """
+    check_rows(frame, prediction_schema(), file)
+    known = pl.concat(
+        [facts.test.select("id", target="domain", task=pl.lit(facts.name)) for facts in tasks], how="vertical"
+    )
+    joined = frame.with_row_index("row", offset=1).join(known, on="id", how="left", maintain_order="left")
+    problems = [
+        *_unknown_ids(joined.filter(pl.col("task").is_null()), known, tasks, file),
+        *_repeated(joined, file),
+    ]
+    for facts in tasks:
+        rows = joined.filter(task=facts.name)
+        if len(rows):
+            problems += _unknown_sources(rows, facts, file)
+            problems += _unknown_labels(rows, facts, file)
+            problems += _incomplete(rows, facts, file, cut_off=len(frame) == EXCEL_ROWS)
+    if problems:
+        raise InvalidInput(problems)
+    return joined.drop("row")
+
+
+def _unknown_ids(bad: pl.DataFrame, known: pl.DataFrame, tasks: Sequence[TaskFacts], file: str) -> list[Problem]:
+    if bad.is_empty():
+        return []
+    row, text = int(bad["row"][0]), str(bad["id"][0])
+    count = f"{text!r}" + (f" (and {len(bad) - 1:,} more unknown ids)" if len(bad) > 1 else "")
+    try:
+        parsed = ExampleId.parse(text)
+    except ValueError as error:
+        return [Problem("an id has the wrong form", file, count, str(error), column="id", row=row)]
+    facts = {task.name: task for task in tasks}.get(parsed.task)
+    example = str(known["id"][0])
+    if facts is None or parsed.benchmark != facts.benchmark:
+        cure = (
+            f"this dataset has {', '.join(f'{task.benchmark}/{task.name}' for task in tasks)}; give the matching --data"
+        )
+    elif parsed.split != "test":
+        cure = f"it is a {parsed.split} id; predict the test split, as in {example!r}"
+    elif parsed.domain not in facts.domains:
+        cure = did_you_mean(parsed.domain, facts.domains)
+    else:
+        cure = "no test row of this dataset has it; were the predictions made for another version of the data?"
+    return [Problem("an id is unknown", file, count, cure, column="id", row=row)]
+
+
+def _repeated(joined: pl.DataFrame, file: str) -> list[Problem]:
+    again = joined.filter(~pl.struct("source", "seed", "id").is_first_distinct())
+    if again.is_empty():
+        return []
+    first = again.row(0, named=True)
+    found = f"{first['id']!r} again for source {first['source']!r}, seed {first['seed']}"
+    more = f" (and {len(again) - 1:,} more repeats)" if len(again) > 1 else ""
+    cure = "give each id once per source and seed; for several runs add the column seed"
+    return [Problem("an id is repeated", file, found + more, cure, column="id", row=int(first["row"]))]
+
+
+def _unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
+    problems = []
+    for source, row in rows.group_by("source", maintain_order=True).agg(pl.col("row").first()).iter_rows():
+        if source == NO_SOURCE:
+            continue
+        parts = source_parts(source)
+        unknown = [part for part in parts if part not in facts.domains]
+        if unknown:
+            cure = did_you_mean(unknown[0], [*facts.domains, NO_SOURCE])
+            problems.append(Problem("a source is unknown", file, repr(source), cure, column="source", row=row))
+        elif tuple(sorted(set(parts))) != parts:
+            right = SOURCE_JOINER.join(sorted(set(parts)))
+            problems.append(
+                Problem(
+                    "joined sources must be alphabetical, each once",
+                    file,
+                    repr(source),
+                    f"write '{right}'",
+                    column="source",
+                    row=row,
+                )
+            )
+    return problems[:MAX_LISTED]
+
+
+def _unknown_labels(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
+    if facts.kind is not TaskKind.CLASSIFICATION:
+        raise ValueError(f"no check of predictions for task kind {facts.kind.value!r}")
+    bad = rows.filter(~pl.col("prediction").is_in([*facts.labels, UNPARSED]))
+    firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
+    problems = []
+    for label, row, count in firsts.head(MAX_LISTED).iter_rows():
+        found = f"{label!r}" + (f" in {count:,} rows" if count > 1 else "")
+        problems.append(
+            Problem("a label is unknown", file, found, _label_cure(label, facts.labels), column="prediction", row=row)
+        )
+    return problems
+
+
+def _label_cure(label: str, labels: Sequence[str]) -> str:
+    if label.strip().casefold() in ("", "nan", "none", "null", "na", "n/a") and label not in labels:
+        return f"write '{UNPARSED}' where the model gave no usable output"
+    if label.startswith("#") or label in ("TRUE", "FALSE"):
+        return "a spreadsheet seems to have changed it: write the file again without opening it there"
+    if label.lstrip("-").isdigit():
+        return f"write label names, not class numbers: {did_you_mean(label, labels)}"
+    return did_you_mean(label, labels)
+
+
+def _incomplete(rows: pl.DataFrame, facts: TaskFacts, file: str, *, cut_off: bool) -> list[Problem]:
+    """Find every (source, target, seed) that lacks test ids; too many can only be repeats or unknown ids."""
+    sizes = facts.test.group_by("domain").agg(size=pl.len())
+    counts = rows.group_by("source", "target", "seed", maintain_order=True).agg(given=pl.col("id").n_unique())
+    short = counts.join(sizes, left_on="target", right_on="domain").filter(pl.col("given") < pl.col("size"))
+    problems = []
+    for source, target, seed, given, size in short.sort("source", "target", "seed").head(MAX_LISTED).iter_rows():
+        have = rows.filter(source=source, target=target, seed=seed)["id"]
+        missing = facts.test.filter((pl.col("domain") == target) & ~pl.col("id").is_in(have.implode()))["id"].sort()
+        run = f"source {source!r}, seed {seed}"
+        found = f"{given:,} of {size:,} test ids of {target!r} for {run}; first missing {missing[0]!r}"
+        cure = (
+            "the file ends where a spreadsheet runs out of rows: write it again without opening it there"
+            if cut_off
+            else f"predict every test id; write '{UNPARSED}' where the model gave no usable output"
+        )
+        problems.append(Problem("test ids are missing", file, found, cure, column="id"))
+    if len(short) > MAX_LISTED:
+        problems.append(Problem(f"{len(short) - MAX_LISTED} more runs lack test ids", file, column="id"))
+    return problems

@@ -1,0 +1,56 @@
+"""How bad input is reported: what, where, what was found, and the cure; every problem at once."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with an input.
+
+    ``row`` counts data rows from 1 (the header of a CSV is not a row), as an editor or ``polars`` user would find
+    it: row 1 is the first example or prediction.
+    """
+
+    what: str
+    file: str
+    found: str = ""
+    cure: str = ""
+    column: str | None = None
+    row: int | None = None
+
+    def __str__(self) -> str:
+        """Give the problem as one line."""
+        place = self.file
+        if self.column is not None:
+            place += f", column '{self.column}'"
+        if self.row is not None:
+            place += f", row {self.row}"
+        return f"{place}: {self.what}" + "".join(
+            f"; {part}" for part in (self.found and f"found {self.found}", self.cure) if part
+        )
+
+
+class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users will read it
+    """An input was refused; nothing was written. Carries every problem found."""
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        self.problems = [problems] if isinstance(problems, Problem) else list(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def did_you_mean(word: str, choices: Sequence[str]) -> str:
+    """Suggest the nearest of the allowed words, or list them.
+
+    >>> did_you_mean("Entailment", ["entailment", "neutral"])
+    "did you mean 'entailment'?"
+    >>> did_you_mean("7", ["entailment", "neutral"])
+    "use one of 'entailment', 'neutral'"
+    """
+    by_folded = {choice.casefold(): choice for choice in choices}
+    near = difflib.get_close_matches(word.casefold().strip(), list(by_folded), n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{by_folded[near[0]]}'?"
+    shown = ", ".join(f"'{choice}'" for choice in list(choices)[:12])
+    return f"use one of {shown}" + (f" ({len(choices) - 12} more)" if len(choices) > 12 else "")

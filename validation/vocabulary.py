@@ -1,0 +1,76 @@
+"""The words that every room shares: task kinds, splits, example ids, markers."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class TaskKind(StrEnum):
+    """What is predicted; it decides schema, metric and baseline."""
+
+    CLASSIFICATION = "classification"
+    TAGGING = "tagging"
+    EXTRACTIVE_QA = "extractive_qa"
+    GENERATION = "generation"
+
+
+SPLITS = ("train", "validation", "test")
+
+UNPARSED = "__unparsed__"
+"""Prediction that stands for an unusable model output: counts as wrong, its share is shown."""
+
+NO_SOURCE = "none"
+"""The ``source`` of a model that saw no training domain (zero-shot)."""
+
+SOURCE_JOINER = "+"
+"""Joins the domains of a model trained on several of them, in alphabetical order."""
+
+_NAME = r"[a-z0-9][a-z0-9_-]*"
+_ID = re.compile(rf"^({_NAME})/({_NAME}(?:\.placebo)?)/({_NAME})/({'|'.join(SPLITS)})/([0-9a-f]{{12}})$")
+_NAME_ALONE = re.compile(rf"^{_NAME}$")
+ID_FORM = "<benchmark>/<task>/<domain>/<split>/<12 hex digits>"
+
+
+@dataclass(frozen=True)
+class ExampleId:
+    """An example id taken apart, as in ``dr/nli/fiction/test/0a1b2c3d4e5f``.
+
+    >>> ExampleId.parse("dr/nli/fiction/test/0a1b2c3d4e5f").domain
+    'fiction'
+    """
+
+    benchmark: str
+    task: str
+    domain: str
+    split: str
+    digest: str
+
+    @classmethod
+    def parse(cls, text: str) -> "ExampleId":
+        """Take an id apart; ValueError when it has another form."""
+        match = _ID.match(text)
+        if match is None:
+            raise ValueError(f"{text!r} is no example id; ids look like {ID_FORM}")
+        return cls(*match.groups())
+
+    def __str__(self) -> str:
+        """Give the id its text form back."""
+        return f"{self.benchmark}/{self.task}/{self.domain}/{self.split}/{self.digest}"
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text may name a benchmark, task or domain: lower case, digits, ``-`` and ``_``.
+
+    >>> is_name("fiction"), is_name("Sci Fi")
+    (True, False)
+    """
+    return _NAME_ALONE.match(text) is not None
+
+
+def source_parts(source: str) -> tuple[str, ...]:
+    """List the training domains of a ``source``; none for zero-shot.
+
+    >>> source_parts("fiction+slate"), source_parts("none")
+    (('fiction', 'slate'), ())
+    """
+    return () if source == NO_SOURCE else tuple(source.split(SOURCE_JOINER))
