@@ -1,0 +1,158 @@
+"""What every baseline program shares: its options, the loop over sources and targets, and the two files it writes."""
+
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+import typer
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from builders.folder import DatasetFolder
+from validation.cards import Card, write_card
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
+
+Predict = Callable[[pl.DataFrame], tuple[NDArray[np.int64], NDArray[np.float64]]]
+"""A trained model: rows in, label codes and confidences in [0, 1] out, both of shape (n,)."""
+
+Fit = Callable[[pl.DataFrame, pl.DataFrame | None, int], Predict]
+"""Training: train rows, validation rows (None where the source has none) and seed in, a trained model out."""
+
+TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
+Data = Annotated[Path, typer.Option("--data", help="Dataset folder that 'shiftbench build' wrote.")]
+Out = Annotated[Path, typer.Option("--out", help="Prediction file to write: .parquet, .jsonl or .csv.")]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option("--source", help="Train on this domain; repeat for more, join with '+'. Default: each."),
+]
+Targets = Annotated[
+    list[str] | None, typer.Option("--target", help="Predict this domain's test split; repeat for more. Default: all.")
+]
+Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Seed of a run; repeat for more runs. Default: 0.")]
+
+
+def train_and_predict(
+    fit: Fit,
+    folder: DatasetFolder,
+    task: str,
+    *,
+    sources: Sequence[str] | None,
+    targets: Sequence[str] | None,
+    seeds: Sequence[int] | None,
+) -> pl.DataFrame:
+    """Train a model on every source and let each predict every target's test split.
+
+    Args:
+        fit: trains one model.
+        folder: the dataset.
+        task: a classification task of it.
+        sources: training domains, ``a+b`` trains on both; default every domain that has train rows.
+        targets: domains to predict; default all.
+        seeds: one run a seed; default 0.
+    Returns: a prediction frame (source, id, prediction, seed, confidence).
+    """
+    info = folder.task(task)
+    if info.kind is not TaskKind.CLASSIFICATION:
+        raise InvalidInput(
+            Problem(
+                "this baseline is for classification tasks", str(folder.path), f"a task of kind {info.kind.value!r}"
+            )
+        )
+    trainable = [domain for domain, facts in info.domains.items() if "train" in facts.splits]
+    predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
+    sources = [_alphabetical(source) for source in sources or trainable]
+    targets = list(targets or predictable)
+    for source in sources:
+        for part in source_parts(source):
+            _known(part, trainable, "--source")
+    for target in targets:
+        _known(target, predictable, "--target")
+    tests = {target: folder.split(task, target, "test") for target in targets}
+    runs = [(source, seed) for source in sources for seed in seeds or (0,)]
+    parts: list[pl.DataFrame] = []
+    for source, seed in tqdm(runs, desc="training", unit="model", disable=None, file=sys.stderr):
+        predict = fit(_rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation"), seed)
+        for rows in tests.values():
+            parts.append(_predictions(source, seed, rows, predict, info.labels))
+    return pl.concat(parts)
+
+
+def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
+    """Write a prediction file and, beside it, its card; returns the card's path. Both appear whole or not at all."""
+    writers: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+        ".parquet": lambda frame, path: frame.write_parquet(path),
+        ".jsonl": lambda frame, path: frame.write_ndjson(path),
+        ".csv": lambda frame, path: frame.write_csv(path),
+    }
+    check_out_suffix(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    card_path = out.with_name(f"{out.stem}.card.yaml")
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
+        new, new_card = Path(temporary) / out.name, Path(temporary) / card_path.name
+        writers[out.suffix](predictions, new)
+        write_card(card, new_card)
+        new.replace(out)
+        new_card.replace(card_path)
+    typer.echo(f"wrote {out} ({len(predictions):,} predictions) and {card_path}", err=True)
+    return card_path
+
+
+def check_out_suffix(out: Path) -> None:
+    """Refuse an output name of no known kind, before any training."""
+    if out.suffix not in (".parquet", ".jsonl", ".csv"):
+        raise InvalidInput(
+            Problem(
+                "unknown kind of prediction file", str(out), f"'{out.suffix}'", "end --out in .parquet, .jsonl or .csv"
+            )
+        )
+
+
+def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
+    """Fill in what every card says: the exact command, library versions and the data's content hash."""
+    versions = {name: version(name) for name in ("shiftbench", "numpy", "polars", *libraries)}
+    return Card(command=shlex.join(["shiftbench", *sys.argv[1:]]), versions=versions, data=folder.content_hash, **facts)
+
+
+def _predictions(source: str, seed: int, rows: pl.DataFrame, predict: Predict, labels: Sequence[str]) -> pl.DataFrame:
+    codes, confidence = predict(rows)
+    names = pl.Series("prediction", codes).replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "source": pl.repeat(source, len(rows), eager=True),
+            "id": rows["id"],
+            "prediction": names,
+            "seed": pl.repeat(seed, len(rows), eager=True, dtype=pl.Int64),
+            "confidence": confidence,
+        }
+    )
+
+
+def _rows(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame:
+    return pl.concat(list(_parts(folder, task, source, split)))
+
+
+def _rows_or_none(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame | None:
+    parts = list(_parts(folder, task, source, split))
+    return pl.concat(parts) if parts else None
+
+
+def _parts(folder: DatasetFolder, task: str, source: str, split: str) -> Iterator[pl.DataFrame]:
+    for part in source_parts(source):
+        if split in folder.task(task).domains[part].splits:
+            yield folder.split(task, part, split)
+
+
+def _alphabetical(source: str) -> str:
+    return SOURCE_JOINER.join(sorted(set(source.split(SOURCE_JOINER))))
+
+
+def _known(domain: str, domains: Sequence[str], option: str) -> None:
+    if domain not in domains:
+        raise InvalidInput(Problem("there is no such domain", option, f"'{domain}'", did_you_mean(domain, domains)))

@@ -1,0 +1,83 @@
+"""SBERT + logistic regression, the baseline of the Depth F1 paper (appendix B.2).
+
+Frozen sentence embeddings (a pair of texts joined by a newline) under scikit-learn's LogisticRegression with its
+default settings. Leaves out: any tuning of encoder or classifier.
+
+    shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
+"""
+
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+import typer
+from numpy.typing import NDArray
+
+from baselines.program import (
+    Data,
+    Fit,
+    Out,
+    Predict,
+    Seeds,
+    Sources,
+    Targets,
+    TaskName,
+    check_out_suffix,
+    make_card,
+    train_and_predict,
+    write_outputs,
+)
+from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from builders.folder import DatasetFolder
+
+EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a sentence encoder.")]
+
+
+def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
+    """Make the training function for an encoder and a task's input columns."""
+    from sklearn.linear_model import LogisticRegression
+
+    def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
+        model = LogisticRegression(random_state=seed)
+        model.fit(encoder.encode(encoder_texts(train, inputs)), train["label"].to_numpy())
+
+        def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+            probabilities = model.predict_proba(encoder.encode(encoder_texts(rows, inputs)))
+            return model.classes_[probabilities.argmax(axis=1)], probabilities.max(axis=1)
+
+        return predict
+
+    return fit
+
+
+def main(
+    task: TaskName,
+    data: Data,
+    out: Out,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    encoder: EncoderName = DEFAULT_ENCODER,
+) -> None:
+    """Train logistic regression on frozen sentence embeddings.
+
+    Example: shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
+    """
+    check_out_suffix(out)
+    folder = DatasetFolder.open(data)
+    fit = fit_on(Encoder(encoder), folder.task(task).inputs)
+    predictions = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed)
+    card = make_card(
+        folder,
+        libraries=["scikit-learn", "sentence-transformers", "torch"],
+        name=f"SBERT + LR ({encoder.rsplit('/', maxsplit=1)[-1]})",
+        base_model=encoder,
+        family="sentence-transformers",
+        paradigm="fine-tuned",
+        licence="Apache-2.0",
+    )
+    write_outputs(predictions, card, out)
+
+
+if __name__ == "__main__":
+    typer.run(main)

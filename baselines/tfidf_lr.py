@@ -1,0 +1,76 @@
+"""TF-IDF + logistic regression: word and word-pair weights, no pretraining.
+
+A pair of texts (NLI) keeps its two sides apart: each word counts as a premise word or as a hypothesis word.
+Leaves out: any tuning; scikit-learn's defaults stand, but for the number of iterations.
+
+    shiftbench train tfidf-lr nli --data build/dr --out tfidf.parquet
+"""
+
+import numpy as np
+import polars as pl
+import typer
+from numpy.typing import NDArray
+
+from baselines.program import (
+    Data,
+    Fit,
+    Out,
+    Predict,
+    Seeds,
+    Sources,
+    Targets,
+    TaskName,
+    check_out_suffix,
+    make_card,
+    train_and_predict,
+    write_outputs,
+)
+from builders.folder import DatasetFolder
+
+
+def fit_on(inputs: tuple[str, ...]) -> Fit:
+    """Make the training function for a task's input columns."""
+    from scipy.sparse import hstack
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
+        vectorizers = {name: TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True) for name in inputs}
+        blocks = [vectorizer.fit_transform(train[name].to_list()) for name, vectorizer in vectorizers.items()]
+        model = LogisticRegression(max_iter=1000, random_state=seed)
+        model.fit(hstack(blocks).tocsr(), train["label"].to_numpy())
+
+        def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+            features = hstack([vectorizer.transform(rows[name].to_list()) for name, vectorizer in vectorizers.items()])
+            probabilities = model.predict_proba(features.tocsr())
+            return model.classes_[probabilities.argmax(axis=1)], probabilities.max(axis=1)
+
+        return predict
+
+    return fit
+
+
+def main(
+    task: TaskName, data: Data, out: Out, source: Sources = None, target: Targets = None, seed: Seeds = None
+) -> None:
+    """Train logistic regression on TF-IDF weights of words and word pairs.
+
+    Example: shiftbench train tfidf-lr nli --data build/dr --out tfidf.parquet
+    """
+    check_out_suffix(out)
+    folder = DatasetFolder.open(data)
+    fit = fit_on(folder.task(task).inputs)
+    predictions = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed)
+    card = make_card(
+        folder,
+        libraries=["scikit-learn"],
+        name="TF-IDF + LR",
+        family="bag-of-words",
+        paradigm="fine-tuned",
+        licence="Apache-2.0",
+    )
+    write_outputs(predictions, card, out)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,147 @@
+"""Your own data: a CSV with a domain column becomes a dataset folder like any other.
+
+Columns: ``domain``, ``label``, and ``text`` or ``premise`` + ``hypothesis``; optional ``split`` (train, validation,
+test) and ``group`` (what makes rows belong together, such as a document; default: each distinct text).
+"""
+
+import re
+from pathlib import Path
+
+import polars as pl
+
+from builders.assemble import Splits, assemble
+from builders.encoder import Encoder
+from builders.manifest import Manifest, SourceFacts, SourceFile
+from builders.readers import csv_text
+from builders.specs import TaskSpec
+from builders.transforms import text_digest
+from builders.writer import check_out, write_folder
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import SPLITS, TaskKind, is_name
+
+_INPUTS = (("text",), ("premise", "hypothesis"))
+
+
+def build_own(
+    task_name: str, csv: Path, out: Path, *, seed: int = 0, overwrite: bool = False, encoder: Encoder | None = None
+) -> Manifest:
+    """Build a dataset folder of benchmark ``own`` from a CSV file.
+
+    Raises: InvalidInput when a column is missing, a value empty, or fewer than two domains or labels are there.
+    """
+    check_out(out, overwrite=overwrite)
+    if not is_name(task_name):
+        raise InvalidInput(
+            Problem("this cannot name a task", "command line", repr(task_name), "use lower case, digits, - and _")
+        )
+    if not csv.is_file():
+        raise InvalidInput(Problem("there is no such CSV file", str(csv), cure="give --raw FILE.csv"))
+    frame = csv_text(csv)
+    inputs = _check(frame, str(csv))
+    frame = frame.with_columns(pl.col("domain").map_elements(_as_name, return_dtype=pl.String))
+    if "group" not in frame.columns:
+        frame = frame.with_columns(text_digest(frame[inputs[0]]).alias("group"))
+    rows = {str(domain): _splits(part, inputs) for (domain,), part in frame.group_by("domain", maintain_order=True)}
+    spec = TaskSpec(
+        benchmark="own",
+        name=task_name,
+        title=f"{task_name}, from {csv.name}",
+        kind=TaskKind.CLASSIFICATION,
+        inputs=inputs,
+        labels=tuple(sorted(frame["label"].unique().to_list())),
+        metric="macro_f1",
+        train=len(frame),
+        validation=max(1, len(frame) // 10),
+        domains=(),
+    )
+    task = assemble(spec, dict(sorted(rows.items())), dict.fromkeys(rows, ("own",)), seed=seed, sizes=None)
+    file = SourceFile(path=csv.name, sha256=_sha256(csv), rows={task_name: len(frame)}, recorded_rows={})
+    source = SourceFacts(title=csv.name, url="", revision="", licence="yours", citation="", files=(file,))
+    return write_folder(
+        out,
+        [task],
+        {"own": source},
+        title=f"{task_name} (own data)",
+        seed=seed,
+        partial=False,
+        synthetic=False,
+        encoder=encoder,
+    )
+
+
+def _check(frame: pl.DataFrame, file: str) -> tuple[str, ...]:
+    """Check columns and values; returns the input columns."""
+    inputs = next((names for names in _INPUTS if set(names) <= set(frame.columns)), None)
+    found = f"columns {', '.join(frame.columns)}"
+    if inputs is None:
+        raise InvalidInput(
+            Problem(
+                "the text column is missing",
+                file,
+                found,
+                "name it 'text', or 'premise' and 'hypothesis'",
+                column="text",
+            )
+        )
+    problems = [
+        Problem("a column is missing", file, found, f"add '{name}'", column=name)
+        for name in ("domain", "label")
+        if name not in frame.columns
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    for name in (*inputs, "domain", "label"):
+        empty = (frame[name].str.strip_chars() == "").fill_null(value=True)
+        if empty.any():
+            row = int(empty.arg_true()[0]) + 1
+            problems.append(
+                Problem(
+                    "a value is empty",
+                    file,
+                    f"{int(empty.sum()):,} such rows",
+                    "fill it in or drop the row",
+                    column=name,
+                    row=row,
+                )
+            )
+    if "split" in frame.columns:
+        bad = ~frame["split"].is_in(SPLITS)
+        if bad.any():
+            row = int(bad.arg_true()[0]) + 1
+            problems.append(
+                Problem(
+                    "a split is unknown",
+                    file,
+                    repr(frame["split"][row - 1]),
+                    f"use {', '.join(SPLITS)}",
+                    column="split",
+                    row=row,
+                )
+            )
+    for name in ("domain", "label"):
+        if frame[name].n_unique() < 2:
+            what = f"at least two different values are needed to measure a shift in column '{name}'"
+            problems.append(Problem(what, file, repr(frame[name][0]) if len(frame) else "no rows", column=name))
+    if problems:
+        raise InvalidInput(problems)
+    return inputs
+
+
+def _splits(frame: pl.DataFrame, inputs: tuple[str, ...]) -> Splits:
+    columns = [*inputs, "label", "group"]
+    if "split" not in frame.columns:
+        return {"train": frame.select(columns)}
+    return {str(split): part.select(columns) for (split,), part in frame.group_by("split", maintain_order=True)}
+
+
+def _as_name(text: str) -> str:
+    """Turn a domain as people write it into a name: ``Sci Fi`` -> ``sci-fi``."""
+    name = re.sub(r"[^a-z0-9_]+", "-", text.strip().lower()).strip("-_")
+    return name or "unnamed"
+
+
+def _sha256(path: Path) -> str:
+    import hashlib
+
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

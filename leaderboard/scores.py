@@ -1,0 +1,124 @@
+"""The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
+
+Values are fractions, unrounded. ``low`` and ``high`` bound a 95% interval and are null where none was computed.
+A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
+"""
+
+import pydantic
+
+METRIC_VERSION = "1"
+"""Changes when the same predictions on the same data would score differently."""
+
+
+class _Shape(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Estimate(_Shape):
+    """A figure and the bounds of its interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class InDomain(_Shape):
+    """The score of models on the domain they were trained on (SS of one domain, TT of shifts into it)."""
+
+    domain: str
+    n: int
+    runs: int
+    score: Estimate
+    accuracy: float
+    unparsed: float
+
+
+class Shift(_Shape):
+    """One ordered pair source -> target; values are means over the runs (seeds)."""
+
+    source: str
+    target: str
+    n: int
+    runs: int
+    st: Estimate
+    ss: Estimate
+    tt: Estimate
+    sd: Estimate
+    td: Estimate
+    idd: Estimate
+    scenario: str
+    accuracy: float
+    unparsed: float
+    depth_f1: dict[str, Estimate] = pydantic.Field(description="Depth F1 (micro, as in its paper) by lambda")
+    depth_score: dict[str, Estimate] = pydantic.Field(description="Primary metric, depth-weighted, by lambda")
+    depth_sd: dict[str, Estimate] = pydantic.Field(description="SS minus depth-weighted ST, by lambda")
+    depth_td: dict[str, Estimate] = pydantic.Field(description="TT minus ST, both depth-weighted, by lambda")
+    effective_n: dict[str, float] = pydantic.Field(description="Effective number of texts, by lambda")
+
+
+class Summary(_Shape):
+    """Figures over the shifts of one task.
+
+    ``basis`` names which shifts: 'single-source' (one training domain each; the rule), else 'joined' or
+    'zero-shot'. ``average_drop`` needs the complete grid. Standard deviations are over shifts.
+    """
+
+    basis: str
+    complete: bool
+    n_shifts: int
+    mean_ss: Estimate
+    highest_ss: Estimate
+    lowest_ss: Estimate
+    mean_st: Estimate
+    highest_st: Estimate
+    lowest_st: Estimate
+    average_drop: Estimate
+    mean_sd: Estimate
+    mean_td: Estimate
+    worst_sd: Estimate
+    worst_td: Estimate
+    average_worst_sd: Estimate
+    average_worst_td: Estimate
+    sd_std: Estimate
+    td_std: Estimate
+    spearman_st_ss: float | None
+    spearman_st_tt: float | None
+    r2_idd_sd: float | None = pydantic.Field(description="Scores of pure noise give 0.25")
+    r2_idd_td: float | None = pydantic.Field(description="Scores of pure noise give 0.25")
+    scenario_shares: dict[str, float | None]
+    depth_f1: dict[str, Estimate] = pydantic.Field(description="Mean Depth F1 over the shifts, by lambda")
+    depth_score: dict[str, Estimate]
+    unparsed: float
+
+
+class TaskScores(_Shape):
+    """All scores of one task."""
+
+    task: str
+    metric: str
+    domains: tuple[str, ...]
+    summary: Summary
+    in_domain: tuple[InDomain, ...]
+    shifts: tuple[Shift, ...]
+
+
+class Missing(_Shape):
+    """Something that was not there to be scored."""
+
+    task: str
+    source: str | None
+    target: str | None
+    what: str
+
+
+class Scores(_Shape):
+    """Scores of one prediction file."""
+
+    benchmark: str
+    data: str = pydantic.Field(description="Content hash of the dataset folder")
+    partial_data: bool
+    synthetic_data: bool
+    subset: str
+    metric_version: str
+    tasks: tuple[TaskScores, ...]
+    missing: tuple[Missing, ...]

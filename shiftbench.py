@@ -1,0 +1,5 @@
+"""The front door."""
+
+
+def main() -> None:
+    """Run."""
