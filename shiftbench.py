@@ -1,5 +1,374 @@
-"""The front door."""
+"""The front door: the ``shiftbench`` command, and the names that a notebook imports.
+
+    from shiftbench import DatasetFolder, score_file
+    scores = score_file(Path("preds.parquet"), DatasetFolder.open("build/dr"))
+
+Everything heavier than typer is imported inside the commands, so that ``--help`` answers at once.
+"""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from builders.encoder import Encoder
+    from builders.folder import DatasetFolder
+    from leaderboard.scoring import score_file
+
+__all__ = ["DatasetFolder", "main", "score_file"]
+
+_LAZY = {"DatasetFolder": "builders.folder", "score_file": "leaderboard.scoring"}
+PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
+"""Baseline programs, each a module of ``baselines`` with the same name."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'shiftbench' has no attribute {name!r}")
+
+
+_PLAIN: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+
+
+class _Programs(TyperGroup):
+    """The baseline programs as sub-commands of ``train``; a program is imported only when it is run."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(PROGRAMS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in PROGRAMS:
+            return None
+        program = importlib.import_module(f"baselines.{cmd_name.replace('-', '_')}")
+        command = typer.Typer(**_PLAIN)
+        command.command(cmd_name)(program.main)
+        return typer.main.get_command(command)
+
+
+app = typer.Typer(
+    help="Measure how NLP models lose accuracy when the text changes domain.", no_args_is_help=True, **_PLAIN
+)
+app.add_typer(
+    typer.Typer(
+        cls=_Programs,
+        help="Train a baseline on every source domain and predict every target.\n\n"
+        "Example: shiftbench train sbert-lr nli --data build/dr --out preds.parquet",
+        no_args_is_help=True,
+    ),
+    name="train",
+)
+
+DataOption = Annotated[Path, typer.Option("--data", help="Dataset folder that 'shiftbench build' wrote.")]
+JsonOption = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write JSON to FILE; '-' is standard output.")
+]
+SubsetOption = Annotated[str, typer.Option("--subset", help="Subset of test ids that the predictions cover.")]
+EncoderOption = Annotated[
+    str | None, typer.Option("--encoder", help="Hub id or path of the sentence encoder for depths.")
+]
+
+
+@app.command()
+def build(
+    benchmark: Annotated[str | None, typer.Argument(help="'dr', 'synthetic', or 'own' for your own CSV.")] = None,
+    task: Annotated[
+        str | None, typer.Argument(help="One task, such as 'nli'. Default: all; with 'own': its name.")
+    ] = None,
+    raw: Annotated[
+        Path | None, typer.Option("--raw", help="Folder of upstream files; with 'own': the CSV file.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Dataset folder to write.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Decides which groups become validation.", min=0)] = 0,
+    partial: Annotated[bool, typer.Option("--partial", help="Build what there is of an incomplete upstream.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that is already at --out.")] = False,
+    no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
+    encoder: EncoderOption = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what can be built, one domain a line.")] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Build a dataset folder from upstream files, or from your own CSV.
+
+    Example: shiftbench build dr nli --raw raw --out build/dr
+
+    Own data: shiftbench build own tickets --raw tickets.csv --out build/tickets
+    """
+    from builders.build import build as build_benchmark
+    from builders.build import list_domains
+    from builders.own import build_own
+    from builders.synthetic import build_synthetic
+
+    if list_:
+        typer.echo("\n".join(list_domains(benchmark)))
+        return
+    if benchmark is None or out is None:
+        raise typer.BadParameter("give a benchmark and --out, or --list")
+    depth_encoder = None if no_depth else _encoder(encoder)
+    if benchmark == "synthetic":
+        manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
+    elif raw is None:
+        raise typer.BadParameter("give --raw, the folder of upstream files ('own': the CSV file)")
+    elif benchmark == "own":
+        if task is None:
+            raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE.csv --out DIR")
+        manifest = build_own(task, raw, out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
+    else:
+        manifest = build_benchmark(
+            benchmark, task, raw, out, seed=seed, partial=partial, overwrite=overwrite, encoder=depth_encoder
+        )
+    rows = sum(
+        facts.rows
+        for info in manifest.tasks.values()
+        for domain in info.domains.values()
+        for facts in domain.splits.values()
+    )
+    absent = [f"{name}.{domain}" for name, info in manifest.tasks.items() for domain in info.absent_domains]
+    typer.echo(
+        f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}" + (", partial" if partial else ""), err=True
+    )
+    if absent:
+        typer.echo(f"left out for want of rows: {', '.join(absent)}", err=True)
+    _write_json(manifest.model_dump(mode="json"), json_)
+
+
+@app.command()
+def validate(
+    path: Annotated[Path, typer.Argument(help="A prediction file, or a dataset folder.")],
+    data: Annotated[Path | None, typer.Option("--data", help="Dataset folder that the predictions are for.")] = None,
+    card: Annotated[Path | None, typer.Option("--card", help="Card to check with the predictions.")] = None,
+    subset: SubsetOption = "all",
+    json_: JsonOption = None,
+) -> None:
+    """Check a prediction file (and its card), or a dataset folder; every problem is listed.
+
+    Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
+    """
+    from builders.folder import DatasetFolder
+    from leaderboard.scoring import checked_predictions
+    from leaderboard.store import folder_of
+    from validation.cards import read_card
+
+    if path.is_dir():
+        folder = DatasetFolder.open(path)
+        folder.check()
+        typer.echo(f"{path}: a sound dataset folder, content {folder.content_hash[:12]}", err=True)
+        _write_json({"ok": True, "data": folder.content_hash}, json_)
+        return
+    if data is None:
+        raise typer.BadParameter("give --data, the dataset folder that the predictions are for")
+    folder = DatasetFolder.open(data)
+    if card is not None:
+        checked = read_card(card)
+        folder_of(checked, [folder])
+        subset = checked.subset
+    frame = checked_predictions(path, folder, subset)
+    runs = frame.select("task", "source", "target", "seed").n_unique()
+    typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
+    _write_json({"ok": True, "predictions": len(frame), "runs": runs}, json_)
+
+
+@app.command()
+def score(
+    predictions: Annotated[Path, typer.Argument(help="Prediction file: .parquet, .jsonl or .csv.")],
+    data: DataOption,
+    subset: SubsetOption = "all",
+    json_: JsonOption = None,
+) -> None:
+    """Check and score a prediction file.
+
+    Example: shiftbench score preds.parquet --data build/dr --json scores.json
+    """
+    from rich.console import Console
+
+    from builders.folder import DatasetFolder
+    from leaderboard.scoring import score_file
+    from leaderboard.tables import print_scores
+
+    scores = score_file(predictions, DatasetFolder.open(data), subset)
+    if json_ != "-":
+        print_scores(scores, Console())
+    _write_json(scores.model_dump(mode="json"), json_)
+
+
+@app.command()
+def submit(
+    predictions: Annotated[Path, typer.Argument(help="Prediction file: .parquet, .jsonl or .csv.")],
+    card: Annotated[Path, typer.Option("--card", help="Card of the predictions; 'train' writes one beside them.")],
+    to: Annotated[str, typer.Option("--to", metavar="URL_OR_STORE", help="A leaderboard's URL, or a store folder.")],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", help="Dataset folder (with a store folder; default: where the card's data was built)."),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Send a prediction file and its card to a leaderboard.
+
+    Example: shiftbench submit preds.parquet --card preds.card.yaml --to http://127.0.0.1:7860
+    """
+    from builders.cache import recall_folder
+    from builders.folder import DatasetFolder
+    from leaderboard.client import submit_to_url
+    from leaderboard.store import Store
+    from validation.cards import read_card
+    from validation.report import InvalidInput, Problem
+
+    checked = read_card(card)
+    if to.startswith(("http://", "https://")):
+        answer = submit_to_url(to, predictions, checked)
+    else:
+        known = recall_folder(checked.data)
+        places = data or ([known] if known else [])
+        if not places:
+            cure = "give --data, the dataset folder that they were made on"
+            raise InvalidInput(
+                Problem(
+                    "the data of these predictions is not known on this machine", str(card), checked.data[:12], cure
+                )
+            )
+        entry, new = Store(to).submit(predictions, checked, [DatasetFolder.open(place) for place in places])
+        answer = {"entry": entry.id, "new": new}
+    said = "accepted" if answer["new"] else "already there: the same file with the same card is the same entry"
+    typer.echo(f"entry {answer['entry']}: {said}", err=True)
+    _write_json(answer, json_)
+
+
+@app.command()
+def serve(
+    data: Annotated[list[Path], typer.Option("--data", help="Dataset folder; may be given several times.")],
+    store: Annotated[Path, typer.Option("--store", help="Folder of entries; made when it is not there.")],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = 7860,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; the default is this machine only.")
+    ] = "127.0.0.1",
+) -> None:
+    """Show the leaderboard in a browser; Ctrl-C stops.
+
+    Example: shiftbench serve --data build/dr --store store --port 7860
+    """
+    from leaderboard.app import serve as serve_page
+
+    from builders.folder import DatasetFolder
+    from leaderboard.store import Store
+
+    serve_page([DatasetFolder.open(folder) for folder in data], Store(store), host=host, port=port)
+
+
+@app.command()
+def publish(
+    folder: Annotated[Path, typer.Argument(help="Dataset folder.")],
+    repo_id: Annotated[str, typer.Option("--repo-id", metavar="ORG/NAME", help="Dataset repository on the Hub.")],
+    revision: Annotated[str, typer.Option("--revision", help="Branch to publish to.")] = "main",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Publish a dataset folder to the Hugging Face Hub in one commit; nothing is sent when nothing changed.
+
+    Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
+    """
+    from huggingface_hub import HfApi
+
+    from builders.folder import DatasetFolder
+    from builders.publish import plan
+    from builders.publish import publish as publish_plan
+
+    opened, api = DatasetFolder.open(folder), HfApi()
+    made = plan(opened, repo_id, revision, api)
+    if not made.changes:
+        typer.echo(f"{repo_id} already holds this content; nothing to send", err=True)
+    for path, size in made.add.items():
+        typer.echo(f"add {path} ({size:,} bytes)", err=True)
+    for path in made.delete:
+        typer.echo(f"delete {path}", err=True)
+    url = None if dry_run else publish_plan(opened, made, api)
+    if url:
+        typer.echo(f"published: {url}", err=True)
+    _write_json({"repo_id": repo_id, "add": made.add, "delete": list(made.delete), "commit": url}, json_)
+
+
+@app.command()
+def demo(
+    raw: Annotated[
+        Path | None, typer.Option("--raw", help="Folder of upstream files. Default: a synthetic corpus.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for data, predictions and store.")] = Path("build/demo"),
+    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = 7860,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop when the scores are stored.")] = False,
+) -> None:
+    """Build, train, score and show: everything once, on real rows (--raw) or on synthetic ones.
+
+    Example: shiftbench demo
+    """
+    from rich.console import Console
+
+    from builders.build import build as build_benchmark
+    from builders.folder import DatasetFolder
+    from builders.synthetic import build_synthetic
+    from leaderboard.store import Store
+    from leaderboard.tables import print_board
+    from validation.cards import read_card
+
+    data = out / ("dr" if raw else "synthetic")
+    typer.echo(f"1/4 building {data} from {raw or 'generated texts (synthetic: no --raw given)'}", err=True)
+    if raw:
+        build_benchmark("dr", "nli", raw, data, partial=True, overwrite=True, encoder=_encoder(None))
+    else:
+        build_synthetic(data, overwrite=True, encoder=_encoder(None))
+    folder = DatasetFolder.open(data)
+    store = Store(out / f"store-{data.name}")
+    results = []
+    for number, task in enumerate(folder.manifest.tasks, start=1):
+        for program in PROGRAMS:
+            typer.echo(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})", err=True)
+            predictions = out / f"{data.name}-{task}-{program}.parquet"
+            command = typer.main.get_command(app)
+            command.main(
+                ["train", program, task, "--data", str(data), "--out", str(predictions)], standalone_mode=False
+            )
+            card = read_card(predictions.with_suffix(".card.yaml"))
+            entry, _ = store.submit(predictions, card, [folder])
+            results.append((entry.card.name, store.scores(entry, folder)))
+    typer.echo(f"3/4 checked, scored and stored {len(results)} entries in {store.root}", err=True)
+    print_board(results, Console())
+    if no_serve:
+        return
+    typer.echo("4/4 showing them in a browser; Ctrl-C stops", err=True)
+    serve([data], store.root, port)
+
+
+def _encoder(name: str | None) -> "Encoder":
+    from builders.encoder import DEFAULT_ENCODER, Encoder
+
+    return Encoder(name or DEFAULT_ENCODER)
+
+
+def _write_json(content: Any, where: str | None) -> None:
+    """Write JSON to a file or, for '-', to standard output."""
+    if where is None:
+        return
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if where == "-":
+        typer.echo(text)
+    else:
+        Path(where).write_text(text + "\n", encoding="utf-8")
 
 
 def main() -> None:
-    """Run."""
+    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 130: stopped by Ctrl-C."""
+    from validation.report import InvalidInput
+
+    try:
+        app(standalone_mode=True)
+    except InvalidInput as refused:
+        for problem in refused.problems:
+            typer.echo(f"error: {problem}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -70,7 +70,7 @@ def main(
     card = make_card(
         folder,
         libraries=["scikit-learn", "sentence-transformers", "torch"],
-        name=f"SBERT + LR ({encoder.rsplit('/', maxsplit=1)[-1]})",
+        name="SBERT + LR",
         base_model=encoder,
         family="sentence-transformers",
         paradigm="fine-tuned",

@@ -6,7 +6,6 @@ depend on which texts happen to be encoded with it.
 """
 
 import hashlib
-import os
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from builders.cache import cache_folder
 from builders.manifest import EncoderFacts
 from validation.report import InvalidInput, Problem
 
@@ -27,15 +27,6 @@ LENGTH_STEP = 16
 MAX_WINDOW = 256
 
 Vectors = NDArray[np.float32]
-
-
-def cache_folder() -> Path:
-    """Give the folder of cached vectors: ``SHIFTBENCH_CACHE``, else the user's cache folder."""
-    root = (
-        os.environ.get("SHIFTBENCH_CACHE")
-        or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shiftbench"
-    )
-    return Path(root)
 
 
 def offline_weights(encoder: str) -> Path | None:

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from builders.assemble import AssembledTask
+from builders.cache import remember_folder
 from builders.dataset_card import dataset_card
 from builders.depth import depth_tables
 from builders.encoder import Encoder
@@ -85,6 +86,7 @@ def write_folder(
         notes = {task.spec.name: task.spec.notes for task in tasks}
         (folder / "README.md").write_text(dataset_card(manifest, notes), encoding="utf-8")
         manifest.write(folder)
+    remember_folder(manifest.content_hash, out)
     return manifest
 
 

@@ -1,0 +1,25 @@
+"""The user's cache folder: encoder vectors, and where dataset folders were built on this machine."""
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Give the cache folder: ``SHIFTBENCH_CACHE`` where set, else ``shiftbench`` in the user's cache folder."""
+    if chosen := os.environ.get("SHIFTBENCH_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shiftbench"
+
+
+def remember_folder(content_hash: str, folder: Path) -> None:
+    """Note where the dataset of a content hash lies, so that a card alone can lead to it."""
+    note = cache_folder() / "folders" / content_hash
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(str(folder.resolve()), encoding="utf-8")
+
+
+def recall_folder(content_hash: str) -> Path | None:
+    """Find where a dataset was built; None when that is not known or it is no longer there."""
+    note = cache_folder() / "folders" / content_hash
+    folder = Path(note.read_text(encoding="utf-8")) if note.is_file() else None
+    return folder if folder is not None and folder.is_dir() else None

@@ -1,0 +1,100 @@
+"""Publishing a dataset folder to the Hugging Face Hub: checked first, then one atomic commit."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from builders.folder import DatasetFolder
+from builders.manifest import MANIFEST
+from validation.report import InvalidInput, Problem
+
+OWN_FOLDERS = ("data/", "depth/", "subsets/")
+"""Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a publication would send: files to add with their sizes in bytes, files to delete, and on which commit."""
+
+    repo_id: str
+    revision: str
+    parent: str | None
+    add: dict[str, int]
+    delete: tuple[str, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to send."""
+        return bool(self.add or self.delete)
+
+
+def plan(folder: DatasetFolder, repo_id: str, revision: str, api: Any) -> Plan:
+    """Check a folder and compare it with the repository.
+
+    Args:
+        folder: the dataset folder; InvalidInput when it fails its own check.
+        repo_id: ``ORG/NAME`` of a dataset repository, which need not exist yet.
+        revision: branch.
+        api: a ``huggingface_hub.HfApi``.
+    """
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+
+    folder.check()
+    local = {
+        str(path.relative_to(folder.path)): path.stat().st_size
+        for path in sorted(folder.path.rglob("*"))
+        if path.is_file()
+    }
+    try:
+        head = api.repo_info(repo_id, repo_type="dataset", revision=revision).sha
+        remote = set(api.list_repo_files(repo_id, repo_type="dataset", revision=head))
+    except (RepositoryNotFoundError, RevisionNotFoundError):
+        return Plan(repo_id, revision, None, local, ())
+    if _same_manifest(folder.path, repo_id, head, remote, api):
+        return Plan(repo_id, revision, head, {}, ())
+    stale = sorted(path for path in remote if path.startswith(OWN_FOLDERS) and path not in local)
+    return Plan(repo_id, revision, head, local, tuple(stale))
+
+
+def publish(folder: DatasetFolder, made: Plan, api: Any) -> str | None:
+    """Carry out a plan in one commit; returns its URL, None when there was nothing to send.
+
+    Raises: InvalidInput when the repository has moved on since the plan was made.
+    """
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+    from huggingface_hub.errors import HfHubHTTPError
+
+    if not made.changes:
+        return None
+    if made.parent is None:
+        api.create_repo(made.repo_id, repo_type="dataset", exist_ok=True)
+        if made.revision != "main":
+            api.create_branch(made.repo_id, repo_type="dataset", branch=made.revision, exist_ok=True)
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        *(CommitOperationAdd(path, str(folder.path / path)) for path in made.add),
+        *(CommitOperationDelete(path) for path in made.delete),
+    ]
+    try:
+        commit = api.create_commit(
+            made.repo_id,
+            operations,
+            commit_message=f"{folder.manifest.title}: content {folder.content_hash[:12]}",
+            repo_type="dataset",
+            revision=made.revision,
+            parent_commit=made.parent,
+        )
+    except HfHubHTTPError as error:
+        if error.response is not None and error.response.status_code in (409, 412):
+            what = "somebody else has published since this was planned"
+            raise InvalidInput(
+                Problem(what, made.repo_id, str(error).split("\n", maxsplit=1)[0], "run the command again")
+            ) from error
+        raise
+    return str(commit.commit_url)
+
+
+def _same_manifest(path: Path, repo_id: str, head: str, remote: set[str], api: Any) -> bool:
+    if MANIFEST not in remote:
+        return False
+    published = Path(api.hf_hub_download(repo_id, MANIFEST, repo_type="dataset", revision=head))
+    return published.read_bytes() == (path / MANIFEST).read_bytes()

@@ -1,0 +1,123 @@
+"""Scores as text tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined."""
+
+from collections.abc import Callable, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from leaderboard.scores import Estimate, Scores, Shift, TaskScores
+from validation.vocabulary import NO_SOURCE
+
+
+def print_scores(scores: Scores, console: Console) -> None:
+    """Print every task's matrices and summary, then what is missing."""
+    for warning in warnings(scores):
+        console.print(warning, style="yellow")
+    for task in scores.tasks:
+        console.print(_matrix(task, "ST", lambda shift: shift.st, diagonal=True))
+        console.print(_matrix(task, "SD", lambda shift: shift.sd))
+        console.print(_matrix(task, "TD", lambda shift: shift.td))
+        console.print(_summary(task))
+    if scores.missing:
+        console.print(f"Not there to be scored ({len(scores.missing)}):")
+        for item in scores.missing:
+            where = " ".join(
+                part for part in (item.task, item.source, "->" if item.target else None, item.target) if part
+            )
+            console.print(f"  {where}: {item.what}", markup=False)
+
+
+def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None:
+    """Print one table a task with a row for each named entry."""
+    tasks = dict.fromkeys(task.task for _, scores in results for task in scores.tasks)
+    for name in tasks:
+        table = Table(title=f"{name}: points")
+        for column in (
+            "entry",
+            "mean SS",
+            "mean ST",
+            "average drop",
+            "worst SD",
+            "worst TD",
+            "DF1@0",
+            "DF1@50",
+            "DF1@90",
+        ):
+            table.add_column(column, justify="left" if column == "entry" else "right")
+        for entry, scores in results:
+            for summary in (task.summary for task in scores.tasks if task.task == name):
+                depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "50", "90")]
+                drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
+                table.add_row(escape(entry), *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth)))
+        console.print(table)
+
+
+def warnings(scores: Scores) -> list[str]:
+    """Say what keeps these scores from being comparable."""
+    found = []
+    if scores.synthetic_data:
+        found.append("Synthetic data: these scores show the tools at work and measure nothing else.")
+    if scores.partial_data:
+        found.append("Partial data: not comparable with scores on the full benchmark.")
+    return found
+
+
+def _matrix(task: TaskScores, title: str, figure: Callable[[Shift], Estimate], *, diagonal: bool = False) -> Table:
+    table = Table(
+        title=f"{task.task}: {title} in points ({task.metric}); row = source, column = target", box=box.SIMPLE_HEAD
+    )
+    table.add_column("source")
+    for domain in task.domains:
+        table.add_column(domain, justify="right")
+    cells = {(shift.source, shift.target): points(figure(shift)) for shift in task.shifts}
+    if diagonal:
+        cells |= {(item.domain, item.domain): f"[bold]{points(item.score)}[/bold]" for item in task.in_domain}
+    sources = sorted({source for source, _ in cells}, key=lambda source: (source == NO_SOURCE, "+" in source, source))
+    for source in sources:
+        table.add_row(source, *(cells.get((source, domain), "") for domain in task.domains))
+    return table
+
+
+def _summary(task: TaskScores) -> Table:
+    summary = task.summary
+    table = Table(
+        title=f"{task.task}: summary over {summary.n_shifts} shifts, {summary.basis}",
+        show_header=False,
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("figure")
+    table.add_column("points", justify="right")
+    for label, name in (
+        ("mean SS", "mean_ss"),
+        ("mean ST", "mean_st"),
+        ("average drop", "average_drop"),
+        ("worst SD", "worst_sd"),
+        ("worst TD", "worst_td"),
+        ("average worst SD", "average_worst_sd"),
+        ("average worst TD", "average_worst_td"),
+    ):
+        table.add_row(label, points(getattr(summary, name)))
+    for lambda_, estimate in summary.depth_f1.items():
+        table.add_row(f"Depth F1 at lambda {lambda_}", points(estimate))
+    for name, share in summary.scenario_shares.items():
+        table.add_row(f"{name} shifts", "n/a" if share is None else f"{100 * share:.0f}%")
+    return table
+
+
+def points(estimate: Estimate) -> str:
+    """Write a fraction as points, with its interval where there is one.
+
+    >>> points(Estimate(value=0.4567)), points(Estimate(value=None)), points(Estimate(value=0.5, low=0.4, high=0.6))
+    ('45.7', 'n/a', '50.0 [40.0, 60.0]')
+    """
+    if estimate.value is None:
+        return "n/a"
+    interval = (
+        f" [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+        if estimate.low is not None and estimate.high is not None
+        else ""
+    )
+    # Adding 0.0 turns a rounded minus zero into zero.
+    return f"{round(100 * estimate.value, 1) + 0.0:.1f}{interval}"

@@ -1,0 +1,60 @@
+"""Fixtures that all tests share. Every text in them is invented."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from builders.encoder import Vectors
+from builders.folder import DatasetFolder
+from builders.manifest import EncoderFacts
+from builders.synthetic import build_synthetic
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+class WordEncoder:
+    """An encoder in a few lines: each word votes for eight of 64 directions. No model, no network."""
+
+    def encode(self, texts: Sequence[str], description: str = "") -> Vectors:
+        vectors = np.zeros((len(texts), 64), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                for byte in hashlib.sha256(word.encode()).digest()[:8]:
+                    vectors[row, byte % 64] += 1
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.where(norms == 0, 1, norms)
+
+    def facts(self) -> EncoderFacts:
+        return EncoderFacts(id="word-encoder", revision="1", dimensions=64)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep tests out of the user's cache."""
+    os.environ["SHIFTBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def word_encoder() -> WordEncoder:
+    return WordEncoder()
+
+
+@pytest.fixture(scope="session")
+def synthetic(tmp_path_factory: pytest.TempPathFactory, word_encoder: WordEncoder) -> DatasetFolder:
+    """A small synthetic dataset folder with depth tables: tasks nli and sa, four domains each."""
+    out = tmp_path_factory.mktemp("data") / "synthetic"
+    build_synthetic(out, encoder=word_encoder, n_train=90, n_test=30)  # type: ignore[arg-type]
+    return DatasetFolder.open(out)
+
+
+@pytest.fixture(scope="session")
+def real_raw() -> Path:
+    """The folder of real upstream rows beside the project; tests that need it skip where it is absent."""
+    raw = SHARED / "data" / "raw"
+    if not raw.is_dir():
+        pytest.skip("no real rows at ../shared/data/raw")
+    return raw
