@@ -1,0 +1,121 @@
+"""Depth against a pairwise reference, and the weights, cuts and sizes built on it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cosine
+from scipy.stats import mannwhitneyu
+
+from leaderboard.metrics.classification import accuracy, confusion_counts
+from leaderboard.metrics.depth import (
+    LAMBDAS,
+    depth_weights,
+    effective_size,
+    least_deep,
+    q_statistic,
+    tte_depth,
+)
+
+
+def pairwise_depth(source: np.ndarray, target: np.ndarray) -> list[float]:
+    """Equation 1 of the Depth F1 paper, read literally."""
+    return [2 - np.mean([cosine(t, s) for s in source]) for t in target]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 12), st.integers(2, 9))
+def test_depth_is_the_pairwise_mean(seed: int, n_source: int, n_target: int, dimensions: int) -> None:
+    rng = np.random.default_rng(seed)
+    source, target = rng.normal(size=(n_source, dimensions)), rng.normal(size=(n_target, dimensions))
+    np.testing.assert_allclose(tte_depth(source, target), pairwise_depth(source, target), atol=1e-12)
+
+
+def test_a_source_text_leaves_itself_out() -> None:
+    source = np.random.default_rng(1).normal(size=(9, 5))
+    expected = [pairwise_depth(np.delete(source, i, axis=0), source[i : i + 1])[0] for i in range(9)]
+    np.testing.assert_allclose(tte_depth(source), expected, atol=1e-12)
+
+
+def test_float32_stays_close() -> None:
+    rng = np.random.default_rng(2)
+    source, target = rng.normal(size=(500, 64)), rng.normal(size=(40, 64))
+    low = tte_depth(source.astype(np.float32), target.astype(np.float32))
+    np.testing.assert_allclose(low, tte_depth(source, target), atol=1e-5)
+
+
+def test_weights_follow_the_paper_and_never_go_negative() -> None:
+    depth, source = np.array([0.9, 1.1, 1.6]), np.array([1.2, 1.5])
+    np.testing.assert_allclose(depth_weights(depth, source), [0.6, 0.4, 0.0], atol=1e-12)
+    with pytest.raises(ValueError, match="all depth weights are 0"):
+        depth_weights([1.6, 1.5], source)
+
+
+@given(st.lists(st.floats(0, 2), min_size=1, max_size=50), st.sampled_from(LAMBDAS))
+def test_cut_keeps_the_least_deep_share_and_ties(depths: list[float], lambda_: int) -> None:
+    values = np.array(depths)
+    kept = least_deep(values, lambda_)
+    assert kept.sum() >= np.ceil(len(values) * (100 - lambda_) / 100 - 1e-9)
+    assert kept.any()
+    if not kept.all():
+        assert values[kept].max() < values[~kept].min()
+
+
+def test_lambda_0_keeps_all_and_100_is_refused() -> None:
+    assert least_deep([1.0, 1.5, 0.2], 0).all()
+    with pytest.raises(ValueError, match="percentage in"):
+        least_deep([1.0], 100)
+
+
+def test_effective_size() -> None:
+    assert effective_size(np.ones(7)) == pytest.approx(7)
+    assert effective_size([5.0, 0.0]) == 1.0
+    with pytest.raises(ValueError, match="all weights are 0"):
+        effective_size([0.0, 0.0])
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=30), st.lists(st.integers(0, 6), min_size=1, max_size=30))
+def test_q_counts_pairs(source: list[int], target: list[int]) -> None:
+    expected = np.mean([[x <= y for y in target] for x in source])
+    assert q_statistic(source, target) == pytest.approx(expected, abs=1e-12)
+
+
+def test_q_is_the_rank_sum_statistic_without_ties() -> None:
+    rng = np.random.default_rng(3)
+    source, target = rng.normal(size=40), rng.normal(size=30)
+    assert q_statistic(source, target) == pytest.approx(mannwhitneyu(target, source).statistic / 1200)
+
+
+def test_two_models_with_equal_f1_part_in_depth_f1() -> None:
+    """Depth F1 paper, sec. 4.3: model B fails on source-dissimilar texts, model A errs anywhere."""
+    rng = np.random.default_rng(4)
+    depth = np.sort(rng.normal(1.2, 0.1, 5000))[::-1]
+    weights = depth_weights(depth, 1.6)
+    gold = np.zeros(5000, dtype=int)
+    chance_of_error = np.linspace(0, 0.36, 5000)  # B: grows towards the shallow end
+    model_b = (rng.random(5000) < chance_of_error).astype(int)
+    model_a = rng.permutation(model_b)
+
+    def depth_f1(predicted: np.ndarray, lambda_: int) -> float:
+        kept = weights * least_deep(depth, lambda_)
+        return float(accuracy(confusion_counts(gold, predicted, 2, weights=kept)))
+
+    plain = [float(accuracy(confusion_counts(gold, model, 2))) for model in (model_a, model_b)]
+    assert plain[0] == pytest.approx(plain[1], abs=1e-12)
+    gaps = [depth_f1(model_a, lambda_) - depth_f1(model_b, lambda_) for lambda_ in LAMBDAS]
+    assert gaps[0] > 0.005
+    assert gaps == sorted(gaps)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ([[0.0, 0.0]], [[1.0, 0.0]], "source row 0 is a zero or non-finite"),
+        ([[1.0, 0.0]], [[np.nan, 0.0]], "target row 0 is a zero or non-finite"),
+        ([[1.0, 0.0]], [[1.0]], "same encoder"),
+        ([1.0], [[1.0]], r"shape \(n, d\)"),
+        ([[1.0]], None, "at least two"),
+    ],
+)
+def test_malformed_vectors(source: object, target: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tte_depth(source, target)  # type: ignore[arg-type]

@@ -1,0 +1,163 @@
+"""The shiftbench command as a user types it: in its own process, with exit codes and messages."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.folder import DatasetFolder
+
+COMMAND = Path(sys.executable).with_name("shiftbench")
+COMMANDS = ("build", "validate", "train", "score", "submit", "serve", "publish", "compare", "demo")
+
+
+def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [str(COMMAND), *map(str, arguments)]
+    environment = os.environ | {"COLUMNS": "160"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120, env=environment)
+
+
+@pytest.fixture(scope="module")
+def predicted(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("predictions") / "preds.parquet"
+    result = run("train", "majority", "nli", "--data", synthetic.path, "--out", out)
+    assert result.returncode == 0, result.stderr
+    return out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(command: str) -> None:
+    result = run(command, "--help")
+    assert result.returncode == 0
+    assert f"Example: shiftbench {command}" in result.stdout
+
+
+def test_list_prints_one_domain_a_line() -> None:
+    lines = run("build", "--list").stdout.splitlines()
+    assert "dr/nli.fiction" in lines
+    assert all(line.count("/") == 1 and line.count(".") == 1 for line in lines)
+    assert run("build", "dr", "--list").stdout.splitlines() == [line for line in lines if line.startswith("dr/")]
+
+
+def test_score_as_json(synthetic: DatasetFolder, predicted: Path) -> None:
+    result = run("score", predicted, "--data", synthetic.path, "--json", "-")
+    assert result.returncode == 0, result.stderr
+    scores = json.loads(result.stdout)
+    assert scores["data"] == synthetic.content_hash
+    task = scores["tasks"][0]
+    assert len(task["shifts"]) == 12
+    assert set(task["shifts"][0]["sd"]) == {"value", "low", "high"}
+    assert set(task["shifts"][0]["depth_f1"]) == {"0", "25", "50", "75", "90"}
+    assert {"source", "target", "n", "st", "ss", "tt", "sd", "td", "idd", "scenario", "effective_n"} <= set(
+        task["shifts"][0]
+    )
+
+
+def test_score_for_people(synthetic: DatasetFolder, predicted: Path) -> None:
+    result = run("score", predicted, "--data", synthetic.path)
+    assert "average drop" in result.stdout
+    assert "Synthetic data" in result.stdout
+
+
+def test_no_progress_bar_where_output_is_piped(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    result = run("train", "tfidf-lr", "nli", "--data", synthetic.path, "--out", tmp_path / "p.csv")
+    assert result.returncode == 0
+    assert result.stderr.count("\n") == 1
+    assert (tmp_path / "p.card.yaml").is_file()
+
+
+def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: Path) -> None:
+    arguments = ("submit", predicted, "--card", predicted.with_name("preds.card.yaml"), "--to", tmp_path / "store")
+    without = run(*arguments, "--data", synthetic.path, "--json", "-")
+    assert without.returncode == 0, without.stderr
+    assert json.loads(without.stdout)["new"] is True
+    again = run(*arguments, "--data", synthetic.path)
+    assert "already there" in again.stderr
+    # The card alone leads to a dataset that was built on this machine.
+    assert run(*arguments).returncode == 0
+
+
+def test_validate(synthetic: DatasetFolder, predicted: Path) -> None:
+    card = predicted.with_name("preds.card.yaml")
+    assert run("validate", predicted, "--data", synthetic.path, "--card", card).returncode == 0
+    assert run("validate", synthetic.path).returncode == 0
+    assert run("validate", predicted).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda frame: frame.head(100), ("test ids are missing", "first missing")),
+        (lambda frame: pl.concat([frame, frame.head(1)]), ("an id is repeated", "row 481")),
+        (lambda frame: frame.with_columns(id="id" + pl.col("id")), ("an id is unknown", "column 'id', row 1")),
+        (lambda frame: frame.with_columns(prediction=pl.lit("Entailmnt")), ("did you mean 'entailment'?", "row 1")),
+        (lambda frame: frame.with_columns(source=pl.lit("harbor")), ("did you mean 'harbour'?", "column 'source'")),
+        (lambda frame: frame.rename({"prediction": "predicton"}), ("unknown column", "did you mean 'prediction'?")),
+        (lambda frame: frame.head(0), ("the file holds no predictions",)),
+        (lambda frame: frame.with_columns(prediction=pl.lit(None, pl.String)), ("a value is missing", "row 1")),
+    ],
+    ids=["missing", "repeated", "unknown-id", "unknown-label", "unknown-source", "column", "empty", "null"],
+)
+def test_bad_input_is_refused(change, words, synthetic: DatasetFolder, predicted: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    bad = tmp_path / "bad.parquet"
+    change(pl.read_parquet(predicted)).write_parquet(bad)
+    card = predicted.with_name("preds.card.yaml")
+    result = run(
+        "submit",
+        bad,
+        "--card",
+        card,
+        "--to",
+        tmp_path / "store",
+        "--data",
+        synthetic.path,
+        "--json",
+        tmp_path / "answer.json",
+    )
+    assert result.returncode == 1
+    assert str(bad) in result.stderr
+    for word in words:
+        assert word in result.stderr
+    assert "Traceback" not in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet"]
+
+
+def test_not_a_parquet_file(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    (tmp_path / "p.parquet").write_text("source,id,prediction\n")
+    result = run("score", tmp_path / "p.parquet", "--data", synthetic.path)
+    assert result.returncode == 1
+    assert "this is not a parquet file" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("frobnicate",), ("score",), ("build", "dr"), ("build", "dr", "nli", "--out", "x"), ("train", "magic", "nli")],
+    ids="-".join,
+)
+def test_wrong_usage(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    result = run(*arguments, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "Usage:" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_is_light() -> None:
+    script = (
+        "import sys, shiftbench, typer\n"
+        "heavy = {'torch', 'datasets', 'gradio', 'pandas', 'polars', 'sklearn', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_metrics_are_light() -> None:
+    script = (
+        "import sys, leaderboard.metrics.classification, leaderboard.metrics.depth, leaderboard.metrics.robustness\n"
+        "heavy = {'torch', 'datasets', 'gradio', 'pandas', 'polars', 'sklearn'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
