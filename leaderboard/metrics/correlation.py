@@ -1,0 +1,334 @@
+"""How two sets of scores go together: rank correlation, and the shape of out-of-distribution against ID
+scores.
+
+Shapes (BOSS paper, sec. 3): the states of one model family (scales, steps, shots, tunable parameters) are
+points (ID score, OOD score). Three descriptions compete: no relation (a constant), one line, and two lines
+joined at a knee. The choice is by BIC with a small-sample correction (McQuarrie 1999),
+
+    n ln(RSS / n) + n p ln(n) / (n - p - 2),    p = 1, 2, 3 or 4 coefficients (the knee is one),
+
+because states are few and the knee is searched for: over 6 to 100 simulated states a noisy straight line gets
+a knee in less than a tenth of cases, where plain BIC gives it one in up to a third (few states) and AICc in a
+fifth (many states).
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Axis = Literal["logit", "linear"]
+Kind = Literal["line up", "line down", "two lines", "v", "peak", "two lines down", "none", "too few states"]
+
+_COEFFICIENTS = {"constant": 1, "one line": 2, "flat, then a line": 3, "a line, then flat": 3, "two lines": 4}
+_BENDS = {"flat, then a line": (False, True), "a line, then flat": (True, False), "two lines": (True, True)}
+_STATES_PER_LINE = 3
+# Residuals below this share of the total variation are rounding: a fit that good is exact.
+_EXACT = 1e-20
+
+
+class _Bend(NamedTuple):
+    rss: float
+    slopes: tuple[float, float]
+    knee: float
+    value: float
+
+
+@dataclass(frozen=True)
+class IdOodShape:
+    """The description chosen for a set of states.
+
+    Attributes:
+        kind: ``line up`` or ``line down`` (one line), ``two lines`` (knee, neither slope falls), ``v``
+            (falls, then rises), ``peak`` (rises, then falls), ``two lines down``, ``none`` (a constant does
+            as well), or ``too few states`` (fewer than 5 states or 3 distinct ID scores: nothing was fitted).
+        slopes: one slope, or the two beside the knee; empty without a line.
+        knee: ID score at which the lines join; NaN without a knee.
+        knee_value: OOD score at the knee, or the line's value at the mean ID score; the mean for ``none``.
+        anchor: the ID score where ``knee_value`` holds.
+        r2: share of the OOD variation described, in [0, 1]; 0 for ``none``; NaN when all OOD scores are equal
+            or nothing was fitted.
+        criterion: corrected BIC of each description, lower is better; infinite when there are too few states
+            for it; empty when nothing was fitted.
+    """
+
+    kind: Kind
+    slopes: tuple[float, ...]
+    knee: float
+    knee_value: float
+    anchor: float
+    r2: float
+    criterion: dict[str, float]
+
+    @property
+    def boss_type(self) -> Literal["I", "II", "III"] | None:
+        """The paper's type: I one rising line, II two rising lines, III a V; None for everything else."""
+        types: dict[Kind, Literal["I", "II", "III"]] = {"line up": "I", "two lines": "II", "v": "III"}
+        return types.get(self.kind)
+
+    def predict(self, id_scores: ArrayLike) -> Floats:
+        """OOD scores that the description expects, shaped as ``id_scores``; NaN when nothing was fitted."""
+        away = np.asarray(id_scores, dtype=np.float64) - self.anchor
+        left, right = (self.slopes[0], self.slopes[-1]) if self.slopes else (0.0, 0.0)
+        return np.asarray(self.knee_value + np.where(away < 0, left, right) * away)
+
+
+def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
+    """Choose between no relation, one line and two joined lines (see the module docstring).
+
+    The two lines meet in a knee and rest on at least three states each. The knee is the exact least-squares
+    one: it lies at a state or where the separate fits to both sides cross.
+
+    Args:
+        id_scores: shape (n_states,), fractions.
+        ood_scores: shape (n_states,), fractions.
+    Returns: the shape. An exact fit does not make the criterion minus infinity: residuals below rounding
+        count as equally good, so of several exact descriptions the simplest is taken.
+    Raises: ValueError when shapes differ or a score is not finite.
+    Source: BOSS paper, sec. 3 (types by eye there; by a criterion here).
+
+    >>> x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    >>> id_ood_shape(x, [0.5, 0.4, 0.3, 0.2, 0.3, 0.4, 0.5, 0.6]).kind
+    'v'
+    >>> id_ood_shape(x, x).boss_type
+    'I'
+    """
+    x, y = _checked_states(id_scores, ood_scores)
+    if x.size < 5 or np.unique(x).size < 3:
+        return IdOodShape("too few states", (), np.nan, np.nan, np.nan, np.nan, {})
+    mean_x, mean_y = float(x.mean()), float(y.mean())
+    total = float(((y - mean_y) ** 2).sum())
+    if total <= _EXACT * y.size * max(mean_y**2, 1.0):
+        flat = {name: _criterion(0.0, 1.0, x.size, p) for name, p in _COEFFICIENTS.items()}
+        return IdOodShape("none", (), np.nan, mean_y, mean_x, np.nan, flat)
+    level, slope = _straight(x - mean_x, y, True)
+    bends = {name: _best_bend(x, y, slants) for name, slants in _BENDS.items()}
+    residuals = {"constant": total, "one line": float(((y - level - slope * (x - mean_x)) ** 2).sum())}
+    residuals |= {name: bend.rss for name, bend in bends.items()}
+    criterion = {name: _criterion(residuals[name], total, x.size, p) for name, p in _COEFFICIENTS.items()}
+    chosen = min(criterion, key=criterion.__getitem__)
+    r2 = float(np.clip(1.0 - residuals[chosen] / total, 0.0, 1.0))
+    if chosen == "constant":
+        return IdOodShape("none", (), np.nan, mean_y, mean_x, 0.0, criterion)
+    if chosen == "one line":
+        kind: Kind = "line up" if slope > 0 else "line down"
+        return IdOodShape(kind, (slope,), np.nan, level, mean_x, r2, criterion)
+    bend = bends[chosen]
+    kind = _bent_kind(bend.slopes, 1e-9 * float(np.ptp(y) / np.ptp(x)))
+    return IdOodShape(kind, bend.slopes, bend.knee, bend.value, bend.knee, r2, criterion)
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Spearman's rank correlation along the last axis; ties get their mean rank.
+
+    Args:
+        x: shape (..., n), finite.
+        y: shape (..., n), the same or one that broadcasts with x.
+    Returns: correlations in [-1, 1], shape (...,); NaN where x or y is constant or n < 2.
+    Raises: ValueError when the last axes differ or a value is not finite.
+    Source: Domain Robustness paper, Table 6.
+
+    >>> float(spearman([1, 2, 3, 4], [10, 20, 40, 30]))
+    0.8
+    """
+    first, second = _checked_pair(x, y)
+    return _pearson(_mean_ranks(first), _mean_ranks(second))
+
+
+def r_squared(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Share of the variation of y that a line in x describes: the squared Pearson correlation.
+
+    Args:
+        x: shape (..., n), finite.
+        y: shape (..., n), the same or one that broadcasts with x.
+    Returns: fractions in [0, 1], shape (...,); NaN where x or y is constant or n < 2.
+    Raises: ValueError when the last axes differ or a value is not finite.
+    Source: Domain Robustness paper, Table 6 (R2 of IDD with SD and TD).
+
+    >>> float(r_squared([1, 2, 3], [2, 4, 6]))
+    1.0
+    """
+    first, second = _checked_pair(x, y)
+    return np.asarray(_pearson(first, second) ** 2)
+
+
+def fit_line(id_scores: ArrayLike, ood_scores: ArrayLike, *, axis: Axis) -> tuple[float, float]:
+    """Least-squares line through reference models, for ``effective_robustness``.
+
+    Args:
+        id_scores: shape (n_models,), fractions; strictly between 0 and 1 on the logit axis.
+        ood_scores: shape (n_models,), likewise.
+        axis: ``logit`` fits logit(OOD) on logit(ID); ``linear`` fits the scores themselves.
+    Returns: slope and intercept on that axis.
+    Raises: ValueError when there are fewer than two distinct ID scores, or a logit is infinite.
+
+    >>> [round(value, 6) for value in fit_line([0.5, 0.7, 0.9], [0.4, 0.6, 0.8], axis="linear")]
+    [1.0, -0.1]
+    """
+    x, y = _checked_states(id_scores, ood_scores)
+    x, y = _on_axis(x, axis, "id_scores"), _on_axis(y, axis, "ood_scores")
+    if np.unique(x).size < 2:
+        raise ValueError("a line needs reference models with at least two distinct ID scores")
+    slope = float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
+    return slope, float(y.mean() - slope * x.mean())
+
+
+def effective_robustness(
+    id_scores: ArrayLike, ood_scores: ArrayLike, *, slope: float, intercept: float, axis: Axis
+) -> Floats:
+    """OOD score above what a published line expects at the same ID score: ``OOD - line(ID)``.
+
+    Args:
+        id_scores: shape (n,), fractions; strictly between 0 and 1 on the logit axis.
+        ood_scores: shape (n,), fractions in [0, 1].
+        slope: slope of the line, on ``axis``.
+        intercept: intercept of the line, on ``axis``.
+        axis: the axis the line was fitted on: ``logit``, where line(ID) = expit(slope logit(ID) + intercept),
+            or ``linear``. The difference is taken between scores on either axis.
+    Returns: differences in [-1, 1] (on ``linear`` the line may leave [0, 1]), positive is better, shape (n,).
+    Raises: ValueError when shapes differ, a score lies outside its range, or the line is not finite.
+
+    >>> effective_robustness([0.8], [0.75], slope=1.0, intercept=-0.1, axis="linear").round(6).tolist()
+    [0.05]
+    >>> effective_robustness([0.5], [0.6], slope=2.0, intercept=0.0, axis="logit").round(6).tolist()
+    [0.1]
+    """
+    x, y = _checked_states(id_scores, ood_scores)
+    if np.any((y < 0) | (y > 1)):
+        raise ValueError("ood_scores must be fractions in [0, 1]; did you pass points?")
+    if not (np.isfinite(slope) and np.isfinite(intercept)):
+        raise ValueError(f"the line must be finite, got slope {slope} and intercept {intercept}")
+    expected = slope * _on_axis(x, axis, "id_scores") + intercept
+    if axis == "logit":
+        # expit, written so that no exponential overflows
+        expected = 0.5 * (1.0 + np.tanh(0.5 * expected))
+    return np.asarray(y - expected)
+
+
+def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
+    """The least-squares lines joined at a knee, each slanting or flat as ``slants`` says."""
+    best = _Bend(np.inf, (np.nan, np.nan), np.nan, np.nan)
+    for knee in _candidate_knees(x, y, slants):
+        away = x - knee
+        columns = [np.ones_like(x)]
+        columns += [
+            part
+            for part, slant in zip((np.minimum(away, 0), np.maximum(away, 0)), slants, strict=True)
+            if slant
+        ]
+        coefficients, rss = _least_squares(np.stack(columns, axis=1), y)
+        if rss < best.rss:
+            found = iter(coefficients[1:])
+            left, right = (float(next(found)) if slant else 0.0 for slant in slants)
+            best = _Bend(rss, (left, right), knee, float(coefficients[0]))
+    return best
+
+
+def _candidate_knees(x: Floats, y: Floats, slants: tuple[bool, bool]) -> list[float]:
+    # The residual sum of squares is smooth in the knee between two states, with its only minimum where the
+    # separate fits cross; otherwise the best knee is at a state.
+    def hold_lines(*sides: NDArray[np.bool_]) -> bool:
+        return all(side.sum() >= _STATES_PER_LINE and np.unique(x[side]).size >= 2 for side in sides)
+
+    states = np.unique(x)
+    knees = [float(state) for state in states if hold_lines(x <= state, x >= state)]
+    for before, after in pairwise(states):
+        sides = x <= before, x >= after
+        if not hold_lines(*sides):
+            continue
+        (a, b), (c, d) = (
+            _straight(x[side] - before, y[side], slant) for side, slant in zip(sides, slants, strict=True)
+        )
+        if b != d and 0 < (a - c) / (d - b) < after - before:
+            knees.append(float(before + (a - c) / (d - b)))
+    return knees
+
+
+def _straight(x: Floats, y: Floats, slant: bool) -> tuple[float, float]:
+    """Value at 0 and slope of the least-squares line, or of the level when it may not slant."""
+    away = x - x.mean()
+    slope = float((away * y).sum() / (away**2).sum()) if slant else 0.0
+    return float(y.mean() - slope * x.mean()), slope
+
+
+def _bent_kind(slopes: tuple[float, float], tiny: float) -> Kind:
+    left, right = (0.0 if abs(slope) <= tiny else slope for slope in slopes)
+    if left >= 0 and right >= 0:
+        return "two lines"
+    if left < 0 < right:
+        return "v"
+    return "peak" if right < 0 < left else "two lines down"
+
+
+def _criterion(residual: float, total: float, n: int, p: int) -> float:
+    if n - p - 2 <= 0 or not np.isfinite(residual):
+        return np.inf
+    return float(n * np.log(max(residual, _EXACT * total) / n) + n * p * np.log(n) / (n - p - 2))
+
+
+def _least_squares(design: Floats, y: Floats) -> tuple[Floats, float]:
+    coefficients = np.linalg.lstsq(design, y, rcond=None)[0]
+    return np.asarray(coefficients, dtype=np.float64), float(((y - design @ coefficients) ** 2).sum())
+
+
+def _pearson(x: Floats, y: Floats) -> Floats:
+    dx = x - x.mean(axis=-1, keepdims=True)
+    dy = y - y.mean(axis=-1, keepdims=True)
+    # A constant's deviations from its mean may be rounding, so constancy is read off the values.
+    constant = (np.ptp(x, axis=-1) == 0) | (np.ptp(y, axis=-1) == 0)
+    scale = np.sqrt((dx**2).sum(axis=-1) * (dy**2).sum(axis=-1))
+    ratio = (dx * dy).sum(axis=-1) / np.where(constant | (scale == 0), 1.0, scale)
+    return np.asarray(np.where(constant | (scale == 0), np.nan, np.clip(ratio, -1.0, 1.0)))
+
+
+def _mean_ranks(values: Floats) -> Floats:
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    n = values.shape[-1]
+    position = np.broadcast_to(np.arange(n), values.shape)
+    edge = np.ones(values.shape, dtype=bool)
+    edge[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    first = np.maximum.accumulate(np.where(edge, position, 0), axis=-1)
+    ends = np.ones(values.shape, dtype=bool)
+    ends[..., :-1] = edge[..., 1:]
+    last = np.minimum.accumulate(np.where(ends, position, n - 1)[..., ::-1], axis=-1)[..., ::-1]
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2.0, axis=-1)
+    return ranks
+
+
+def _on_axis(scores: Floats, axis: Axis, name: str) -> Floats:
+    if axis == "linear":
+        return scores
+    if axis != "logit":
+        raise ValueError(f"axis must be 'logit' or 'linear', got {axis!r}")
+    if np.any((scores <= 0) | (scores >= 1)):
+        raise ValueError(f"{name} must lie strictly between 0 and 1 on the logit axis; did you pass points?")
+    return np.asarray(np.log(scores) - np.log1p(-scores))
+
+
+def _checked_states(id_scores: ArrayLike, ood_scores: ArrayLike) -> tuple[Floats, Floats]:
+    x = np.asarray(id_scores, dtype=np.float64)
+    y = np.asarray(ood_scores, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(
+            f"id_scores and ood_scores must be 1-d and of one length, got {x.shape} and {y.shape}"
+        )
+    if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
+        raise ValueError("ID and OOD scores must be finite; leave out the states that lack one")
+    return x, y
+
+
+def _checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    first = np.asarray(x, dtype=np.float64)
+    second = np.asarray(y, dtype=np.float64)
+    if first.ndim < 1 or second.ndim < 1 or first.shape[-1] != second.shape[-1] or first.shape[-1] == 0:
+        raise ValueError(
+            f"x and y must pair up along a last axis of n >= 1, got {first.shape} and {second.shape}"
+        )
+    if not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
+        raise ValueError("correlations need finite values; leave out the shifts that lack one")
+    return first, second
