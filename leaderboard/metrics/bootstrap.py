@@ -1,0 +1,356 @@
+"""Uncertainty of scores and of everything computed from them, by resampling groups and runs.
+
+A replicate draws one weight per group of each domain's test set. All scores on that test set (its TT, every
+ST into it, all runs, all entries compared) use the same weights, so what they share cancels in differences.
+With additive counts a replicate is ``weights @ counts`` followed by the metric's own formula.
+
+Two spreads are kept apart. *Test-sampling*: other test sets, the same trained models. *Total*: other training
+runs as well; the runs of a source move its whole row of the score matrix together, its in-domain score
+included, which is also the TT of shifts into it.
+
+Bootstrap deviations are those of a divisor n instead of n - 1, and percentiles know nothing of how uncertain
+the spread itself is. So deviations are scaled by sqrt(n / (n - 1)), n being groups or runs, and intervals are
+stretched from the normal's quantile to Student's t. With 5 runs and no test-set noise that is the difference
+between about 85% and 95% coverage. ``leaderboard.metrics.coverage`` simulates it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]
+
+MIN_RUNS = 5
+"""With fewer runs of a source, training variance counts as not measured."""
+
+SCENARIOS = ("Classic", "Observed", "Unobserved", "No Challenge", "Tie")
+UNRESOLVED = "Unresolved"
+_BLOCK_CELLS = 2**16
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A statistic and how far resampling moves it.
+
+    Attributes:
+        point: the statistic, any shape (...,).
+        deviations: replicates minus point, rescaled to be unbiased in variance, shape (n_draws, ...).
+        df: degrees of freedom that the spread was estimated with, shape (...,).
+    """
+
+    point: Floats
+    deviations: Floats
+    df: Floats
+
+
+def group_weights(n_groups: int, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw bootstrap weights: how often each group is drawn when ``n_groups`` are drawn with replacement.
+
+    Args:
+        n_groups: groups of a domain's test set, at least 2.
+        n_draws: number of replicates.
+        rng: a generator seeded for this domain alone, so that all entries get the same weights.
+    Returns: whole numbers as floats, each row summing to ``n_groups``, shape (n_draws, n_groups).
+    Raises: ValueError with fewer than 2 groups: one group says nothing about how groups differ.
+
+    >>> group_weights(4, 2, np.random.default_rng(0)).sum(axis=1).tolist()
+    [4.0, 4.0]
+    """
+    return np.concatenate(list(_weight_blocks(n_groups, n_draws, rng)))
+
+
+def replicate_counts(counts: ArrayLike, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Counts of every replicate: ``group_weights(...) @ counts`` without holding all weights at once.
+
+    Args:
+        counts: additive counts of each group, shape (n_groups, ...).
+        n_draws: number of replicates.
+        rng: as for ``group_weights``; the same seed gives the same replicates.
+    Returns: summed counts, shape (n_draws, ...); a metric's formula turns them into replicate scores.
+    Raises: ValueError with fewer than 2 groups.
+
+    >>> replicate_counts([[1.0, 1.0], [0.0, 1.0]], 3, np.random.default_rng(0))[:, 1].tolist()
+    [2.0, 2.0, 2.0]
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    flat = table.reshape(len(table), -1)
+    sums = [weights @ flat for weights in _weight_blocks(len(table), n_draws, rng)]
+    return np.concatenate(sums).reshape(n_draws, *table.shape[1:])
+
+
+def sampling_spread(point: ArrayLike, replicates: ArrayLike, *, n_groups: ArrayLike) -> Spread:
+    """Spread over test sets, with the trained models fixed.
+
+    Args:
+        point: the statistic on the full test sets, shape (...,).
+        replicates: the same from resampled groups, shape (n_draws, ...).
+        n_groups: effective number of groups of the test sets that the statistic uses (the smallest, if
+            several), >= 2, broadcasting with ``point``: ``depth.effective_size`` of the group sizes, since a
+            few large groups among many small ones tell less than as many equal ones.
+    Returns: the spread. A replicate that is NaN (a score undefined on it) makes the interval NaN.
+    Raises: ValueError when shapes do not fit or there are fewer than 2 groups.
+    """
+    centre = np.asarray(point, dtype=np.float64)
+    drawn = np.asarray(replicates, dtype=np.float64)
+    if drawn.ndim < 1 or drawn.shape[1:] != centre.shape or len(drawn) < 2:
+        raise ValueError(f"replicates must have shape (n_draws,) + {centre.shape}, got {drawn.shape}")
+    groups = np.broadcast_to(np.asarray(n_groups, dtype=np.float64), centre.shape)
+    if np.any(groups < 2):
+        raise ValueError("the spread over test sets needs at least 2 groups")
+    return Spread(centre, (drawn - centre) * np.sqrt(groups / (groups - 1)), groups - 1)
+
+
+def total_spread(
+    statistic: Statistic,
+    run_scores: Sequence[ArrayLike],
+    run_replicates: Sequence[ArrayLike],
+    *,
+    n_groups: ArrayLike,
+    rng: np.random.Generator,
+) -> Spread | None:
+    """Spread over test sets and training runs.
+
+    Deviations are those over test sets plus those over drawn runs. Runs scored on one finite test set differ
+    by more than training alone makes them differ; how much more, resampled groups tell (the jackknife
+    variance over runs grows by as much again in each replicate), and the run part is shrunk by it. Degrees of
+    freedom are Satterthwaite's, from the variance over test sets and the jackknife variance over the runs of
+    each source.
+
+    Args:
+        statistic: score matrices (..., n_sources, n_targets) -> values (..., any shape).
+        run_scores: for each source the scores of its runs on the full test sets, shape (n_runs, n_targets).
+        run_replicates: for each source the same from resampled groups, shape (n_draws, n_runs, n_targets).
+        n_groups: as for ``sampling_spread``.
+        rng: draws the runs, independently for each source.
+    Returns: the spread around the statistic of the scores averaged over runs, or None when a source has fewer
+        than 5 runs: training variance not measured.
+    Raises: ValueError when shapes do not fit or there are fewer than 2 groups.
+    """
+    runs = [np.asarray(scores, dtype=np.float64) for scores in run_scores]
+    replicates = [np.asarray(scores, dtype=np.float64) for scores in run_replicates]
+    if [drawn.shape[1:] for drawn in replicates] != [scores.shape for scores in runs]:
+        raise ValueError(
+            "run_replicates must hold, source by source, run_scores' shape with n_draws before it; got "
+            f"{[drawn.shape for drawn in replicates]} for {[scores.shape for scores in runs]}"
+        )
+    if min(len(scores) for scores in runs) < MIN_RUNS:
+        return None
+    mean = np.stack([scores.mean(axis=0) for scores in runs])
+    mean_replicates = np.stack([drawn.mean(axis=1) for drawn in replicates], axis=1)
+    test = sampling_spread(statistic(mean), statistic(mean_replicates), n_groups=n_groups)
+    variance = test.deviations.var(axis=0)
+    per_df = variance**2 / test.df
+    between, inflated = np.zeros(test.point.shape), np.zeros(test.point.shape)
+    for source, (scores, drawn) in enumerate(zip(runs, replicates, strict=True)):
+        part = _jackknife_variance(statistic, mean, source, scores)
+        between = between + part
+        per_df = per_df + part**2 / (len(scores) - 1)
+        inflated = inflated + _jackknife_variance(statistic, mean_replicates, source, drawn).mean(axis=0)
+    training = np.clip(2 * between - inflated, 0.0, between)
+    n_draws = len(mean_replicates)
+    drawn_runs = [run_weights(len(scores), n_draws, rng) @ scores for scores in runs]
+    moved = statistic(np.stack(drawn_runs, axis=1)) - test.point
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shrink = np.where(between > 0, np.sqrt(training / between), 0.0)
+        df = np.where(per_df > 0, (variance + training) ** 2 / per_df, test.df)
+    return Spread(test.point, test.deviations + shrink * moved, df)
+
+
+def run_weights(n_runs: int, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw weights of runs whose weighted mean varies as the mean over new runs would.
+
+    Args:
+        n_runs: runs of a source, at least 2.
+        n_draws: number of replicates.
+        rng: the generator.
+    Returns: weights, rows summing to 1, shape (n_draws, n_runs). Runs are drawn with replacement and
+        deviations from equal weights scaled by sqrt(n / (n - 1)), so a run never drawn gets a weight below 0.
+
+    >>> run_weights(5, 2, np.random.default_rng(0)).sum(axis=1).round(12).tolist()
+    [1.0, 1.0]
+    """
+    shares = group_weights(n_runs, n_draws, rng) / n_runs
+    return np.asarray(1.0 / n_runs + (shares - 1.0 / n_runs) * np.sqrt(n_runs / (n_runs - 1.0)))
+
+
+def interval(
+    spread: Spread, *, level: float = 0.95, bounds: tuple[float, float] | None = None
+) -> tuple[Floats, Floats]:
+    """Percentile interval, its deviations stretched by Student's t over the normal quantile.
+
+    Args:
+        spread: from ``sampling_spread`` or ``total_spread``.
+        level: nominal coverage, in (0, 1).
+        bounds: lowest and highest possible value, such as (0, 1) for a score; the interval is cut there.
+    Returns: lower and upper ends, each of the shape of ``spread.point``; NaN where a replicate is undefined.
+    Raises: ValueError when level is out of range.
+
+    >>> draws = np.random.default_rng(0).normal(0.0, 0.1, size=4000)
+    >>> low, high = interval(sampling_spread(0.5, 0.5 + draws, n_groups=1000))
+    >>> float(low.round(1)), float(high.round(1))
+    (0.3, 0.7)
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
+    from scipy.special import stdtrit
+
+    tail = (1 - level) / 2
+    stretch = stdtrit(spread.df, 1 - tail) / NormalDist().inv_cdf(1 - tail)
+    low, high = spread.point + stretch * np.quantile(
+        spread.deviations, (tail, 1 - tail), axis=0, method="weibull"
+    )
+    if bounds is not None:
+        low, high = np.clip(low, *bounds), np.clip(high, *bounds)
+    return np.asarray(low), np.asarray(high)
+
+
+def resolved_scenario(source_drop: Spread, target_drop: Spread, *, level: float = 0.95) -> NDArray[np.str_]:
+    """Name the scenario when the joint region of (SD, TD) lies in one quadrant, else ``Unresolved``.
+
+    The region is the ellipse of Hotelling's T2. It touches the axis SD = 0 exactly when |SD| is no more than
+    radius times the standard deviation of SD, and likewise TD: the extent of an ellipse along a coordinate
+    does not depend on the correlation, so none has to be estimated. The radius squared is
+    ``df ((1 - level)^(-2 / (df - 1)) - 1)``, which is T2's quantile in two dimensions.
+
+    Args:
+        source_drop: spread of SD.
+        target_drop: spread of TD, same shape and the same replicates.
+        level: coverage of the joint region, in (0, 1).
+    Returns: scenario names or ``Unresolved``, of the shape of the drops. A drop of exactly 0 is never
+        resolved, nor one with an undefined replicate, nor one with 1 degree of freedom or less.
+    Raises: ValueError when shapes differ or level is out of range.
+    Source: Domain Robustness paper, sec. 3.3 (scenarios); the region is this project's.
+
+    >>> draws = np.random.default_rng(0).normal(0.0, 0.01, size=(2, 500))
+    >>> far, near = (sampling_spread(p, p + d, n_groups=300) for p, d in zip((0.1, 0.02), draws))
+    >>> str(resolved_scenario(far, far)), str(resolved_scenario(far, near))
+    ('Classic', 'Unresolved')
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
+    _check_alike(source_drop, target_drop)
+    df = np.minimum(source_drop.df, target_drop.df)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        radius = np.sqrt(np.where(df > 1, df * ((1 - level) ** (-2 / (df - 1)) - 1), np.inf))
+        clear = np.ones(df.shape, dtype=bool)
+        for drop in (source_drop, target_drop):
+            clear &= (np.abs(drop.point) > radius * drop.deviations.std(axis=0)) & (drop.point != 0)
+    names = np.array(SCENARIOS)[_scenario_codes(source_drop.point, target_drop.point)]
+    return np.asarray(np.where(clear, names, UNRESOLVED))
+
+
+def scenario_support(source_drop: Spread, target_drop: Spread) -> Floats:
+    """Share of replicates in which each scenario holds.
+
+    Args:
+        source_drop: spread of SD.
+        target_drop: spread of TD, same shape and the same replicates.
+    Returns: shares in the order of ``SCENARIOS`` (the last is Tie: a drop of exactly 0), shape (..., 5),
+        summing to 1; NaN where a replicate is undefined.
+    Raises: ValueError when shapes differ.
+    """
+    _check_alike(source_drop, target_drop)
+    sd = source_drop.point + source_drop.deviations
+    td = target_drop.point + target_drop.deviations
+    codes = _scenario_codes(sd, td)
+    shares = np.stack([(codes == code).mean(axis=0) for code in range(len(SCENARIOS))], axis=-1)
+    undefined = np.asarray(np.isnan(sd + td).any(axis=0))[..., None]
+    return np.asarray(np.where(undefined, np.nan, shares))
+
+
+def half_weights(n_groups: int, n_splits: int, rng: np.random.Generator) -> Floats:
+    """Split a domain's groups at random into two halves, several times.
+
+    Args:
+        n_groups: groups of the domain, at least 2.
+        n_splits: number of splits.
+        rng: a generator seeded for this domain.
+    Returns: 1 where a group belongs to the half, else 0, shape (n_splits, 2, n_groups); the halves of a split
+        add up to 1 everywhere. Of an odd number the second half gets one more.
+    Raises: ValueError with fewer than 2 groups.
+
+    >>> half_weights(5, 3, np.random.default_rng(0)).sum(axis=2).tolist()
+    [[2.0, 3.0], [2.0, 3.0], [2.0, 3.0]]
+    """
+    _check_groups(n_groups)
+    first = np.tile(np.arange(n_groups) < n_groups // 2, (n_splits, 1))
+    first = rng.permuted(first, axis=1)
+    return np.stack([first, ~first], axis=1).astype(np.float64)
+
+
+def split_half_worst(drops: ArrayLike) -> Floats:
+    """Worst drop without the winner's curse: selected on one half of the groups, estimated on the other.
+
+    The largest of several noisy drops overstates the largest true one. Here each half selects the worst shift
+    and the other half says how bad it is; both directions and all splits are averaged.
+
+    Args:
+        drops: drops of each split, half and shift, shape (n_splits, 2, ..., n_shifts), from ``half_weights``.
+            A shift that is NaN anywhere (missing, or undefined on a half) takes no part.
+    Returns: drops in [-1, 1], shape (...,); NaN where no shift takes part.
+    Raises: ValueError when the second axis does not hold two halves.
+
+    >>> float(split_half_worst([[[0.3, 0.1], [0.0, 0.2]]]).round(3))
+    0.05
+    """
+    table = np.asarray(drops, dtype=np.float64)
+    if table.ndim < 3 or table.shape[1] != 2 or table.shape[0] == 0 or table.shape[-1] == 0:
+        raise ValueError(f"drops must have shape (n_splits, 2, ..., n_shifts), got {table.shape}")
+    missing = np.isnan(table).any(axis=(0, 1))
+    chosen = np.where(missing, -np.inf, table).argmax(axis=-1)
+    estimate = np.take_along_axis(table[:, ::-1], chosen[..., None], axis=-1)[..., 0]
+    mean = estimate.mean(axis=(0, 1))
+    return np.asarray(np.where(missing.all(axis=-1), np.nan, mean))
+
+
+def _jackknife_variance(statistic: Statistic, mean: Floats, source: int, scores: Floats) -> Floats:
+    """Variance of the statistic over the runs of one source, ``scores`` of shape (..., n_runs, n_targets)."""
+    n = scores.shape[-2]
+    left_out = []
+    for run in range(n):
+        without = mean.copy()
+        without[..., source, :] = (n * mean[..., source, :] - scores[..., run, :]) / (n - 1)
+        left_out.append(statistic(without))
+    return np.asarray(np.var(left_out, axis=0) * (n - 1))
+
+
+def _weight_blocks(n_groups: int, n_draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+    # Each row takes whole 64-bit words of the generator, so the size of a block does not change the draws. A
+    # word holds two draws: 32 random bits times n_groups, of which the upper 32 name a group. The groups'
+    # chances then differ by less than n_groups / 2^32 of themselves, and no draw has to be rejected.
+    _check_groups(n_groups)
+    rows = max(1, _BLOCK_CELLS // n_groups)
+    words = (n_groups + 1) // 2
+    for start in range(0, n_draws, rows):
+        n_rows = min(rows, n_draws - start)
+        bits = rng.integers(0, 2**64 - 1, size=(n_rows, words), dtype=np.uint64, endpoint=True)
+        drawn = bits.view(np.uint32)[:, :n_groups].astype(np.uint64)
+        drawn *= np.uint64(n_groups)
+        drawn >>= np.uint64(32)
+        flat = drawn.view(np.int64)
+        flat += np.arange(n_rows)[:, None] * n_groups
+        yield np.bincount(flat.ravel(), minlength=flat.size).reshape(n_rows, n_groups).astype(np.float64)
+
+
+def _scenario_codes(source_drop: Floats, target_drop: Floats) -> NDArray[np.int64]:
+    quadrant = 2 * (source_drop < 0) + (target_drop < 0)
+    return np.asarray(np.where((source_drop == 0) | (target_drop == 0), 4, quadrant), dtype=np.int64)
+
+
+def _check_groups(n_groups: int) -> None:
+    if n_groups < 2:
+        raise ValueError(
+            f"resampling needs at least 2 groups, got {n_groups}; is every example in one group?"
+        )
+
+
+def _check_alike(source_drop: Spread, target_drop: Spread) -> None:
+    if source_drop.deviations.shape != target_drop.deviations.shape:
+        raise ValueError(
+            f"SD and TD must come from the same replicates, got shapes {source_drop.deviations.shape} "
+            f"and {target_drop.deviations.shape}"
+        )
