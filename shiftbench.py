@@ -16,6 +16,8 @@ import typer
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from builders.encoder import Encoder
     from builders.folder import DatasetFolder
     from leaderboard.scoring import score_file
@@ -184,15 +186,13 @@ def score(
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json
     """
-    from rich.console import Console
-
     from builders.folder import DatasetFolder
     from leaderboard.scoring import score_file
     from leaderboard.tables import print_scores
 
     scores = score_file(predictions, DatasetFolder.open(data), subset)
     if json_ != "-":
-        print_scores(scores, Console())
+        print_scores(scores, _console())
     _write_json(scores.model_dump(mode="json"), json_)
 
 
@@ -292,6 +292,30 @@ def publish(
 
 
 @app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="Prediction file of entry A.")],
+    b: Annotated[Path, typer.Argument(help="Prediction file of entry B.")],
+    data: DataOption,
+    subset: SubsetOption = "all",
+    swaps: Annotated[int, typer.Option("--swaps", help="Random swaps a shift.", min=1000)] = 100_000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the swaps.", min=0)] = 0,
+    json_: JsonOption = None,
+) -> None:
+    """Test whether two prediction files differ, on every shift that both have.
+
+    Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
+    """
+    from builders.folder import DatasetFolder
+    from leaderboard.compare import compare_files
+    from leaderboard.tables import print_comparison
+
+    comparison = compare_files(a, b, DatasetFolder.open(data), subset, n_swaps=swaps, seed=seed)
+    if json_ != "-":
+        print_comparison(comparison, _console())
+    _write_json(comparison.model_dump(mode="json"), json_)
+
+
+@app.command()
 def demo(
     raw: Annotated[
         Path | None, typer.Option("--raw", help="Folder of upstream files. Default: a synthetic corpus.")
@@ -304,8 +328,6 @@ def demo(
 
     Example: shiftbench demo
     """
-    from rich.console import Console
-
     from builders.build import build as build_benchmark
     from builders.folder import DatasetFolder
     from builders.synthetic import build_synthetic
@@ -334,11 +356,18 @@ def demo(
             entry, _ = store.submit(predictions, card, [folder])
             results.append((entry.card.name, store.scores(entry, folder)))
     typer.echo(f"3/4 checked, scored and stored {len(results)} entries in {store.root}", err=True)
-    print_board(results, Console())
+    print_board(results, _console())
     if no_serve:
         return
     typer.echo("4/4 showing them in a browser; Ctrl-C stops", err=True)
     serve([data], store.root, port)
+
+
+def _console() -> "Console":
+    """Open standard output for tables; a pipe has no width of its own and gets 120 columns."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120)
 
 
 def _encoder(name: str | None) -> "Encoder":

@@ -1,11 +1,9 @@
 """From checked predictions to scores: a long table first (one value a row), the nested shape from that.
 
-Every run (source, seed) has exactly the test ids of each target it predicts, so the predictions on one target are
-a matrix, runs by test rows; each score is one matrix product of weights and confusion cells.
+Each score is one matrix product of weights and confusion cells (see ``leaderboard.runs``).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +13,13 @@ from numpy.typing import NDArray
 from builders.folder import DatasetFolder
 from leaderboard.metrics.classification import accuracy, macro_f1
 from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from leaderboard.runs import TargetRuns, target_runs
 from leaderboard.scores import Scores
 from leaderboard.summary import summarise_scores
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind, source_parts
+from validation.vocabulary import source_parts
 
 SCORE_COLUMNS = {
     "task": pl.String,
@@ -62,58 +61,35 @@ def score_table(predictions: pl.DataFrame, folder: DatasetFolder, subset: str = 
     """
     parts = []
     for (task,), rows in predictions.group_by("task", maintain_order=True):
-        kind = folder.task(str(task)).kind
-        if kind is not TaskKind.CLASSIFICATION:
-            raise InvalidInput(Problem("no scoring for this kind of task", str(folder.path), f"'{kind.value}'"))
         parts += list(_score_classification(str(task), rows, folder, subset))
     table = pl.DataFrame(parts, schema=SCORE_COLUMNS, orient="row")
     return table.sort("task", "source", "target", "seed", "metric")
-
-
-@dataclass(frozen=True)
-class _Target:
-    """The predictions of all runs on one target: codes (runs, n), gold (n,), which classes the full split has."""
-
-    task: str
-    name: str
-    ids: pl.Series
-    gold: NDArray[np.int64]
-    classes: NDArray[np.bool_]
-    runs: list[tuple[str, int]]
-    codes: NDArray[np.int64]
-
-    def counts(self, run: int, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted confusion counts of one run, shape (n_weights, C, C + 1), for weights (n_weights, n)."""
-        n_classes = len(self.classes)
-        cells = np.zeros((len(self.gold), n_classes * (n_classes + 1)))
-        cells[np.arange(len(self.gold)), self.gold * (n_classes + 1) + self.codes[run]] = 1.0
-        return (weights @ cells).reshape(len(weights), n_classes, n_classes + 1)
 
 
 Row = tuple[str, str, str, int, str, float, int]
 
 
 def _score_classification(task: str, rows: pl.DataFrame, folder: DatasetFolder, subset: str) -> Iterator[Row]:
-    for target in _targets(task, rows, folder, subset):
+    for target in target_runs(task, rows, folder, subset):
         n = len(target.gold)
         plain = np.ones((1, n))
         for run, (source, seed) in enumerate(target.runs):
-            counts = target.counts(run, plain)[0]
+            counts = target.weighted_counts(run, plain)[0]
             for metric, value in (
                 ("accuracy", float(accuracy(counts))),
                 ("macro_f1", float(macro_f1(counts, target.classes))),
                 ("unparsed", float((target.codes[run] == len(target.classes)).mean())),
             ):
-                yield (task, source, target.name, seed, metric, value, n)
+                yield (task, source, target.target, seed, metric, value, n)
         if folder.has_depth:
             yield from _score_depth(target, folder)
 
 
-def _score_depth(target: _Target, folder: DatasetFolder) -> Iterator[Row]:
+def _score_depth(target: TargetRuns, folder: DatasetFolder) -> Iterator[Row]:
     """Depth-weighted scores of every shift into a target, and of the target's own runs under the same weights."""
     for source in sorted({source for source, _ in target.runs}):
         parts = source_parts(source)
-        if not parts or target.name in parts:
+        if not parts or target.target in parts:
             continue
         depth, deepest = _depth_in(parts, target, folder)
         if not (depth < deepest).any():
@@ -122,21 +98,21 @@ def _score_depth(target: _Target, folder: DatasetFolder) -> Iterator[Row]:
         kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
         weights = depth_weights(depth, deepest) * kept
         for run, (trained_on, seed) in enumerate(target.runs):
-            if trained_on not in (source, target.name):
+            if trained_on not in (source, target.target):
                 continue
-            counts = target.counts(run, weights)
+            counts = target.weighted_counts(run, weights)
             prefix = "depth_" if trained_on == source else "tt_depth_"
             scores = {"f1": accuracy(counts), "macro_f1": macro_f1(counts, target.classes)}
             for metric, values in scores.items():
                 for lambda_, value, n in zip(lambdas, values, kept.sum(axis=1), strict=True):
-                    yield (target.task, source, target.name, seed, f"{prefix}{metric}{lambda_}", float(value), int(n))
+                    yield (target.task, source, target.target, seed, f"{prefix}{metric}{lambda_}", float(value), int(n))
             if trained_on == source:
                 for lambda_, row, n in zip(lambdas, weights, kept.sum(axis=1), strict=True):
                     name = f"effective_n{lambda_}"
-                    yield (target.task, source, target.name, seed, name, effective_size(row), int(n))
+                    yield (target.task, source, target.target, seed, name, effective_size(row), int(n))
 
 
-def _depth_in(parts: Sequence[str], target: _Target, folder: DatasetFolder) -> tuple[NDArray[np.float64], float]:
+def _depth_in(parts: Sequence[str], target: TargetRuns, folder: DatasetFolder) -> tuple[NDArray[np.float64], float]:
     """Depth of the target's texts in a source, and of the deepest source text.
 
     For joined sources both are means over the parts, weighted by their train sizes.
@@ -144,35 +120,14 @@ def _depth_in(parts: Sequence[str], target: _Target, folder: DatasetFolder) -> t
     depth = np.zeros(len(target.ids))
     deepest, total = 0.0, 0
     for part in parts:
-        table = folder.depth(target.task, part, target.name)
+        table = folder.depth(target.task, part, target.target)
         # A table lists the source's train texts first, each once, then the target's test texts.
         n_train = folder.task(target.task).domains[part].splits["train"].rows
         texts = pl.DataFrame({"id": target.ids}).join(table[n_train:], on="id", how="left", maintain_order="left")
         if texts["depth"].null_count():
-            what = f"the depth table {part}--{target.name} lacks test ids"
+            what = f"the depth table {part}--{target.target} lacks test ids"
             raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))
         depth += n_train * texts["depth"].to_numpy()
         deepest += n_train * float(table["depth"][:n_train].to_numpy().max())
         total += n_train
     return depth / total, deepest / total
-
-
-def _targets(task: str, rows: pl.DataFrame, folder: DatasetFolder, subset: str) -> Iterator[_Target]:
-    info = folder.task(task)
-    codes = {label: code for code, label in enumerate(info.labels)}
-    chosen = folder.test(task, subset)
-    for (name,), part in rows.group_by("target", maintain_order=True):
-        gold = chosen.filter(domain=name).select("id", "label").sort("id")
-        full = folder.split(task, str(name), "test")["label"].to_numpy()
-        ordered = part.sort("source", "seed", "id")
-        predicted = ordered["prediction"].replace_strict(codes, default=len(codes), return_dtype=pl.Int64).to_numpy()
-        runs = ordered.select("source", "seed").unique(maintain_order=True)
-        yield _Target(
-            task=task,
-            name=str(name),
-            ids=gold["id"],
-            gold=gold["label"].to_numpy(),
-            classes=np.bincount(full, minlength=len(codes)) > 0,
-            runs=list(runs.iter_rows()),
-            codes=predicted.reshape(len(runs), len(gold)),
-        )

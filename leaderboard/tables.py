@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from leaderboard.compare import Comparison
 from leaderboard.scores import Estimate, Scores, Shift, TaskScores
 from validation.vocabulary import NO_SOURCE
 
@@ -52,6 +53,29 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
                 drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
                 table.add_row(escape(entry), *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth)))
         console.print(table)
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print a row a shift: A minus B in points, starred where Holm's p is below 0.05."""
+    table = Table(title="A minus B in points; * = p < 0.05 after Holm's correction", box=box.SIMPLE_HEAD)
+    for column in ("task", "shift", "runs", "ST", "p", "SD", "p", "TD", "p"):
+        table.add_column(column, justify="left" if column in ("task", "shift") else "right", no_wrap=True)
+    for shift in comparison.shifts:
+        cells = []
+        for difference in shift.differences:
+            star = "*" if difference.p_holm is not None and difference.p_holm < 0.05 else " "
+            cells += [points(Estimate(value=difference.value)) + star, _p_value(difference.p_holm)]
+        table.add_row(shift.task, f"{shift.source} -> {shift.target}", str(shift.runs), *cells)
+    console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False)
+    console.print(table)
+    console.print("ST: above 0 favours A. SD, TD: below 0 favours A. p: two-sided, corrected over the whole table.")
+    for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if only:
+            console.print(f"Only in {name}: {', '.join(only)}", markup=False)
+
+
+def _p_value(p: float | None) -> str:
+    return "n/a" if p is None else f"{p:.4f}"
 
 
 def warnings(scores: Scores) -> list[str]:

@@ -200,9 +200,7 @@ def interval(
 
     tail = (1 - level) / 2
     stretch = stdtrit(spread.df, 1 - tail) / NormalDist().inv_cdf(1 - tail)
-    low, high = spread.point + stretch * np.quantile(
-        spread.deviations, (tail, 1 - tail), axis=0, method="weibull"
-    )
+    low, high = spread.point + stretch * np.quantile(spread.deviations, (tail, 1 - tail), axis=0, method="weibull")
     if bounds is not None:
         low, high = np.clip(low, *bounds), np.clip(high, *bounds)
     return np.asarray(low), np.asarray(high)
@@ -343,9 +341,7 @@ def _scenario_codes(source_drop: Floats, target_drop: Floats) -> NDArray[np.int6
 
 def _check_groups(n_groups: int) -> None:
     if n_groups < 2:
-        raise ValueError(
-            f"resampling needs at least 2 groups, got {n_groups}; is every example in one group?"
-        )
+        raise ValueError(f"resampling needs at least 2 groups, got {n_groups}; is every example in one group?")
 
 
 def _check_alike(source_drop: Spread, target_drop: Spread) -> None:

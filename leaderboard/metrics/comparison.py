@@ -153,21 +153,13 @@ def rank_intervals(
     """
     scores = np.asarray(points, dtype=np.float64)
     drawn = np.asarray(replicates, dtype=np.float64)
-    if (
-        scores.ndim != 1
-        or scores.size < 1
-        or drawn.ndim != 2
-        or len(drawn) != scores.size
-        or drawn.shape[1] < 2
-    ):
+    if scores.ndim != 1 or scores.size < 1 or drawn.ndim != 2 or len(drawn) != scores.size or drawn.shape[1] < 2:
         raise ValueError(
             f"points must have shape (n_entries,) and replicates (n_entries, n_draws), got {scores.shape} "
             f"and {drawn.shape}"
         )
     if not (np.all(np.isfinite(scores)) and np.all(np.isfinite(drawn))):
-        raise ValueError(
-            "ranks need a finite score of every entry; leave out entries that do not cover the grid"
-        )
+        raise ValueError("ranks need a finite score of every entry; leave out entries that do not cover the grid")
     if not 0 < level < 1:
         raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
     deviations = drawn - scores[:, None]
@@ -229,9 +221,7 @@ def rank_stability(scores: ArrayLike, statistic: Callable[[Floats], Floats] | No
     if n_domains < 3:
         raise ValueError(f"leaving a domain out needs at least 3 domains, got {n_domains}")
     if not np.all(np.isfinite(table)):
-        raise ValueError(
-            "ranks need every score of every entry; leave out entries that do not cover the grid"
-        )
+        raise ValueError("ranks need every score of every entry; leave out entries that do not cover the grid")
     rank_by = statistic or _mean_cross_domain
     kept = [[d for d in range(n_domains) if d != domain] for domain in range(n_domains)]
     ranks = _ranks(rank_by(table))
@@ -275,9 +265,7 @@ def _ranks(scores: Floats) -> NDArray[np.int64]:
     return np.asarray(1 + (scores[None, :] > scores[:, None] + _TIE).sum(axis=1), dtype=np.int64)
 
 
-def _checked_tables(
-    counts_a: Sequence[ArrayLike], counts_b: Sequence[ArrayLike]
-) -> list[tuple[Floats, Floats]]:
+def _checked_tables(counts_a: Sequence[ArrayLike], counts_b: Sequence[ArrayLike]) -> list[tuple[Floats, Floats]]:
     if len(counts_a) != len(counts_b) or len(counts_a) == 0:
         raise ValueError(
             f"give the counts of both entries for the same test sets, at least one; got {len(counts_a)} "

@@ -215,9 +215,7 @@ def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
         away = x - knee
         columns = [np.ones_like(x)]
         columns += [
-            part
-            for part, slant in zip((np.minimum(away, 0), np.maximum(away, 0)), slants, strict=True)
-            if slant
+            part for part, slant in zip((np.minimum(away, 0), np.maximum(away, 0)), slants, strict=True) if slant
         ]
         coefficients, rss = _least_squares(np.stack(columns, axis=1), y)
         if rss < best.rss:
@@ -314,9 +312,7 @@ def _checked_states(id_scores: ArrayLike, ood_scores: ArrayLike) -> tuple[Floats
     x = np.asarray(id_scores, dtype=np.float64)
     y = np.asarray(ood_scores, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
-        raise ValueError(
-            f"id_scores and ood_scores must be 1-d and of one length, got {x.shape} and {y.shape}"
-        )
+        raise ValueError(f"id_scores and ood_scores must be 1-d and of one length, got {x.shape} and {y.shape}")
     if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
         raise ValueError("ID and OOD scores must be finite; leave out the states that lack one")
     return x, y
@@ -326,9 +322,7 @@ def _checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     first = np.asarray(x, dtype=np.float64)
     second = np.asarray(y, dtype=np.float64)
     if first.ndim < 1 or second.ndim < 1 or first.shape[-1] != second.shape[-1] or first.shape[-1] == 0:
-        raise ValueError(
-            f"x and y must pair up along a last axis of n >= 1, got {first.shape} and {second.shape}"
-        )
+        raise ValueError(f"x and y must pair up along a last axis of n >= 1, got {first.shape} and {second.shape}")
     if not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
         raise ValueError("correlations need finite values; leave out the shifts that lack one")
     return first, second

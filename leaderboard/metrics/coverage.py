@@ -82,9 +82,7 @@ def simulate_coverage(
     return dict(zip(QUANTITIES, (covered / n_tasks).tolist(), strict=True))
 
 
-def _scored_task(
-    ease: Floats, effects: Floats, n_draws: int, rng: np.random.Generator
-) -> tuple[Floats, Floats, float]:
+def _scored_task(ease: Floats, effects: Floats, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats, float]:
     """Scores (source, run, target), replicates (draw, source, run, target), effective number of groups."""
     scores = np.empty((_N_DOMAINS, _N_RUNS, _N_DOMAINS))
     replicates = np.empty((n_draws, *scores.shape))

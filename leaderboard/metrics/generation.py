@@ -187,9 +187,7 @@ def _mean_where(values: NDArray[np.floating], real: NDArray[np.bool_]) -> Floats
     return np.asarray(np.clip(total / real.sum(axis=1), -1.0, 1.0))
 
 
-def _checked_texts(
-    name: str, tokens: ArrayLike, offsets: ArrayLike
-) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+def _checked_texts(name: str, tokens: ArrayLike, offsets: ArrayLike) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
     vectors = np.asarray(tokens)
     if vectors.dtype not in (np.float32, np.float64):
         vectors = vectors.astype(np.float64)
@@ -221,16 +219,12 @@ def _checked_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if pairs is None:
         if n_candidates != n_references:
-            raise ValueError(
-                f"{n_candidates} candidates but {n_references} references; say which pairs to compare"
-            )
+            raise ValueError(f"{n_candidates} candidates but {n_references} references; say which pairs to compare")
         every = np.arange(n_candidates)
         return every, every
     table = np.asarray(pairs, dtype=np.int64)
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(f"pairs must have shape (n, 2), got {table.shape}")
     if table.size and (table.min() < 0 or np.any(table.max(axis=0) >= (n_candidates, n_references))):
-        raise ValueError(
-            f"pairs must name candidates below {n_candidates} and references below {n_references}"
-        )
+        raise ValueError(f"pairs must name candidates below {n_candidates} and references below {n_references}")
     return table[:, 0], table[:, 1]

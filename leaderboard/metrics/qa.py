@@ -87,9 +87,7 @@ def qa_scores(
         if isinstance(accepted, str):
             raise TypeError(f"row {row}: accepted answers must be a list of texts, got the text {accepted!r}")
         if version == 1 and not accepted:
-            raise ValueError(
-                f"row {row}: no accepted answer, which version 1 forbids; did you mean version 2?"
-            )
+            raise ValueError(f"row {row}: no accepted answer, which version 1 forbids; did you mean version 2?")
     texts = list(dict.fromkeys(_all_texts(predictions, answers)))
     normalised = normalise_answers(texts)
     norm_of = dict(zip(texts, normalised, strict=True))

@@ -109,18 +109,14 @@ def tag_scheme(
     merged = dict(merge or {})
     unknown = sorted(set(merged) - set(before))
     if unknown:
-        raise ValueError(
-            f"merge names types that no tag has: {', '.join(unknown)}; the types are {', '.join(before)}"
-        )
+        raise ValueError(f"merge names types that no tag has: {', '.join(unknown)}; the types are {', '.join(before)}")
     after = list(dict.fromkeys(merged.get(name, name) for name in before))
     is_bio = notation == "bio"
     return TagScheme(
         types=tuple(after),
         type_of=np.array([-1 if name is None else before.index(name) for name in names], dtype=np.int64),
         opens=np.array([prefix == "B" for prefix in prefixes], dtype=bool),
-        may_open=np.array(
-            [p is not None and not (is_bio and strict and p == "I") for p in prefixes], dtype=bool
-        ),
+        may_open=np.array([p is not None and not (is_bio and strict and p == "I") for p in prefixes], dtype=bool),
         renamed=np.array([after.index(merged.get(name, name)) for name in before], dtype=np.int64),
     )
 
@@ -243,9 +239,7 @@ def span_f1(counts: ArrayLike) -> Counts:
     right = table[..., 0]
     # Weighted sums of the same spans may differ in the last digits.
     if np.any(right > table[..., 1:].min(axis=-1) * (1 + 1e-9)):
-        raise ValueError(
-            "more spans are right than are gold or predicted; the order is [right, gold, predicted]"
-        )
+        raise ValueError("more spans are right than are gold or predicted; the order is [right, gold, predicted]")
     claims = table[..., 1] + table[..., 2]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(claims > 0, 2 * right / claims, np.nan))
@@ -272,13 +266,7 @@ def _checked_codes(name: str, values: ArrayLike, n_tags: int) -> Codes:
 
 def _checked_offsets(offsets: ArrayLike, n_tokens: int) -> Codes:
     bounds = np.asarray(offsets, dtype=np.int64)
-    if (
-        bounds.ndim != 1
-        or bounds.size < 1
-        or bounds[0] != 0
-        or bounds[-1] != n_tokens
-        or np.any(np.diff(bounds) < 0)
-    ):
+    if bounds.ndim != 1 or bounds.size < 1 or bounds[0] != 0 or bounds[-1] != n_tokens or np.any(np.diff(bounds) < 0):
         raise ValueError(
             f"offsets must rise from 0 to the number of tokens, {n_tokens}; "
             "are they the sequences' lengths instead of where they begin?"

@@ -161,9 +161,7 @@ def test_scenarios_by_sign_tie_and_undefined():
 def test_support_is_the_share_of_replicates():
     sd, td = rng(8).normal(size=(2, 400))
     spreads = [Spread(np.array(0.0), drop, np.array(50.0)) for drop in (sd, td)]
-    expected = [
-        np.mean((np.sign(sd) == x) & (np.sign(td) == y)) for x, y in itertools.product((1, -1), repeat=2)
-    ]
+    expected = [np.mean((np.sign(sd) == x) & (np.sign(td) == y)) for x, y in itertools.product((1, -1), repeat=2)]
     np.testing.assert_allclose(scenario_support(*spreads), [*expected, 0], atol=1e-12)
 
 

@@ -1,0 +1,178 @@
+"""Comparing two prediction files on the shifts that both have: paired swap test by group, Holm over all tests."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pydantic
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from builders.folder import DatasetFolder
+from leaderboard.metrics.classification import macro_f1
+from leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
+from leaderboard.runs import TargetRuns, target_runs
+from leaderboard.scoring import checked_predictions
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import source_parts
+
+Floats = NDArray[np.float64]
+ByTarget = dict[tuple[str, str], TargetRuns]
+FIGURES = ("ST", "SD", "TD")
+
+
+class Difference(pydantic.BaseModel):
+    """A minus B in one figure of one shift. ``p`` is two-sided, ``p_holm`` corrected over the whole comparison."""
+
+    figure: str
+    value: float | None
+    p: float | None
+    p_holm: float | None
+
+
+class ShiftComparison(pydantic.BaseModel):
+    """Two entries on one shift, over as many runs as both have; drops only where both have them."""
+
+    task: str
+    source: str
+    target: str
+    n: int
+    runs: int
+    differences: tuple[Difference, ...]
+
+
+class Comparison(pydantic.BaseModel):
+    """All shared shifts. For ST a positive difference favours A; for SD and TD a negative one does."""
+
+    a: str
+    b: str
+    data: str
+    subset: str
+    n_swaps: int
+    shifts: tuple[ShiftComparison, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+
+
+def compare_files(
+    a: Path, b: Path, folder: DatasetFolder, subset: str = "all", *, n_swaps: int = N_SWAPS, seed: int = 0
+) -> Comparison:
+    """Compare two prediction files.
+
+    Args:
+        a: one file.
+        b: the other.
+        folder: the dataset that both are for.
+        subset: the subset that both cover.
+        n_swaps: random swaps a shift.
+        seed: seed of the swaps; a shift's swaps do not depend on which other shifts there are.
+    Raises: InvalidInput when a file is not sound, or no shift is shared.
+    """
+    runs_a, runs_b = (_by_target(path, folder, subset) for path in (a, b))
+    shifts_a, shifts_b = (_shifts(runs) for runs in (runs_a, runs_b))
+    shared = sorted(shifts_a & shifts_b)
+    if not shared:
+        raise InvalidInput(
+            Problem("the two files share no shift", f"{a} and {b}", cure="predict the same shifts with both")
+        )
+    tested = [
+        _compare_shift(shift, runs_a, runs_b, n_swaps, np.random.default_rng([seed, *"/".join(shift).encode()]))
+        for shift in tqdm(shared, desc="comparing", unit="shift", disable=None, file=sys.stderr)
+    ]
+    corrected = holm([[np.nan if d.p is None else d.p for d in shift.differences] for shift in tested])
+    shifts = tuple(
+        shift.model_copy(
+            update={
+                "differences": tuple(
+                    difference.model_copy(update={"p_holm": _known(p)})
+                    for difference, p in zip(shift.differences, row, strict=True)
+                )
+            }
+        )
+        for shift, row in zip(tested, corrected, strict=True)
+    )
+    return Comparison(
+        a=str(a),
+        b=str(b),
+        data=folder.content_hash,
+        subset=subset,
+        n_swaps=n_swaps,
+        shifts=shifts,
+        only_a=tuple("/".join(shift) for shift in sorted(shifts_a - shifts_b)),
+        only_b=tuple("/".join(shift) for shift in sorted(shifts_b - shifts_a)),
+    )
+
+
+def _by_target(path: Path, folder: DatasetFolder, subset: str) -> ByTarget:
+    predictions = checked_predictions(path, folder, subset)
+    return {
+        (str(task), runs.target): runs
+        for (task,), rows in predictions.group_by("task", maintain_order=True)
+        for runs in target_runs(str(task), rows, folder, subset)
+    }
+
+
+def _shifts(by_target: ByTarget) -> set[tuple[str, str, str]]:
+    return {
+        (task, source, target)
+        for (task, target), runs in by_target.items()
+        for source, _ in runs.runs
+        if target not in source_parts(source)
+    }
+
+
+def _compare_shift(
+    shift: tuple[str, str, str], a: ByTarget, b: ByTarget, n_swaps: int, rng: np.random.Generator
+) -> ShiftComparison:
+    """Test ST, SD and TD of one shift; the three share their swaps.
+
+    TT stands beside ST in the counts of the target's test set, SS in those of the source's.
+    """
+    task, source, target = shift
+    on_target = [entry[task, target] for entry in (a, b)]
+    # The source's test set counts only where both entries predicted it with a model trained on the source.
+    on_source = [entry[task, source] for entry in (a, b) if (task, source) in entry]
+    if len(on_source) < 2 or not all(runs.of_source(source) for runs in on_source):
+        on_source = []
+    has_tt = all(runs.of_source(target) for runs in on_target)
+    trained = [source, target] if has_tt else [source]
+    lengths = [len(runs.of_source(trained_on)) for runs in on_target for trained_on in trained]
+    n_runs = min(lengths + [len(runs.of_source(source)) for runs in on_source])
+    classes = on_target[0].classes
+    shape = (len(classes), len(classes) + 1)
+
+    def scores(totals: Floats, part: int, classes: NDArray[np.bool_]) -> Floats:
+        """Mean score over the runs whose counts are the given part of the columns."""
+        width = n_runs * shape[0] * shape[1]
+        counts = totals[..., part * width : (part + 1) * width].reshape(*totals.shape[:-1], n_runs, *shape)
+        return np.asarray(macro_f1(counts, classes).mean(axis=-1))
+
+    def finish(*totals: Floats) -> Floats:
+        st = scores(totals[0], 0, classes)
+        tt = scores(totals[0], 1, classes) if has_tt else np.full_like(st, np.nan)
+        ss = scores(totals[1], 0, on_source[0].classes) if on_source else np.full_like(st, np.nan)
+        return np.stack([st, ss - st, tt - st], axis=-1)
+
+    tables = [[_group_table(runs, trained, n_runs)] for runs in on_target]
+    for table, runs in zip(tables, on_source, strict=False):
+        table.append(_group_table(runs, [source], n_runs))
+    result = swap_test(tables[0], tables[1], finish, rng, n_swaps=n_swaps)
+    differences = tuple(
+        Difference(figure=figure, value=_known(float(value)), p=_known(float(p)), p_holm=None)
+        for figure, value, p in zip(FIGURES, result.difference, result.p_value, strict=True)
+    )
+    n = len(on_target[0].gold)
+    return ShiftComparison(task=task, source=source, target=target, n=n, runs=n_runs, differences=differences)
+
+
+def _group_table(runs: TargetRuns, trained_on: Sequence[str], n_runs: int) -> Floats:
+    """Counts by group of the first runs of each source, side by side, shape (n_groups, k)."""
+    chosen = [index for source in trained_on for index in runs.of_source(source)[:n_runs]]
+    return np.concatenate(
+        [runs.group_counts(index).reshape(int(runs.groups.max()) + 1, -1) for index in chosen], axis=1
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,72 @@
+"""Comparing two prediction files: who is better where, and that equal files never differ."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder import DatasetFolder
+from leaderboard.compare import Comparison, compare_files
+from leaderboard.scoring import score_file
+from validation.report import InvalidInput
+
+
+def predictions(folder: DatasetFolder, error: float, sources: list[str], seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    info = folder.task("nli")
+    parts = []
+    for source in sources:
+        for target in info.domains:
+            rows = folder.split("nli", target, "test")
+            wrong = rng.random(len(rows)) < error
+            codes = np.where(wrong, (rows["label"].to_numpy() + 1) % 3, rows["label"].to_numpy())
+            names = pl.Series("prediction", [info.labels[code] for code in codes])
+            parts.append(rows.select("id", source=pl.lit(source)).with_columns(names))
+    return pl.concat(parts)
+
+
+def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, tmp_path: Path) -> Comparison:
+    a.write_csv(tmp_path / "a.csv")
+    b.write_csv(tmp_path / "b.csv")
+    return compare_files(tmp_path / "a.csv", tmp_path / "b.csv", folder, n_swaps=2000)
+
+
+def test_a_better_entry_wins_and_values_are_the_scores(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    domains = list(synthetic.task("nli").domains)
+    good, bad = predictions(synthetic, 0.05, domains), predictions(synthetic, 0.7, domains)
+    result = compared(synthetic, good, bad, tmp_path)
+    assert len(result.shifts) == 12
+    scores = [score_file(tmp_path / name, synthetic).tasks[0].shifts for name in ("a.csv", "b.csv")]
+    for shift, a, b in zip(result.shifts, *scores, strict=True):
+        assert (shift.source, shift.target) == (a.source, a.target) == (b.source, b.target)
+        for difference, figure in zip(shift.differences, ("st", "sd", "td"), strict=True):
+            expected = getattr(a, figure).value - getattr(b, figure).value
+            assert difference.value == pytest.approx(expected, abs=1e-12)
+        st = shift.differences[0]
+        assert st.p is not None
+        assert st.p < 0.05
+        assert st.p_holm is not None
+        assert st.p_holm >= st.p
+
+
+def test_a_file_does_not_differ_from_itself(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    same = predictions(synthetic, 0.3, list(synthetic.task("nli").domains))
+    result = compared(synthetic, same, same, tmp_path)
+    assert {(d.value, d.p_holm) for shift in result.shifts for d in shift.differences} == {(0.0, 1.0)}
+
+
+def test_only_shared_shifts_are_compared(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    first, second, *_ = synthetic.task("nli").domains
+    a, b = predictions(synthetic, 0.1, [first, second]), predictions(synthetic, 0.5, [first])
+    result = compared(synthetic, a, b, tmp_path)
+    assert {shift.source for shift in result.shifts} == {first}
+    assert all(only.startswith(f"nli/{second}/") for only in result.only_a)
+    assert len(result.only_a) == 3
+    st, sd, td = result.shifts[0].differences
+    assert st.value is not None
+    assert sd.value is not None
+    # B has no model of the target: TD cannot be compared, and says so.
+    assert (td.value, td.p, td.p_holm) == (None, None, None)
+    with pytest.raises(InvalidInput, match="share no shift"):
+        compared(synthetic, predictions(synthetic, 0.1, [second]), b, tmp_path)
