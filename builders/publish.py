@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from builders.folder import DatasetFolder
+from builders.hub import reaching_hub
 from builders.manifest import MANIFEST
-from validation.report import InvalidInput, Problem
 
 OWN_FOLDERS = ("data/", "depth/", "subsets/")
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
+
+
+_HUB_CURE = "check network, token and repository name, then run the command again; nothing was half sent"
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,14 @@ def plan(folder: DatasetFolder, repo_id: str, revision: str, api: Any) -> Plan:
         for path in sorted(folder.path.rglob("*"))
         if path.is_file()
     }
-    try:
-        head = api.repo_info(repo_id, repo_type="dataset", revision=revision).sha
+    with reaching_hub(repo_id, _HUB_CURE):
+        try:
+            head = api.repo_info(repo_id, repo_type="dataset", revision=revision).sha
+        except (RepositoryNotFoundError, RevisionNotFoundError):
+            return Plan(repo_id, revision, None, local, ())
         remote = set(api.list_repo_files(repo_id, repo_type="dataset", revision=head))
-    except (RepositoryNotFoundError, RevisionNotFoundError):
-        return Plan(repo_id, revision, None, local, ())
-    if _same_manifest(folder.path, repo_id, head, remote, api):
-        return Plan(repo_id, revision, head, {}, ())
+        if _same_manifest(folder.path, repo_id, head, remote, api):
+            return Plan(repo_id, revision, head, {}, ())
     stale = sorted(path for path in remote if path.startswith(OWN_FOLDERS) and path not in local)
     return Plan(repo_id, revision, head, local, tuple(stale))
 
@@ -59,22 +63,22 @@ def plan(folder: DatasetFolder, repo_id: str, revision: str, api: Any) -> Plan:
 def publish(folder: DatasetFolder, made: Plan, api: Any) -> str | None:
     """Carry out a plan in one commit; returns its URL, None when there was nothing to send.
 
-    Raises: InvalidInput when the repository has moved on since the plan was made.
+    Raises: InvalidInput when the Hub refuses, as it does when the repository has moved on since the plan was made.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
-    from huggingface_hub.errors import HfHubHTTPError
 
     if not made.changes:
         return None
-    if made.parent is None:
-        api.create_repo(made.repo_id, repo_type="dataset", exist_ok=True)
-        if made.revision != "main":
-            api.create_branch(made.repo_id, repo_type="dataset", branch=made.revision, exist_ok=True)
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationAdd(path, str(folder.path / path)) for path in made.add),
         *(CommitOperationDelete(path) for path in made.delete),
     ]
-    try:
+    with reaching_hub(made.repo_id, _HUB_CURE):
+        if made.parent is None:
+            api.create_repo(made.repo_id, repo_type="dataset", exist_ok=True)
+            if made.revision != "main":
+                api.create_branch(made.repo_id, repo_type="dataset", branch=made.revision, exist_ok=True)
+        # With a parent, a commit that somebody else got in first is refused, not overwritten.
         commit = api.create_commit(
             made.repo_id,
             operations,
@@ -83,13 +87,6 @@ def publish(folder: DatasetFolder, made: Plan, api: Any) -> str | None:
             revision=made.revision,
             parent_commit=made.parent,
         )
-    except HfHubHTTPError as error:
-        if error.response is not None and error.response.status_code in (409, 412):
-            what = "somebody else has published since this was planned"
-            raise InvalidInput(
-                Problem(what, made.repo_id, str(error).split("\n", maxsplit=1)[0], "run the command again")
-            ) from error
-        raise
     return str(commit.commit_url)
 
 
