@@ -14,11 +14,11 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
         what: repository or model that the block asks for.
         cure: what to do without it.
     """
-    import httpx
+    import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         yield
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, httpx.HTTPError) as error:
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, httpx2.HTTPError) as error:
         said = str(error).strip().split("\n", maxsplit=1)[0][:200]
         raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, said, cure)) from error
