@@ -10,9 +10,9 @@ from builders.folder import DatasetFolder
 from builders.manifest import TaskManifest
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.metrics.robustness import (
-    SCENARIOS,
     in_domain_difference,
     scenario,
+    scenario_shares,
     source_drop,
     summarise,
     target_drop,
@@ -163,6 +163,9 @@ class _Task:
         return Summary(
             basis=basis,
             n_shifts=len(chosen),
+            scenario_shares={
+                name: _known(share) for name, share in scenario_shares([shift.scenario for shift in chosen]).items()
+            },
             depth_f1=_mean_by_lambda([shift.depth_f1 for shift in chosen]),
             depth_score=_mean_by_lambda([shift.depth_score for shift in chosen]),
             unparsed=float(np.mean([self.score(*cell, "unparsed") for cell in self.sizes])),
@@ -181,7 +184,6 @@ def _single_source(task: _Task) -> dict[str, Any]:
         "complete": summary.complete,
         **{name: _estimate(getattr(summary, name)) for name in _ESTIMATED},
         **{name: _known(getattr(summary, name)) for name in _PLAIN},
-        "scenario_shares": {name: _known(share) for name, share in summary.scenario_shares.items()},
     }
 
 
@@ -198,8 +200,7 @@ def _of_shifts(shifts: Sequence[Shift]) -> dict[str, Any]:
         known = [value for shift in shifts if (value := getattr(shift, drop).value) is not None]
         if known:
             figures |= {f"mean_{drop}": _estimate(float(np.mean(known))), f"worst_{drop}": _estimate(max(known))}
-    shares = dict.fromkeys((name for name in SCENARIOS if name != "Unknown"), None)
-    return {"complete": False, "scenario_shares": shares, **figures}
+    return {"complete": False, **figures}
 
 
 def _mean_by_lambda(figures: Sequence[Mapping[str, Estimate]]) -> dict[str, Estimate]:
@@ -215,9 +216,9 @@ def _estimates(values: Mapping[str, float]) -> dict[str, Estimate]:
     return {key: _estimate(value) for key, value in values.items()}
 
 
-def _estimate(value: float) -> Estimate:
+def _estimate(value: float | np.ndarray) -> Estimate:
     return Estimate(value=_known(value))
 
 
-def _known(value: float) -> float | None:
+def _known(value: float | np.ndarray) -> float | None:
     return None if np.isnan(value) else float(value)

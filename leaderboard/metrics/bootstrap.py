@@ -21,14 +21,16 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leaderboard.metrics.robustness import SCENARIOS
+
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
 
 MIN_RUNS = 5
 """With fewer runs of a source, training variance counts as not measured."""
 
-SCENARIOS = ("Classic", "Observed", "Unobserved", "No Challenge", "Tie")
 UNRESOLVED = "Unresolved"
+_N_CODES = 5  # of SCENARIOS, Unknown left out: a replicate's drops are known
 _BLOCK_CELLS = 2**16
 
 
@@ -255,7 +257,7 @@ def scenario_support(source_drop: Spread, target_drop: Spread) -> Floats:
     sd = source_drop.point + source_drop.deviations
     td = target_drop.point + target_drop.deviations
     codes = _scenario_codes(sd, td)
-    shares = np.stack([(codes == code).mean(axis=0) for code in range(len(SCENARIOS))], axis=-1)
+    shares = np.stack([(codes == code).mean(axis=0) for code in range(_N_CODES)], axis=-1)
     undefined = np.asarray(np.isnan(sd + td).any(axis=0))[..., None]
     return np.asarray(np.where(undefined, np.nan, shares))
 

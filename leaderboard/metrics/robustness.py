@@ -8,11 +8,13 @@ Source: Domain Robustness paper, sec. 3. Its appendix A prints ``TD = IDD - SD``
 ``SD = TD + IDD``, as in its toy example (Table 7).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.metrics.correlation import r_squared, spearman
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +101,7 @@ def scenario(source_drops: ArrayLike, target_drops: ArrayLike) -> list[str]:
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """Figures of one task over its shifts; fractions, NaN where undefined.
+    """Figures of one task over its shifts: fractions, NaN where undefined, of the leading shape of the scores.
 
     ``average_drop`` = mean SS - mean ST and is defined only on a complete grid, where it equals ``mean_sd`` and
     ``mean_td``. The standard deviations are of the population of shifts. The Spearman correlations are over
@@ -109,126 +111,106 @@ class TaskSummary:
     n_domains: int
     n_shifts: int
     complete: bool
-    mean_ss: float
-    highest_ss: float
-    lowest_ss: float
-    mean_st: float
-    highest_st: float
-    lowest_st: float
-    average_drop: float
-    mean_sd: float
-    mean_td: float
-    worst_sd: float
-    worst_td: float
-    average_worst_sd: float
-    average_worst_td: float
-    sd_std: float
-    td_std: float
-    spearman_st_ss: float
-    spearman_st_tt: float
-    r2_idd_sd: float
-    r2_idd_td: float
-    scenario_shares: dict[str, float]
+    mean_ss: Floats
+    highest_ss: Floats
+    lowest_ss: Floats
+    mean_st: Floats
+    highest_st: Floats
+    lowest_st: Floats
+    average_drop: Floats
+    mean_sd: Floats
+    mean_td: Floats
+    worst_sd: Floats
+    worst_td: Floats
+    average_worst_sd: Floats
+    average_worst_td: Floats
+    sd_std: Floats
+    td_std: Floats
+    spearman_st_ss: Floats
+    spearman_st_tt: Floats
+    r2_idd_sd: Floats
+    r2_idd_td: Floats
 
 
 def summarise(scores: ArrayLike) -> TaskSummary:
-    """Summarise one task from its matrix of scores.
+    """Summarise one task from its matrix of scores, or from many replicates of it at once.
 
     Args:
-        scores: shape (n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions in
-            [0, 1], NaN where unknown. At least two domains.
+        scores: shape (..., n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions
+            in [0, 1], NaN where unknown (in one replicate: in all). At least two domains.
     Returns: see ``TaskSummary``.
-    Raises: ValueError when the matrix is not square, has fewer than two rows, or a score is outside [0, 1].
+    Raises: ValueError when the matrices are not square, have fewer than two rows, or a score is outside [0, 1].
     Source: sec. 3.2, Tables 4-6.
 
     >>> toy = summarise([[0.90, 0.75, 0.75], [0.95, 0.80, 0.65], [0.80, 0.75, 0.70]])
-    >>> round(toy.mean_ss, 4), round(toy.mean_st, 4), round(toy.average_drop, 4), round(toy.worst_td, 4)
-    (0.8, 0.775, 0.025, 0.1)
+    >>> [round(float(figure), 4) for figure in (toy.mean_ss, toy.mean_st, toy.average_drop, toy.worst_td)]
+    [0.8, 0.775, 0.025, 0.1]
     """
     matrix = _fractions("scores", scores)
-    n = len(matrix)
-    if matrix.shape != (n, n) or n < 2:
-        raise ValueError(f"scores must be a square matrix of at least two domains, got shape {matrix.shape}")
-    in_domain = np.diag(matrix)
+    n = matrix.shape[-1] if matrix.ndim >= 2 else 0
+    if n < 2 or matrix.shape[-2] != n:
+        raise ValueError(f"scores must be square matrices of at least two domains, got shape {matrix.shape}")
+    in_domain = np.diagonal(matrix, axis1=-2, axis2=-1)
     source, target = np.nonzero(~np.eye(n, dtype=bool))
-    st, ss, tt = matrix[source, target], in_domain[source], in_domain[target]
-    sd, td = source_drop(st, ss), target_drop(st, tt)
-    idd = in_domain_difference(ss, tt)
+    st, ss, tt = matrix[..., source, target], in_domain[..., source], in_domain[..., target]
+    sd, td, idd = source_drop(st, ss), target_drop(st, tt), in_domain_difference(ss, tt)
     complete = not np.isnan(matrix).any()
-    names = scenario(sd, td)
-    known = sum(name != "Unknown" for name in names)
+    mean_ss, mean_st = _over_known(np.mean, in_domain), _over_known(np.mean, st)
     return TaskSummary(
         n_domains=n,
-        n_shifts=int((~np.isnan(st)).sum()),
+        n_shifts=int(_known(st).sum()),
         complete=complete,
-        mean_ss=_over_known(np.mean, in_domain),
+        mean_ss=mean_ss,
         highest_ss=_over_known(np.max, in_domain),
         lowest_ss=_over_known(np.min, in_domain),
-        mean_st=_over_known(np.mean, st),
+        mean_st=mean_st,
         highest_st=_over_known(np.max, st),
         lowest_st=_over_known(np.min, st),
-        average_drop=float(in_domain.mean() - st.mean()) if complete else float("nan"),
+        average_drop=mean_ss - mean_st if complete else np.full(mean_st.shape, np.nan),
         mean_sd=_over_known(np.mean, sd),
         mean_td=_over_known(np.mean, td),
         worst_sd=_over_known(np.max, sd),
         worst_td=_over_known(np.max, td),
-        average_worst_sd=_average_worst(sd, source, n),
-        average_worst_td=_average_worst(td, source, n),
+        average_worst_sd=_average_worst(sd, source),
+        average_worst_td=_average_worst(td, source),
         sd_std=_over_known(np.std, sd),
         td_std=_over_known(np.std, td),
-        spearman_st_ss=spearman(st, ss),
-        spearman_st_tt=spearman(st, tt),
-        r2_idd_sd=pearson(idd, sd) ** 2,
-        r2_idd_td=pearson(idd, td) ** 2,
-        scenario_shares={
-            name: names.count(name) / known if known else float("nan") for name in SCENARIOS if name != "Unknown"
-        },
+        spearman_st_ss=_where_both(spearman, st, ss),
+        spearman_st_tt=_where_both(spearman, st, tt),
+        r2_idd_sd=_where_both(r_squared, idd, sd),
+        r2_idd_td=_where_both(r_squared, idd, td),
     )
 
 
-def pearson(x: ArrayLike, y: ArrayLike) -> float:
-    """Pearson correlation over the pairs where both are known; NaN with fewer than two, or a constant side.
+def scenario_shares(names: Sequence[str]) -> dict[str, float]:
+    """Share of each scenario among the shifts where it is known; NaN where it is known of none.
 
-    >>> round(pearson([1, 2, 3], [2, 4, 7]), 4)
-    0.9934
+    >>> scenario_shares(["Classic", "Tie", "Classic", "Unknown"])["Classic"].__round__(3)
+    0.667
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    known = ~np.isnan(a) & ~np.isnan(b)
-    if known.sum() < 2:
-        return float("nan")
-    a, b = a[known] - a[known].mean(), b[known] - b[known].mean()
-    # A constant side leaves rounding dust after centring; dust is not variation.
-    scale = float(np.sqrt((a**2).sum() * (b**2).sum()))
-    return float((a * b).sum() / scale) if scale > 1e-15 else float("nan")
+    known = [name for name in names if name != "Unknown"]
+    return {name: known.count(name) / len(known) if known else float("nan") for name in SCENARIOS if name != "Unknown"}
 
 
-def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman rank correlation (ties share their mean rank) over the pairs where both are known.
-
-    >>> spearman([1, 2, 3], [10, 30, 20])
-    0.5
-    """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    known = ~np.isnan(a) & ~np.isnan(b)
-    return pearson(_mean_ranks(a[known]), _mean_ranks(b[known]))
+def _known(values: Floats) -> NDArray[np.bool_]:
+    """Mark the entries of the last axis that are known in every replicate."""
+    return np.asarray(~np.isnan(values).reshape(-1, values.shape[-1]).any(axis=0))
 
 
-def _mean_ranks(values: Floats) -> Floats:
-    ordered = np.sort(values)
-    first = np.searchsorted(ordered, values, side="left")
-    last = np.searchsorted(ordered, values, side="right")
-    return np.asarray((first + last + 1) / 2)
+def _over_known(statistic: Callable[..., Floats], values: Floats) -> Floats:
+    known = _known(values)
+    return np.asarray(statistic(values[..., known], axis=-1)) if known.any() else np.full(values.shape[:-1], np.nan)
 
 
-def _average_worst(drops: Floats, source: NDArray[np.intp], n_domains: int) -> float:
-    rows = [drops[(source == row) & ~np.isnan(drops)] for row in range(n_domains)]
-    worst = [float(row.max()) for row in rows if row.size]
-    return float(np.mean(worst)) if worst else float("nan")
+def _where_both(statistic: Callable[[Floats, Floats], Floats], x: Floats, y: Floats) -> Floats:
+    known = _known(x) & _known(y)
+    return statistic(x[..., known], y[..., known]) if known.any() else np.full(x.shape[:-1], np.nan)
 
 
-def _over_known(statistic: Callable[[Floats], np.float64], values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(statistic(known)) if known.size else float("nan")
+def _average_worst(drops: Floats, source: NDArray[np.intp]) -> Floats:
+    """Mean over sources of the worst drop of each; sources without a known drop take no part."""
+    worst = np.stack([_over_known(np.max, drops[..., source == row]) for row in np.unique(source)], axis=-1)
+    return _over_known(np.mean, worst)
 
 
 def _difference(left: ArrayLike, right: ArrayLike) -> Floats:
