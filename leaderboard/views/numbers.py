@@ -1,0 +1,50 @@
+"""Fractions as readers see them: points (x100), with a word for what is not there."""
+
+MISSING = "n/a"
+MINUS = "\N{MINUS SIGN}"
+
+
+def points(fraction: float | None, decimals: int = 1) -> str:
+    """Give a score in points.
+
+    >>> points(0.39816), points(None), points(0.39816, 2)
+    ('39.8', 'n/a', '39.82')
+    """
+    return MISSING if fraction is None else _signed(f"{100 * fraction:.{decimals}f}")
+
+
+def drop_points(fraction: float | None, decimals: int = 1) -> str:
+    """Give a drop in points with its sign: a plus means that score was lost.
+
+    >>> drop_points(0.0278), drop_points(-0.0123), drop_points(-0.0001)
+    ('+2.8', '−1.2', '0.0')
+    """
+    if fraction is None:
+        return MISSING
+    text = _signed(f"{100 * fraction:.{decimals}f}")
+    return text if text.startswith(MINUS) or not text.strip("0.") else f"+{text}"
+
+
+def share(fraction: float | None) -> str:
+    """Give a share in percent.
+
+    >>> share(0.75), share(None)
+    ('75%', 'n/a')
+    """
+    return MISSING if fraction is None else f"{100 * fraction:.0f}%"
+
+
+def count(number: int | None) -> str:
+    """Give a whole number with thin groups of three.
+
+    >>> count(22700000)
+    '22,700,000'
+    """
+    return MISSING if number is None else f"{number:,}"
+
+
+def _signed(text: str) -> str:
+    """Write a real minus sign, and no sign before a zero."""
+    if not text.strip("-0."):
+        return text.lstrip("-")
+    return text.replace("-", MINUS)

@@ -1,0 +1,374 @@
+"""HTML of the page's parts. Texts from cards go through ``tag``, which escapes them."""
+
+from collections.abc import Mapping, Sequence
+
+from builders.folder import DatasetFolder
+from leaderboard.scores import TaskScores
+from leaderboard.views.board import BOARD_LAMBDAS, Board, BoardRow, missing_lines
+from leaderboard.views.figures import SCENARIO_COLOURS
+from leaderboard.views.html import Markup, join, link, tag
+from leaderboard.views.listing import Listed
+from leaderboard.views.numbers import MISSING, count, drop_points, points, share
+from leaderboard.views.submission import Answer
+from validation.cards import Card
+
+UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+_BETTER = {UP: "higher is better", DOWN: "lower is better"}
+
+# heading, arrow, what it is
+_FIGURES = (
+    ("Mean SS", UP, "in-domain score: trained and tested on the same domain, mean over domains"),
+    ("Mean ST", UP, "cross-domain score: mean over all shifts; the table is ranked by it"),
+    ("Avg. drop", DOWN, "mean SS minus mean ST; it equals both mean SD and mean TD"),
+    ("Worst SD", DOWN, "largest source drop, SS minus ST, of any shift"),
+    ("Worst TD", DOWN, "largest target drop, TT minus ST, of any shift"),
+)
+
+
+def notices(folders: Sequence[DatasetFolder]) -> Markup:
+    """Warn of data that is not the benchmark: synthetic texts, or a build from a part of the upstream rows."""
+    boxes = []
+    for folder in folders:
+        manifest = folder.manifest
+        if manifest.synthetic:
+            what = "Synthetic data. "
+            why = (
+                f"'{manifest.benchmark}' holds texts that a program made up, to show the tools at work. "
+                "Its scores say nothing about any model."
+            )
+        elif manifest.partial:
+            what = "Partial build. "
+            why = (
+                f"This copy of '{manifest.benchmark}' was built from a part of the upstream rows. "
+                "Its scores compare with each other, not with published ones."
+            )
+        else:
+            continue
+        boxes.append(tag("div", tag("strong", what), why, class_="sb-notice", role="note"))
+    return join(boxes)
+
+
+def board_html(board: Board, rows: Sequence[BoardRow], listed: Sequence[Listed]) -> Markup:
+    """Give a board: warnings, what it is about, the table, and entries that could not be scored."""
+    info = board.folder.task(board.task)
+    tests = [facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits]
+    total = info.subsets.get(board.subset, sum(tests))
+    facts = [
+        ("Metric", info.metric.replace("_", " ")),
+        ("Domains", f"{len(tests)}: {', '.join(info.domains)}"),
+        ("Test texts", count(total) + ("" if board.subset == "all" else f" (subset {board.subset})")),
+        ("Data", board.folder.content_hash[:12]),
+    ]
+    if info.absent_domains:
+        facts.append(("Not in this build", ", ".join(info.absent_domains)))
+    heading = tag("h2", f"{board.folder.manifest.title}: {info.title}")
+    return join(
+        [
+            notices([board.folder]),
+            tag("div", heading, _facts(facts, "sb-strip"), class_="sb-about"),
+            _table(rows) if rows else _empty_board(board),
+            _unscored(listed),
+        ]
+    )
+
+
+def legend_html() -> Markup:
+    """Explain the columns, the arrows and the colours of the scenario bar."""
+    columns = [
+        join([tag("dt", f"{name} {arrow}"), tag("dd", f"{meaning[0].upper()}{meaning[1:]}.")])
+        for name, arrow, meaning in _FIGURES
+    ]
+    scenarios = [
+        ("Classic", "SD > 0, TD > 0: the shift hurt"),
+        ("Observed", "SD > 0, TD < 0: the target is harder, the shift itself did no harm"),
+        ("Unobserved", "SD < 0, TD > 0: harm hidden by an easier target"),
+        ("No Challenge", "SD < 0, TD < 0: the shift helped on both counts"),
+        ("Tie", "a drop is exactly 0"),
+    ]
+    keys = [tag("li", _swatch(name), tag("b", name), f" {meaning}", class_="sb-key") for name, meaning in scenarios]
+    depth = (
+        "Depth F1 weights each target text by how far it lies from the source's texts; λ is the percentage of the "
+        "most source-like texts left out, so λ = 90 asks about the most unlike tenth. "
+    )
+    reading = (
+        "A drop measured against the source (SD) mixes the harm of the shift with the target simply being harder; "
+        "measured against a model trained on the target itself (TD) it does not. A plus sign means score was lost. "
+    )
+    rest = (
+        f"All figures are points (×100). {UP} higher is better, {DOWN} lower is better. Entries that cover every "
+        "shift are ranked by mean ST; partial ones stand below, unranked."
+    )
+    return tag(
+        "details",
+        tag("summary", "How to read this table"),
+        tag("p", reading, rest),
+        tag("dl", *columns, tag("dt", f"Depth F1 {UP}"), tag("dd", depth)),
+        tag("ul", *keys, class_="sb-keys"),
+        class_="sb-legend",
+        open="",
+    )
+
+
+def entry_html(item: Listed, task: TaskScores | None) -> Markup:
+    """Give an entry's heading, its card and the headline figures of one task."""
+    if item.entry is None:
+        return join([tag("h2", item.id, class_="sb-name"), _reasons(item)])
+    card = item.entry.card
+    by = f"{card.paradigm} · submitted by {item.entry.submitter} on {item.entry.submitted_at[:10]}"
+    permalink = tag("a", f"?entry={item.id}", href=f"?entry={item.id}", class_="sb-mono")
+    parts = [
+        tag("h2", card.name, class_="sb-name"),
+        tag("p", by, " · ", permalink, class_="sb-by"),
+        _reasons(item) if item.reasons else Markup(""),
+        _headline(task) if task else Markup(""),
+        tag("details", tag("summary", "Card"), _card(card), class_="sb-card"),
+    ]
+    return join(parts)
+
+
+def missing_html(item: Listed, task: str | None) -> Markup:
+    """Say what an entry lacks."""
+    if item.scores is None:
+        return Markup("")
+    lines = missing_lines(item.scores, task)
+    if not lines:
+        return tag("p", "Nothing: every shift of this task has predictions and depth weights.", class_="sb-quiet")
+    return tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")
+
+
+def message_html(title: str, text: str) -> Markup:
+    """Give a short message where there is nothing else to show."""
+    return tag("div", tag("strong", title), tag("p", text), class_="sb-empty")
+
+
+def answer_html(answer: Answer) -> Markup:
+    """Show what a check or a submission answered."""
+    if not answer["ok"]:
+        n = len(answer["problems"])
+        head = tag("strong", f"Not accepted: {n} problem{'s' if n != 1 else ''}. Nothing was stored.")
+        return tag(
+            "div",
+            head,
+            tag("ol", *(tag("li", problem) for problem in answer["problems"])),
+            class_="sb-answer sb-bad",
+            role="alert",
+        )
+    if answer["entry"] is None:
+        head = tag("strong", "No problems. This is what the board would show; nothing is stored yet.")
+    elif answer["new"]:
+        head = tag("strong", "Accepted as ", tag("a", answer["entry"], href=f"?entry={answer['entry']}"), ".")
+    else:
+        same = tag("a", answer["entry"], href=f"?entry={answer['entry']}")
+        head = tag("strong", "The same file and card were sent before: this is entry ", same, ".")
+    return tag("div", head, _preview(answer), class_="sb-answer sb-good", role="status")
+
+
+def data_html(folders: Sequence[DatasetFolder]) -> Markup:
+    """List the versions of data that this server scores against."""
+    if not folders:
+        return message_html("No data", "This server was started without a dataset folder.")
+    head = tag(
+        "tr", *(tag("th", name, scope="col") for name in ("Benchmark", "Task", "Domains", "Test texts", "State"))
+    )
+    rows = []
+    for folder in folders:
+        manifest = folder.manifest
+        state = "synthetic" if manifest.synthetic else "partial build" if manifest.partial else "complete"
+        for name, info in manifest.tasks.items():
+            tests = sum(facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits)
+            cells = [manifest.benchmark, f"{name} ({info.metric.replace('_', ' ')})", ", ".join(info.domains)]
+            numbers = tag("td", count(tests), class_="sb-num")
+            rows.append(tag("tr", *(tag("td", cell) for cell in cells), numbers, tag("td", state)))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
+    hashes = [tag("li", f"{folder.manifest.benchmark}: ", tag("code", folder.content_hash)) for folder in folders]
+    encoders = {
+        f"{folder.manifest.benchmark}: {folder.manifest.encoder.id} ({folder.manifest.encoder.revision[:12]})"
+        for folder in folders
+        if folder.manifest.encoder
+    }
+    return join(
+        [
+            notices(folders),
+            _scroll(table, "Data versions"),
+            tag("h3", "Content hashes"),
+            tag("p", "A card's 'data' key must be one of these."),
+            tag("ul", *hashes, class_="sb-hashes"),
+            tag("h3", "Encoders behind the depths"),
+            tag("ul", *(tag("li", text) for text in sorted(encoders) or ["none: no depth tables here"])),
+        ]
+    )
+
+
+def _table(rows: Sequence[BoardRow]) -> Markup:
+    plain = [_head("#"), _head("Entry"), _head("Paradigm")]
+    scores = [_head(name, arrow, meaning) for name, arrow, meaning in _FIGURES]
+    depth = [
+        _head(f"DF1 λ={key}", UP, f"mean Depth F1 with the {key}% most source-like texts left out")
+        for key in BOARD_LAMBDAS
+    ]
+    shares = tag("th", "Scenarios", scope="col", title="Share of shifts in each scenario, by the signs of SD and TD")
+    head = tag("tr", *plain, *scores, shares, *depth, _head("Submitter"), _head("Date"))
+    table = tag(
+        "table",
+        tag("caption", "Entries of this board, in points", class_="sb-hidden"),
+        tag("thead", head),
+        tag("tbody", *(_row(row) for row in rows)),
+        class_="sb-table sb-board",
+    )
+    return _scroll(table, "Leaderboard table")
+
+
+def _head(name: str, arrow: str = "", meaning: str = "") -> Markup:
+    """Give a column's heading: a button that sorts, with the arrow of the better direction."""
+    title = f"{meaning}; {_BETTER[arrow]}" if arrow else None
+    label = tag("span", name, " ", tag("span", arrow, class_="sb-arrow")) if arrow else tag("span", name)
+    button = tag("button", label, type="button", title=title)
+    return tag("th", button, scope="col", class_="sb-num" if arrow or name == "#" else None)
+
+
+def _row(row: BoardRow) -> Markup:
+    note: list[Markup] = []
+    if row.rank is None:
+        n = len(row.missing)
+        text = f"unranked, {row.n_shifts} shift{'s' if row.n_shifts != 1 else ''}: " + "; ".join(row.missing[:2])
+        text += f"; {n - 2} more" if n > 2 else ""
+        note = [tag("span", text, class_="sb-note", title="\n".join(row.missing[:40]))]
+    name = tag("th", tag("a", row.name, href=f"?entry={row.id}"), *note, scope="row", data_value=row.name)
+    numbers = [
+        _number(points(row.mean_ss), row.mean_ss),
+        _number(points(row.mean_st), row.mean_st),
+        *(_number(drop_points(value), value) for value in (row.average_drop, row.worst_sd, row.worst_td)),
+    ]
+    depth = [_number(points(row.depth_f1[key]), row.depth_f1[key]) for key in BOARD_LAMBDAS]
+    rank = tag(
+        "td",
+        str(row.rank) if row.rank else "\N{EN DASH}",
+        class_="sb-num sb-rank",
+        data_value=str(row.rank) if row.rank else "",
+    )
+    return tag(
+        "tr",
+        rank,
+        name,
+        tag("td", row.paradigm),
+        *numbers,
+        tag("td", _shares(row.scenario_shares)),
+        *depth,
+        tag("td", row.submitter),
+        tag("td", row.date, class_="sb-date"),
+        class_="sb-unranked" if row.rank is None else None,
+    )
+
+
+def _number(text: str, value: float | None) -> Markup:
+    """Give a cell of a figure; an empty sort value keeps a missing one last in either direction."""
+    missing = " sb-na" if text == MISSING else ""
+    return tag("td", text, class_=f"sb-num{missing}", data_value="" if value is None else repr(value))
+
+
+def _shares(shares: Mapping[str, float | None]) -> Markup:
+    known = [(name, value) for name, value in shares.items() if value]
+    if not known:
+        return tag("span", MISSING, class_="sb-na")
+    words = ", ".join(f"{name} {share(value)}" for name, value in known)
+    parts = [
+        tag(
+            "span",
+            f"{100 * value:.0f}" if value >= 0.2 else "",
+            style=f"width:{100 * value:.2f}%;background:{SCENARIO_COLOURS[name]}",
+            class_="sb-dark" if name in ("Observed", "Tie") else None,
+        )
+        for name, value in known
+    ]
+    return tag("div", *parts, class_="sb-bar", role="img", title=words, aria_label=words)
+
+
+def _swatch(name: str) -> Markup:
+    return tag("span", class_="sb-swatch", style=f"background:{SCENARIO_COLOURS[name]}")
+
+
+def _headline(task: TaskScores) -> Markup:
+    summary = task.summary
+    figures = [
+        ("Mean SS", points(summary.mean_ss.value)),
+        ("Mean ST", points(summary.mean_st.value)),
+        ("Avg. drop", drop_points(summary.average_drop.value)),
+        ("Worst SD", drop_points(summary.worst_sd.value)),
+        ("Worst TD", drop_points(summary.worst_td.value)),
+        ("Shifts", f"{summary.n_shifts}" + ("" if summary.complete else " (partial)")),
+        ("Unparsed", share(summary.unparsed)),
+    ]
+    tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in figures]
+    return tag("dl", *tiles, class_="sb-tiles")
+
+
+def _card(card: Card) -> Markup:
+    facts: list[tuple[str, str | Markup]] = []
+    for key, value in card.as_dict().items():
+        label = key.replace("_", " ")
+        if key == "url":
+            facts.append((label, link(value, value)))
+        elif key == "versions":
+            facts.append((label, ", ".join(f"{name} {version}" for name, version in value.items())))
+        elif isinstance(value, list):
+            facts.append((label, ", ".join(value)))
+        elif isinstance(value, int):
+            facts.append((label, count(value)))
+        elif key in ("command", "data"):
+            facts.append((label, tag("code", value)))
+        elif key != "name":
+            facts.append((label, str(value)))
+    return _facts(facts, "sb-facts")
+
+
+def _facts(facts: Sequence[tuple[str, str | Markup]], class_: str) -> Markup:
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_=class_)
+
+
+def _reasons(item: Listed) -> Markup:
+    lines = tag("ul", *(tag("li", reason) for reason in item.reasons))
+    return tag("div", tag("strong", "Not scored on this server."), lines, class_="sb-notice", role="note")
+
+
+def _unscored(listed: Sequence[Listed]) -> Markup:
+    unscored = [item for item in listed if item.scores is None]
+    if not unscored:
+        return Markup("")
+    lines = [
+        tag("li", tag("a", item.name, href=f"?entry={item.id}"), ": " + "; ".join(item.reasons)) for item in unscored
+    ]
+    head = tag("summary", f"Not scored on this server ({len(unscored)})")
+    return tag("details", head, tag("ul", *lines), class_="sb-unscored")
+
+
+def _empty_board(board: Board) -> Markup:
+    steps = (
+        f"Train a baseline with 'shiftbench train tfidf-lr {board.task} --data DIR --out preds.parquet', "
+        "then give preds.parquet and its card on the Submit tab."
+    )
+    return message_html("No entries yet on this board", steps)
+
+
+def _preview(answer: Answer) -> Markup:
+    names = ("Task", "Mean SS", "Mean ST", "Avg. drop", "Worst SD", "Worst TD", "Shifts", "Unparsed")
+    head = tag("tr", *(tag("th", name, scope="col", class_=None if name == "Task" else "sb-num") for name in names))
+    rows = []
+    for task in answer["summary"]["tasks"]:
+        shifts = f"{task['n_shifts']}" + ("" if task["complete"] else ", partial")
+        cells = [
+            *(points(task[name]) for name in ("mean_ss", "mean_st")),
+            *(drop_points(task[name]) for name in ("average_drop", "worst_sd", "worst_td")),
+            shifts,
+            share(task["unparsed"]),
+        ]
+        title = f"{answer['summary']['benchmark']}/{task['task']}"
+        rows.append(tag("tr", tag("td", title), *(tag("td", cell, class_="sb-num") for cell in cells)))
+    missing = [tag("li", line) for line in answer["summary"]["missing"]]
+    gaps = tag("div", tag("p", "Not there to be scored:"), tag("ul", *missing)) if missing else Markup("")
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
+    return join([_scroll(table, "Scores"), gaps])
+
+
+def _scroll(table: Markup, label: str) -> Markup:
+    """Let a wide table scroll in its own box, reachable by keyboard, so that the page itself never does."""
+    return tag("div", table, class_="sb-scroll", tabindex="0", role="region", aria_label=label)
