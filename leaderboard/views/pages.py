@@ -141,6 +141,16 @@ def message_html(title: str, text: str) -> Markup:
     return tag("div", tag("strong", title), tag("p", text), class_="sb-empty")
 
 
+def no_data_html() -> Markup:
+    """Say that the server has nothing to score against."""
+    return message_html("No data", "Start the server with a dataset folder: shiftbench serve --data DIR --store DIR")
+
+
+def no_entries_html() -> Markup:
+    """Say that the store is empty, and what fills it."""
+    return message_html("No entries yet", "Submit a prediction file on the Submit tab; its pictures appear here.")
+
+
 def answer_html(answer: Answer) -> Markup:
     """Show what a check or a submission answered."""
     if not answer["ok"]:
@@ -166,7 +176,7 @@ def answer_html(answer: Answer) -> Markup:
 def data_html(folders: Sequence[DatasetFolder]) -> Markup:
     """List the versions of data that this server scores against."""
     if not folders:
-        return message_html("No data", "This server was started without a dataset folder.")
+        return no_data_html()
     head = tag(
         "tr", *(tag("th", name, scope="col") for name in ("Benchmark", "Task", "Domains", "Test texts", "State"))
     )
