@@ -56,10 +56,8 @@ def create_app(folders: Sequence[DatasetFolder], store: Store) -> gr.Blocks:
 
 def launch_options(folders: Sequence[DatasetFolder], store: Store) -> dict[str, Any]:
     """Give what ``create_app(...).launch`` needs for looks, limits and privacy."""
-    fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
-    mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
     return {
-        "theme": Soft(primary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono),
+        "theme": _theme(),
         "css_paths": Path(pages.__file__).with_name("page.css"),
         "footer_links": ["api"],
         "max_file_size": MAX_UPLOAD_BYTES,
@@ -82,6 +80,46 @@ def serve(
     app = create_app(folders, store)
     app.launch(server_name=host, server_port=port, prevent_thread_lock=not block, **launch_options(folders, store))
     return app
+
+
+def _theme() -> gr.Theme:
+    """Give one accent colour dark enough to read on white, and the system's own fonts, so that none is fetched."""
+    fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
+    mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
+    return Soft(primary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono).set(
+        color_accent="*primary_700",
+        block_title_background_fill="none",
+        block_title_background_fill_dark="none",
+        block_title_text_color="*neutral_600",
+        block_title_text_color_dark="*neutral_300",
+        block_label_background_fill="*neutral_50",
+        block_label_background_fill_dark="*neutral_800",
+        block_label_text_color="*neutral_600",
+        block_label_text_color_dark="*neutral_300",
+        block_label_shadow="none",
+        body_text_color_subdued="*neutral_500",
+        input_shadow="none",
+        input_border_width="1px",
+        input_border_color="*neutral_200",
+        input_border_color_dark="*neutral_700",
+        button_secondary_border_color="*neutral_300",
+        button_secondary_border_color_dark="*neutral_600",
+        button_border_width="1px",
+        button_primary_shadow="none",
+        button_secondary_shadow="none",
+        body_background_fill="white",
+        block_title_text_weight="600",
+        block_title_padding="0",
+        block_shadow="none",
+        block_border_width="0px",
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_dark="*primary_700",
+        checkbox_label_background_fill_selected="*primary_700",
+        checkbox_label_background_fill_selected_dark="*primary_700",
+        checkbox_label_shadow="none",
+        checkbox_label_border_width="1px",
+    )
 
 
 def _board_tab(app: gr.Blocks, catalogue: Catalogue) -> None:
@@ -170,21 +208,21 @@ def _entry_tab(app: gr.Blocks, catalogue: Catalogue, tabs: gr.Tabs) -> None:
 def _submit_tab(catalogue: Catalogue) -> None:
     _html(prose.submit_html())
     with gr.Row(equal_height=False):
-        with gr.Column():
-            file = _upload_only(gr.File(label="Prediction file (.parquet, .jsonl or .csv)", height=150))
-            card_file = _upload_only(
-                gr.UploadButton("Load the card from a file", variant="secondary", size="sm", elem_id="card-file")
+        with gr.Column(min_width=300):
+            label = "Prediction file (.parquet, .jsonl or .csv)"
+            file = _upload_only(gr.File(label=label, height=240, elem_id="prediction-file"))
+        with gr.Column(min_width=300):
+            card = gr.Textbox(
+                label="Card (YAML or JSON)",
+                placeholder=prose.CARD_EXAMPLE,
+                lines=8,
+                max_lines=18,
+                elem_id="card-text",
             )
-        card = gr.Textbox(
-            label="Card (YAML or JSON)",
-            placeholder=prose.CARD_EXAMPLE,
-            lines=9,
-            max_lines=18,
-            elem_id="card-text",
-        )
-    with gr.Row():
-        check_button = gr.Button("Check", variant="secondary")
-        submit_button = gr.Button("Submit", variant="primary")
+            card_file = _upload_only(gr.UploadButton("Load the card from a file", size="sm", elem_id="card-file"))
+    with gr.Row(elem_id="send"):
+        check_button = gr.Button("Check", variant="secondary", scale=0, min_width=150)
+        submit_button = gr.Button("Submit", variant="primary", scale=0, min_width=150)
     answer = gr.JSON(visible=False)
     report = _html("", elem_id="answer")
 

@@ -34,6 +34,8 @@ SCENARIO_COLOURS = {
     "No Challenge": "#2166ac",
     "Tie": "#94a3b8",
 }
+# Darker, for lettering on the quadrants' light tints.
+SCENARIO_INKS = {"Classic": "#8f1524", "Observed": "#8a4a00", "Unobserved": "#54458c", "No Challenge": "#1b4f87"}
 Measure = Literal["ST", "SD", "TD"]
 
 
@@ -99,7 +101,7 @@ def scenario_plane(task: TaskScores) -> "Figure":
             y=y * edge * 0.97,
             text=f"<b>{name}</b>",
             showarrow=False,
-            font={"size": 12, "color": colour},
+            font={"size": 12, "color": SCENARIO_INKS[name]},
             xanchor="right" if x > 0 else "left",
             yanchor="top" if y > 0 else "bottom",
         )
@@ -326,9 +328,11 @@ def _style(figure: "Figure", *, height: int, left: int, bottom: int) -> None:
         dragmode=False,
         showlegend=False,
     )
+    # Ticks that are not seen keep the lettering off the picture.
+    ticks: dict[str, Any] = {"ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0,0,0,0)"}
     # A finger that scrolls the page must not zoom the picture.
-    figure.update_xaxes(automargin=True, fixedrange=True, gridcolor=GRID, zeroline=False, title_standoff=10, ticks="")
-    figure.update_yaxes(automargin=True, fixedrange=True, gridcolor=GRID, zeroline=False, title_standoff=10, ticks="")
+    figure.update_xaxes(automargin=True, fixedrange=True, gridcolor=GRID, zeroline=False, title_standoff=10, **ticks)
+    figure.update_yaxes(automargin=True, fixedrange=True, gridcolor=GRID, zeroline=False, title_standoff=10, **ticks)
 
 
 def _legend(figure: "Figure", title: str) -> None:

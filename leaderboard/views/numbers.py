@@ -43,6 +43,15 @@ def count(number: int | None) -> str:
     return MISSING if number is None else f"{number:,}"
 
 
+def metric_name(metric: str) -> str:
+    """Give a metric's name as papers write it.
+
+    >>> metric_name("macro_f1"), metric_name("accuracy")
+    ('macro-F1', 'accuracy')
+    """
+    return metric.replace("_", "-").replace("f1", "F1")
+
+
 def _signed(text: str) -> str:
     """Write a real minus sign, and no sign before a zero."""
     if not text.strip("-0."):

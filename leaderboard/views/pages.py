@@ -8,7 +8,7 @@ from leaderboard.views.board import BOARD_LAMBDAS, Board, BoardRow, missing_line
 from leaderboard.views.figures import SCENARIO_COLOURS
 from leaderboard.views.html import Markup, join, link, tag
 from leaderboard.views.listing import Listed
-from leaderboard.views.numbers import MISSING, count, drop_points, points, share
+from leaderboard.views.numbers import MISSING, count, drop_points, metric_name, points, share
 from leaderboard.views.submission import Answer
 from validation.cards import Card
 
@@ -54,7 +54,7 @@ def board_html(board: Board, rows: Sequence[BoardRow], listed: Sequence[Listed])
     tests = [facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits]
     total = info.subsets.get(board.subset, sum(tests))
     facts = [
-        ("Metric", info.metric.replace("_", " ")),
+        ("Metric", metric_name(info.metric)),
         ("Domains", f"{len(tests)}: {', '.join(info.domains)}"),
         ("Test texts", count(total) + ("" if board.subset == "all" else f" (subset {board.subset})")),
         ("Data", board.folder.content_hash[:12]),
@@ -186,7 +186,7 @@ def data_html(folders: Sequence[DatasetFolder]) -> Markup:
         state = "synthetic" if manifest.synthetic else "partial build" if manifest.partial else "complete"
         for name, info in manifest.tasks.items():
             tests = sum(facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits)
-            cells = [manifest.benchmark, f"{name} ({info.metric.replace('_', ' ')})", ", ".join(info.domains)]
+            cells = [manifest.benchmark, f"{name} ({metric_name(info.metric)})", ", ".join(info.domains)]
             numbers = tag("td", count(tests), class_="sb-num")
             rows.append(tag("tr", *(tag("td", cell) for cell in cells), numbers, tag("td", state)))
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
