@@ -5,6 +5,7 @@ Formats: parquet, JSON lines, CSV. Columns: ``source``, ``id``, ``prediction``, 
 """
 
 import csv
+import io
 import json
 import math
 from pathlib import Path
@@ -49,9 +50,7 @@ def read_predictions(path: Path) -> pl.DataFrame:
     frame = reader(path)
     _check_columns(frame.columns, file)
     if frame.is_empty():
-        raise InvalidInput(
-            Problem("the file holds no predictions", file, "0 rows", "run the program that writes it again")
-        )
+        raise InvalidInput(_no_rows(file))
     return _typed(frame, file)
 
 
@@ -84,7 +83,7 @@ def _parquet(path: Path) -> pl.DataFrame:
             Problem(
                 "the parquet file cannot be read",
                 str(path),
-                str(error)[:200],
+                " ".join(str(error).split())[:200],
                 "write it again; the copy may be cut off",
             )
         ) from error
@@ -98,10 +97,13 @@ def _json_lines(path: Path) -> pl.DataFrame:
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+                # JSON can escape half a surrogate pair, which no text may hold.
+                if b"\\u" in line:
+                    json.dumps(row, ensure_ascii=False).encode()
+            except (ValueError, RecursionError) as error:
                 raise InvalidInput(
                     Problem(
-                        "this line is not JSON",
+                        "this line is not JSON text",
                         str(path),
                         f"{line[:80]!r} ({error})",
                         "write one JSON object a line",
@@ -123,6 +125,8 @@ def _json_lines(path: Path) -> pl.DataFrame:
                     Problem("more rows than any grid of shifts has", str(path), cure=f"keep it under {MAX_ROWS:,}")
                 )
             rows.append(row)
+    if not rows:
+        raise InvalidInput(_no_rows(str(path)))
     names = list(dict.fromkeys(name for row in rows for name in row))
     _check_columns(names, str(path))
     for name in REQUIRED:
@@ -141,11 +145,16 @@ def _csv(path: Path) -> pl.DataFrame:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        row = content[: error.start].count(b"\n")
+        row = content[: error.start].count(b"\n") or None  # none in the header
         raise InvalidInput(
             Problem("the file is not UTF-8", str(path), f"byte {content[error.start]:#x}", _CSV_CURE, row=row)
         ) from error
+    if not text.strip():
+        raise InvalidInput(_no_rows(str(path)))
     header = text.split("\n", 1)[0].strip()
+    if "\r" in header:
+        what = "the lines end in bare carriage returns, as spreadsheets save 'CSV (Macintosh)'"
+        raise InvalidInput(Problem(what, str(path), f"header {header[:80]!r}", _CSV_CURE))
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if separator in header and "," not in header:
             raise InvalidInput(
@@ -158,7 +167,7 @@ def _csv(path: Path) -> pl.DataFrame:
             )
     _check_columns(next(csv.reader([header]), []), str(path))
     try:
-        return pl.read_csv(
+        frame = pl.read_csv(
             text.encode(),
             infer_schema=False,
             empty_string_is_null=False,
@@ -170,21 +179,36 @@ def _csv(path: Path) -> pl.DataFrame:
             _ragged(text, str(path))
             or Problem("the CSV cannot be read", str(path), str(error).split("\n")[0][:200], _CSV_CURE)
         ) from error
+    # A row that is too short was filled up with empty texts, so only an empty last column can hide one.
+    if (frame[frame.columns[-1]] == "").any() and (problem := _ragged(text, str(path))):
+        raise InvalidInput(problem)
+    return frame
 
 
 def _ragged(text: str, file: str) -> Problem | None:
-    width = None
-    for number, fields in enumerate(csv.reader(text.splitlines(keepends=True))):
-        width = width or len(fields)
-        if fields and len(fields) != width:
-            return Problem(
-                f"this row has {len(fields)} fields, the header {width}",
-                file,
-                ",".join(fields)[:80],
-                "put texts that hold commas or quotes in quotes",
-                row=number,
-            )
+    """Find the first row with too many or too few fields, or with nothing in any of them."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    width = 0
+    try:
+        for number, fields in enumerate(reader):
+            width = width or len(fields)
+            if not any(fields):
+                return Problem("this row is empty", file, cure="delete the line", row=number)
+            if len(fields) != width:
+                return Problem(
+                    f"this row has {len(fields)} fields, the header {width}",
+                    file,
+                    repr(",".join(fields)[:80]),
+                    "put texts that hold commas or quotes in quotes",
+                    row=number,
+                )
+    except csv.Error as error:
+        return Problem("the CSV cannot be read", file, f"{error} at line {reader.line_num}", "close every quote")
     return None
+
+
+def _no_rows(file: str) -> Problem:
+    return Problem("the file holds no predictions", file, "0 rows", "run the program that writes it again")
 
 
 def _check_columns(columns: list[str], file: str) -> None:
@@ -206,12 +230,13 @@ def _check_columns(columns: list[str], file: str) -> None:
 def _typed(frame: pl.DataFrame, file: str) -> pl.DataFrame:
     for name in REQUIRED:
         column = frame[name]
-        if column.dtype == pl.Categorical or isinstance(column.dtype, pl.Enum):
+        if column.dtype in (pl.Categorical, pl.Null) or isinstance(column.dtype, pl.Enum):
             column = column.cast(pl.String)
             frame = frame.with_columns(column)
         if column.dtype != pl.String:
-            found = f"{column.dtype}, first value {column[0]!r}"
-            cure = "write label names, not class numbers" if name == "prediction" else "write text"
+            found = f"{column.dtype}, first value {column.head(1).to_list()[0]!r}"
+            numbers = name == "prediction" and column.dtype.is_numeric()
+            cure = "write label names, not class numbers" if numbers else "write text"
             raise InvalidInput(Problem("this column must hold text", file, found, cure, column=name, row=1))
         if column.null_count():
             row = int(column.is_null().arg_true()[0]) + 1
@@ -225,7 +250,9 @@ def _typed(frame: pl.DataFrame, file: str) -> pl.DataFrame:
 
 def _numbers(frame: pl.DataFrame, name: str, dtype: type[pl.DataType], file: str) -> pl.Series:
     column = frame[name]
-    numbers = column.cast(dtype, strict=False)
+    # Dates, booleans and lists would turn into numbers that nobody meant.
+    is_number = column.dtype.is_numeric() or column.dtype == pl.String
+    numbers = column.cast(dtype, strict=False) if is_number else pl.repeat(None, len(column), dtype=dtype, eager=True)
     bad = numbers.is_null() | (numbers.is_nan() if dtype == pl.Float64 else False)
     if dtype == pl.Int64 and column.dtype.is_float():
         bad = bad | (column != numbers.cast(pl.Float64))
@@ -237,7 +264,7 @@ def _numbers(frame: pl.DataFrame, name: str, dtype: type[pl.DataType], file: str
             else ("a confidence is not a number", "give every row a number from 0 to 1, or leave the column out")
         )
         raise InvalidInput(
-            Problem(what, file, f"{column[row - 1]!r} ({int(bad.sum()):,} such rows)", cure, column=name, row=row)
+            Problem(what, file, f"{column[row - 1 : row].to_list()[0]!r} ({int(bad.sum()):,} such rows)", cure, column=name, row=row)
         )
     return numbers
 
