@@ -26,8 +26,8 @@ SOURCE_JOINER = "+"
 """Joins the domains of a model trained on several of them, in alphabetical order."""
 
 _NAME = r"[a-z0-9][a-z0-9_-]*"
-_ID = re.compile(rf"^({_NAME})/({_NAME}(?:\.placebo)?)/({_NAME})/({'|'.join(SPLITS)})/([0-9a-f]{{12}})$")
-_NAME_ALONE = re.compile(rf"^{_NAME}$")
+_ID = re.compile(rf"({_NAME})/({_NAME}(?:\.placebo)?)/({_NAME})/({'|'.join(SPLITS)})/([0-9a-f]{{12}})")
+_NAME_ALONE = re.compile(_NAME)
 ID_FORM = "<benchmark>/<task>/<domain>/<split>/<12 hex digits>"
 
 
@@ -48,7 +48,7 @@ class ExampleId:
     @classmethod
     def parse(cls, text: str) -> "ExampleId":
         """Take an id apart; ValueError when it has another form."""
-        match = _ID.match(text)
+        match = _ID.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is no example id; ids look like {ID_FORM}")
         return cls(*match.groups())
@@ -64,7 +64,7 @@ def is_name(text: str) -> bool:
     >>> is_name("fiction"), is_name("Sci Fi")
     (True, False)
     """
-    return _NAME_ALONE.match(text) is not None
+    return _NAME_ALONE.fullmatch(text) is not None
 
 
 def source_parts(source: str) -> tuple[str, ...]:
