@@ -1,6 +1,7 @@
 """The card: who made a prediction file, and how. A closed schema; free text in it is data, never markup."""
 
 import json
+import reprlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -72,7 +73,7 @@ def parse_card(text: str, file: str = "card") -> Card:
     """Parse the text of a YAML or JSON card (JSON is YAML); ``file`` names it in problems."""
     try:
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2024-13-45
         raise InvalidInput(Problem("the card is not valid YAML or JSON", file, " ".join(str(error).split()))) from error
     if not isinstance(content, dict):
         raise InvalidInput(
@@ -106,4 +107,10 @@ def _problem(detail: Any, file: str) -> Problem:
             cure=f"add '{key}: ...'" + (f" ({description})" if description else ""),
             column=key,
         )
-    return Problem(detail["msg"], file, repr(detail["input"])[:200], column=key)
+    return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), column=key)
+
+
+# YAML's aliases can make a few bytes stand for gigabytes: never write such a value out in full.
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 200
+_SHORT.maxlevel = 2
