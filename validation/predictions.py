@@ -134,7 +134,8 @@ def _unknown_labels(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Pro
 
 
 def _label_cure(label: str, labels: Sequence[str]) -> str:
-    if label.strip().casefold() in ("", "nan", "none", "null", "na", "n/a") and label not in labels:
+    folded = label.strip().casefold()
+    if folded in ("", "nan", "none", "null", "na", "n/a") and folded not in {name.casefold() for name in labels}:
         return f"write '{UNPARSED}' where the model gave no usable output"
     if label.startswith("#") or label in ("TRUE", "FALSE"):
         return "a spreadsheet seems to have changed it: write the file again without opening it there"
