@@ -1,0 +1,166 @@
+"""Cards: a closed schema, problems that name the key, and a round trip through YAML."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from validation.cards import Card, card_schema, parse_card, read_card, write_card
+from validation.report import InvalidInput
+
+HASH = "0123456789abcdef" * 4
+LEAST = {"name": "A model", "paradigm": "fine-tuned", "data": HASH}
+LEAST_YAML = f"name: A model\nparadigm: fine-tuned\ndata: {HASH}\n"
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        parse_card(text, "m.card.yaml")
+    return str(refused.value)
+
+
+def test_yaml_and_json_say_the_same() -> None:
+    assert parse_card(LEAST_YAML) == parse_card(json.dumps(LEAST)) == Card(**LEAST)  # type: ignore[arg-type]
+    assert parse_card(LEAST_YAML).subset == "all"
+    assert parse_card("\ufeff" + LEAST_YAML.replace("\n", "\r\n")) == Card(**LEAST)  # type: ignore[arg-type]
+
+
+def test_what_was_left_out_stays_out() -> None:
+    assert parse_card(LEAST_YAML).as_dict() == LEAST
+
+
+@pytest.mark.parametrize("key", ["name", "paradigm", "data"])
+def test_a_missing_key_is_named(key: str) -> None:
+    message = refusal(json.dumps({name: value for name, value in LEAST.items() if name != key}))
+    assert message.startswith(f"m.card.yaml, column '{key}': required key is missing; add '{key}: ...'")
+
+
+def test_the_missing_hash_says_where_to_find_it() -> None:
+    assert "Content hash of the dataset folder, from its shiftbench.json" in refusal("name: a\nparadigm: other\n")
+
+
+def test_an_unknown_key_gets_a_suggestion() -> None:
+    assert "column 'license': unknown key; found 'license'; did you mean 'licence'?" in refusal(
+        LEAST_YAML + "license: MIT\n"
+    )
+
+
+def test_all_problems_come_at_once() -> None:
+    message = refusal("naem: a\nparadigm: finetuned\nseeds: 3\n")
+    assert len(message.splitlines()) == 5  # naem, seeds; name, data missing; paradigm
+    assert "did you mean 'name'?" in message
+    assert "'fine-tuned', 'few-shot', 'zero-shot', 'retrieval' or 'other'; found 'finetuned'" in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("parameters", -1),
+        ("parameters", "many"),
+        ("parameters", 1.5),
+        ("cost_usd", float("nan")),
+        ("cost_usd", float("inf")),
+        ("url", "http://example.org"),
+        ("url", "javascript:alert(1)"),
+        ("url", "https://example.org/<script>"),
+        ("url", "https://example.org/a b"),
+        ("data", HASH.upper()),
+        ("data", HASH[:-1]),
+        ("name", "   "),
+        ("name", "x" * 501),
+        ("name", ["a"]),
+        ("versions", {"numpy": 2.2}),
+        ("pretraining_domains", "fiction"),
+        ("paradigm", "Fine-Tuned"),
+    ],
+)
+def test_a_bad_value_is_refused_by_key(key: str, value: Any) -> None:
+    message = refusal(json.dumps({**LEAST, key: value}))
+    assert len(message.splitlines()) == 1
+    assert message.startswith(f"m.card.yaml, column '{key}")
+    assert "; found " in message
+
+
+def test_markup_in_free_text_stays_text() -> None:
+    text = "<b>bold</b> {{ 7*7 }} [link](https://example.org)"
+    assert parse_card(json.dumps({**LEAST, "extra_data": text})).extra_data == text
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "just words", "3", "null"])
+def test_what_is_no_mapping_is_refused(text: str) -> None:
+    assert "a card is a mapping of keys to values; found " in refusal(text)
+    assert "start with 'name: ...'" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\tname: a",
+        "name: [a",
+        "name: 'a\x01'",
+        "name: 2024-13-45",
+        "parameters: " + "9" * 5000,
+        "name: " + "[" * 20_000,
+        "a: !!python/object/apply:os.system [id]",
+    ],
+)
+def test_broken_yaml_is_one_clear_line(text: str) -> None:
+    message = refusal(text)
+    assert message.startswith("m.card.yaml: the card is not valid YAML or JSON; found ")
+    assert len(message.splitlines()) == 1
+
+
+def test_aliases_that_unfold_without_end_are_not_written_out() -> None:
+    levels = "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
+    start = time.monotonic()
+    message = refusal("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + levels + "name: *a11\n")
+    assert time.monotonic() - start < 5
+    assert "column 'name': Input should be a valid string; found [" in message
+    assert len(message) < 5_000
+
+
+def test_problems_with_the_file_itself(tmp_path: Path) -> None:
+    card = tmp_path / "m.card.yaml"
+    with pytest.raises(InvalidInput, match="there is no such card file; give the path of a YAML or JSON card"):
+        read_card(card)
+    card.write_text("name: " + "x" * 70_000)
+    with pytest.raises(InvalidInput, match=r"the card is too large; found 70,006 bytes; keep it under 64 KiB"):
+        read_card(card)
+    card.write_bytes(LEAST_YAML.replace("A model", "Modèle").encode("latin-1"))
+    with pytest.raises(InvalidInput, match=r"the card is not UTF-8 text; .*save it as UTF-8"):
+        read_card(card)
+
+
+def test_the_published_schema_is_closed_and_describes_every_required_key() -> None:
+    schema = json.loads(card_schema())
+    assert schema["additionalProperties"] is False
+    assert sorted(schema["required"]) == ["data", "name", "paradigm"]
+
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40).filter(
+    lambda text: text.strip() == text and text != ""
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.fixed_dictionaries(
+        {"name": words, "paradigm": st.sampled_from(["fine-tuned", "zero-shot"]), "data": st.just(HASH)},
+        optional={
+            "base_model": words,
+            "parameters": st.integers(0, 10**13),
+            "shots": st.integers(0, 64),
+            "cost_usd": st.floats(0, 1e6),
+            "versions": st.dictionaries(words, words, max_size=3),
+            "pretraining_domains": st.lists(words, max_size=3).map(tuple),
+        },
+    )
+)
+def test_a_written_card_reads_back_as_it_was(tmp_path: Path, facts: dict[str, Any]) -> None:
+    card = Card(**facts)
+    write_card(card, tmp_path / "card.yaml")
+    assert read_card(tmp_path / "card.yaml") == card

@@ -1,0 +1,251 @@
+"""Predictions against the test ids and labels of a dataset: nothing missing, nothing extra, nothing twice."""
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from validation import predictions
+from validation.predictions import TaskFacts, check_predictions
+from validation.report import InvalidInput
+from validation.vocabulary import UNPARSED, TaskKind
+
+LABELS = ("entailment", "neutral", "contradiction")
+DOMAINS = ("fiction", "slate", "travel")
+
+
+def facts(name: str = "nli", labels: tuple[str, ...] = LABELS, n: int = 3, benchmark: str = "dr") -> TaskFacts:
+    rows = [(f"{benchmark}/{name}/{domain}/test/{number:012x}", domain) for domain in DOMAINS for number in range(n)]
+    test = pl.DataFrame(rows, schema=["id", "domain"], orient="row")
+    return TaskFacts(benchmark, name, TaskKind.CLASSIFICATION, labels, DOMAINS, test)
+
+
+def grid(task: TaskFacts, sources: tuple[str, ...] = DOMAINS, seeds: tuple[int, ...] = (0,)) -> pl.DataFrame:
+    ids = task.test["id"].to_list()
+    rows = [(source, id_, task.labels[0], seed) for source in sources for seed in seeds for id_ in ids]
+    schema = {"source": pl.String, "id": pl.String, "prediction": pl.String, "seed": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def changed(frame: pl.DataFrame, row: int, **values: object) -> pl.DataFrame:
+    """Change values of the data row that messages call by this number."""
+    here = pl.int_range(pl.len()) == row - 1
+    return frame.with_columns(
+        pl.when(here).then(pl.lit(value)).otherwise(pl.col(name)).cast(frame.schema[name]).alias(name)
+        for name, value in values.items()
+    )
+
+
+def refusal(frame: pl.DataFrame, *tasks: TaskFacts) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        check_predictions(frame, tasks or [facts()], "p.csv")
+    return str(refused.value)
+
+
+def test_a_full_grid_gains_task_and_target_and_loses_nothing() -> None:
+    frame = grid(facts(), seeds=(0, 1))
+    checked = check_predictions(frame, [facts()], "p.csv")
+    assert checked.columns in ([*frame.columns, "target", "task"], [*frame.columns, "task", "target"])
+    assert checked.select(frame.columns).equals(frame)
+    assert checked["target"].to_list() == [id_.split("/")[2] for id_ in frame["id"]]
+    assert set(checked["task"]) == {"nli"}
+
+
+@pytest.mark.parametrize("source", ["none", "fiction+slate", "fiction+slate+travel"])
+def test_zero_shot_and_joined_sources_are_sources(source: str) -> None:
+    assert len(check_predictions(grid(facts(), (source,)), [facts()], "p.csv")) == 9
+
+
+def test_two_tasks_in_one_file_are_told_apart_by_their_ids() -> None:
+    other = facts("sa", ("negative", "positive"))
+    checked = check_predictions(pl.concat([grid(facts()), grid(other)]), [facts(), other], "p.csv")
+    assert checked.group_by("task").len().sort("task").rows() == [("nli", 27), ("sa", 27)]
+
+
+def test_a_grid_may_be_partial_but_not_a_test_set() -> None:
+    partial = grid(facts(), ("slate",)).filter(pl.col("id").str.contains("/travel/"))
+    assert len(check_predictions(partial, [facts()], "p.csv")) == 3
+
+
+def test_an_unusable_output_is_a_prediction() -> None:
+    frame = changed(grid(facts()), 2, prediction=UNPARSED)
+    assert check_predictions(frame, [facts()], "p.csv")["prediction"][1] == UNPARSED
+
+
+# Ids
+
+
+def test_missing_ids_name_run_target_and_first_id() -> None:
+    frame = grid(facts(), seeds=(0, 1))
+    gone = "dr/nli/slate/test/000000000001"
+    message = refusal(frame.filter(~((pl.col("source") == "travel") & (pl.col("seed") == 1) & (pl.col("id") == gone))))
+    assert message == (
+        "p.csv, column 'id': test ids are missing; found 2 of 3 test ids of 'slate' for source 'travel', seed 1; "
+        f"first missing '{gone}'; predict every test id; write '__unparsed__' where the model gave no usable output"
+    )
+
+
+def test_many_short_runs_are_counted_not_all_listed() -> None:
+    frame = grid(facts(), seeds=tuple(range(4))).filter(~pl.col("id").str.ends_with("2"))
+    lines = refusal(frame).splitlines()
+    assert len(lines) == 9
+    assert lines[-1] == "p.csv, column 'id': 28 more runs lack test ids"
+
+
+def test_a_file_cut_where_a_spreadsheet_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = grid(facts()).head(-2)
+    monkeypatch.setattr(predictions, "EXCEL_ROWS", len(frame))
+    message = refusal(frame)
+    assert "1 of 3 test ids of 'travel' for source 'travel', seed 0" in message
+    assert "the file ends where a spreadsheet runs out of rows: write it again without opening it there" in message
+    monkeypatch.setattr(predictions, "EXCEL_ROWS", len(frame) + 1)
+    assert "spreadsheet" not in refusal(frame)
+
+
+def test_the_row_limit_of_spreadsheets() -> None:
+    assert predictions.EXCEL_ROWS == 2**20 - 1
+
+
+def test_a_repeated_id_names_row_run_and_cure() -> None:
+    frame = grid(facts())
+    again = pl.concat([frame, frame[4:6]])
+    assert refusal(again) == (
+        "p.csv, column 'id', row 28: an id is repeated; found 'dr/nli/slate/test/000000000001' again for source "
+        "'fiction', seed 0 (and 1 more repeats); give each id once per source and seed; for several runs add the "
+        "column seed"
+    )
+
+
+def test_a_repeat_does_not_hide_a_missing_id() -> None:
+    frame = grid(facts())
+    message = refusal(changed(frame, 2, id=frame["id"][0]))
+    assert "row 2: an id is repeated" in message
+    assert "2 of 3 test ids of 'fiction' for source 'fiction', seed 0" in message
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ("7", "an id has the wrong form; found '7'; '7' is no example id; ids look like <benchmark>/<task>/<domain>"),
+        ("dr/nli/fiction/test/00000000000", "an id has the wrong form"),
+        ("dr/nli/fiction/dev/000000000000", "an id has the wrong form"),
+        ("dr/nli/fiction/test/000000000000\n", "an id has the wrong form"),
+        ("dr/nli/fictoin/test/000000000000", "an id is unknown; found 'dr/nli/fictoin/test/000000000000'; did you me"),
+        ("dr/nli/fiction/train/000000000000", "it is a train id; predict the test split, as in 'dr/nli/"),
+        ("dr/nli/fiction/test/ffffffffffff", "no test row of this dataset has it; were the predictions made for anot"),
+        ("dr/qa/fiction/test/000000000000", "this dataset has dr/nli; give the matching --data"),
+        ("boss/nli/fiction/test/000000000000", "this dataset has dr/nli; give the matching --data"),
+    ],
+)
+def test_an_unknown_id_says_what_is_wrong_with_it(bad: str, words: str) -> None:
+    frame = pl.concat([grid(facts()), grid(facts()).head(1).with_columns(id=pl.lit(bad))])
+    message = refusal(frame)
+    assert len(message.splitlines()) == 1
+    assert message.startswith("p.csv, column 'id', row 28: ")
+    assert words in message
+
+
+def test_unknown_ids_are_counted() -> None:
+    frame = grid(facts()).with_columns(pl.col("id").str.replace("dr/", "ab/"))
+    assert "found 'ab/nli/fiction/test/000000000000' (and 26 more unknown ids)" in refusal(frame)
+
+
+# Sources
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("Fiction", "a source is unknown; found 'Fiction'; did you mean 'fiction'?"),
+        ("fictoin+slate", "a source is unknown; found 'fictoin+slate'; did you mean 'fiction'?"),
+        ("zebra", "a source is unknown; found 'zebra'; use one of 'fiction', 'slate', 'travel', 'none'"),
+        ("fiction+", "a source is unknown; found 'fiction+'; use one of "),
+        ("slate+fiction", "joined sources must be alphabetical, each once; found 'slate+fiction'; write 'fiction+sl"),
+        ("slate+slate", "joined sources must be alphabetical, each once; found 'slate+slate'; write 'slate'"),
+    ],
+)
+def test_a_source_that_is_none(source: str, words: str) -> None:
+    frame = pl.concat([grid(facts()), grid(facts(), (source,))])
+    assert refusal(frame).startswith(f"p.csv, column 'source', row 28: {words}")
+
+
+def test_an_empty_source_or_id_is_named() -> None:
+    assert "column 'source', row 3: an empty text; found ''" in refusal(changed(grid(facts()), 3, source=""))
+    assert "column 'id', row 3: an empty text; found ''" in refusal(changed(grid(facts()), 3, id=""))
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("label", "cure"),
+    [
+        ("Entailment", "did you mean 'entailment'?"),
+        ("entailement", "did you mean 'entailment'?"),
+        ("neutral ", "did you mean 'neutral'?"),
+        ("2", "write label names, not class numbers: use one of 'entailment', 'neutral', 'contradiction'"),
+        ("-1", "write label names, not class numbers"),
+        ("TRUE", "a spreadsheet seems to have changed it: write the file again without opening it there"),
+        ("#NAME?", "a spreadsheet seems to have changed it: write the file again without opening it there"),
+        ("", "write '__unparsed__' where the model gave no usable output"),
+        ("nan", "write '__unparsed__' where the model gave no usable output"),
+        ("None", "write '__unparsed__' where the model gave no usable output"),
+        ("zebra", "use one of 'entailment', 'neutral', 'contradiction'"),
+    ],
+)
+def test_an_unknown_label_gets_its_cure(label: str, cure: str) -> None:
+    message = refusal(changed(grid(facts()), 5, prediction=label))
+    assert message.startswith(f"p.csv, column 'prediction', row 5: a label is unknown; found {label!r}; {cure}")
+    assert len(message.splitlines()) == 1
+
+
+def test_unknown_labels_are_counted_by_label() -> None:
+    frame = changed(grid(facts()).with_columns(prediction=pl.lit("Neutral")), 4, prediction="zebra")
+    first, second = refusal(frame).splitlines()
+    assert "row 1: a label is unknown; found 'Neutral' in 26 rows; did you mean 'neutral'?" in first
+    assert "row 4: a label is unknown; found 'zebra'; use one of" in second
+
+
+def test_labels_that_look_like_nothing_are_labels_where_the_task_has_them() -> None:
+    odd = facts(labels=("null", "NA", "None", "TRUE", "1"))
+    for label in odd.labels:
+        frame = grid(odd).with_columns(prediction=pl.lit(label))
+        assert check_predictions(frame, [odd], "p.csv")["prediction"].to_list() == [label] * 27
+
+
+def test_a_label_none_is_suggested_where_the_task_has_it() -> None:
+    message = refusal(changed(grid(facts()), 1, prediction="None"), facts(labels=("entailment", "none")))
+    assert message.endswith("did you mean 'none'?")
+
+
+# Numbers
+
+
+def test_a_negative_seed_and_a_confidence_out_of_range() -> None:
+    message = refusal(changed(grid(facts()), 2, seed=-1))
+    assert message.startswith("p.csv, column 'seed', row 2: a value is too small; found -1")
+    for bad in (1.5, -0.1, float("inf")):
+        frame = changed(grid(facts()).with_columns(confidence=pl.lit(0.5)), 3, confidence=bad)
+        assert refusal(frame).startswith(f"p.csv, column 'confidence', row 3: a value is out of range; found {bad}")
+
+
+def test_confidences_of_0_and_1_are_in_range() -> None:
+    frame = changed(grid(facts()).with_columns(confidence=pl.lit(1.0)), 3, confidence=0.0)
+    assert len(check_predictions(frame, [facts()], "p.csv")) == 27
+
+
+def test_all_kinds_of_problem_come_at_once() -> None:
+    frame = changed(changed(grid(facts()), 1, prediction="zebra"), 4, source="zebra")
+    message = refusal(pl.concat([frame, frame[8:9]]).filter(pl.int_range(pl.len()) != 20))
+    for words in ("an id is repeated", "a source is unknown", "a label is unknown", "test ids are missing"):
+        assert words in message
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(0, 26))
+def test_row_order_does_not_matter_and_any_dropped_row_is_noticed(shuffler, gone: int) -> None:  # type: ignore[no-untyped-def]
+    frame = grid(facts())
+    order = list(range(len(frame)))
+    shuffler.shuffle(order)
+    assert len(check_predictions(frame[order], [facts()], "p.csv")) == 27
+    assert "test ids are missing" in refusal(frame[order].filter(pl.int_range(pl.len()) != gone))

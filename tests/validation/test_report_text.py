@@ -1,0 +1,42 @@
+"""The report of bad input: one line a problem, with place, finding and cure."""
+
+import pytest
+
+from validation.report import InvalidInput, Problem, did_you_mean
+
+
+def test_a_problem_is_one_line_with_place_finding_and_cure() -> None:
+    problem = Problem("a label is unknown", "p.csv", "'neutrl'", "did you mean 'neutral'?", column="prediction", row=3)
+    assert (
+        str(problem) == "p.csv, column 'prediction', row 3: a label is unknown; found 'neutrl'; did you mean 'neutral'?"
+    )
+
+
+def test_parts_that_are_not_known_are_left_out() -> None:
+    assert str(Problem("the file is empty", "p.csv")) == "p.csv: the file is empty"
+    assert str(Problem("bad", "p.csv", cure="write it again")) == "p.csv: bad; write it again"
+    assert str(Problem("bad", "p.csv", row=1)) == "p.csv, row 1: bad"
+
+
+def test_an_error_carries_all_its_problems_one_a_line() -> None:
+    problems = [Problem("one", "a"), Problem("two", "b")]
+    error = InvalidInput(problem for problem in problems)
+    assert error.problems == problems
+    assert str(error).splitlines() == ["a: one", "b: two"]
+    assert InvalidInput(problems[0]).problems == problems[:1]
+
+
+@pytest.mark.parametrize(
+    ("word", "nearest"),
+    [("Entailment", "entailment"), ("entailement", "entailment"), (" neutral ", "neutral"), ("CONTRADICT", None)],
+)
+def test_the_nearest_word_is_suggested_whatever_its_case(word: str, nearest: str | None) -> None:
+    labels = ["entailment", "neutral", "contradiction"]
+    assert did_you_mean(word, labels) == f"did you mean '{nearest or 'contradiction'}'?"
+
+
+def test_without_a_near_word_the_choices_are_listed_but_not_hundreds_of_them() -> None:
+    assert did_you_mean("7", ["up", "down"]) == "use one of 'up', 'down'"
+    listed = did_you_mean("7", [f"domain-{letter}" for letter in "abcdefghijklmnop"])
+    assert listed.endswith("'domain-l' (4 more)")
+    assert "domain-m" not in listed
