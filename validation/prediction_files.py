@@ -69,16 +69,25 @@ def _parquet(path: Path) -> pl.DataFrame:
             )
         )
     try:
-        rows = pq.read_metadata(path).num_rows
-        # A few hundred kilobytes can unfold to gigabytes: ask the footer before reading rows.
-        if rows > MAX_ROWS:
-            raise InvalidInput(
-                Problem(
-                    "more rows than any grid of shifts has", str(path), f"{rows:,} rows", f"keep it under {MAX_ROWS:,}"
+        # Arrow reports damaged pages as errors, where polars' own reader may end the process.
+        with pq.ParquetFile(path) as parquet:
+            _check_columns(parquet.schema_arrow.names, str(path))
+            rows = parquet.metadata.num_rows
+            # A few hundred kilobytes can unfold to gigabytes: ask the footer before reading rows.
+            if rows > MAX_ROWS:
+                raise InvalidInput(
+                    Problem(
+                        "more rows than any grid of shifts has",
+                        str(path),
+                        f"{rows:,} rows",
+                        f"keep it under {MAX_ROWS:,}",
+                    )
                 )
-            )
-        return pl.read_parquet(path)
-    except (ArrowException, pl.exceptions.PolarsError, OSError) as error:
+            table = parquet.read()
+        table.validate(full=True)
+        # Column by column, because metadata of the schema may hold anything.
+        return pl.DataFrame({name: pl.from_arrow(table[name]) for name in table.column_names})
+    except (ArrowException, pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
         raise InvalidInput(
             Problem(
                 "the parquet file cannot be read",
@@ -264,7 +273,14 @@ def _numbers(frame: pl.DataFrame, name: str, dtype: type[pl.DataType], file: str
             else ("a confidence is not a number", "give every row a number from 0 to 1, or leave the column out")
         )
         raise InvalidInput(
-            Problem(what, file, f"{column[row - 1 : row].to_list()[0]!r} ({int(bad.sum()):,} such rows)", cure, column=name, row=row)
+            Problem(
+                what,
+                file,
+                f"{column[row - 1 : row].to_list()[0]!r} ({int(bad.sum()):,} such rows)",
+                cure,
+                column=name,
+                row=row,
+            )
         )
     return numbers
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -403,3 +404,25 @@ def test_too_many_rows_are_refused_before_they_are_read(tmp_path: Path, monkeypa
         write(frame, tmp_path / "p.parquet")
     )
     assert "more rows than any grid of shifts has; keep it under 2" in refusal(write(frame, tmp_path / "p.jsonl"))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=3))
+def test_a_damaged_parquet_is_refused_or_read_but_never_a_crash(
+    tmp_path: Path, damage: list[tuple[float, int]]
+) -> None:
+    path = write(frame_of(["a", "b", "c"] * 100, seed=list(range(300))), tmp_path / "p.parquet")
+    content = bytearray(path.read_bytes())
+    for place, byte in damage:
+        content[4 + int(place * (len(content) - 8))] = byte
+    path.write_bytes(content)
+    try:
+        read_predictions(path)
+    except InvalidInput as refused:
+        assert str(refused).startswith(str(path))  # noqa: PT017 - a lucky flip leaves the file readable
+
+
+def test_metadata_of_a_schema_is_not_looked_at(tmp_path: Path) -> None:
+    table = frame_of(["neutral"]).to_arrow().replace_schema_metadata({b"\xff\xfe": b"\xc2"})
+    pq.write_table(table, tmp_path / "p.parquet")
+    assert read_predictions(tmp_path / "p.parquet")["prediction"].to_list() == ["neutral"]
