@@ -67,15 +67,15 @@ def train_and_predict(
         )
     trainable = [domain for domain, facts in info.domains.items() if "train" in facts.splits]
     predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
-    sources = [_alphabetical(source) for source in sources or trainable]
+    sources = list(dict.fromkeys(_alphabetical(source) for source in sources or trainable))
     targets = list(targets or predictable)
     for source in sources:
-        for part in source_parts(source):
+        for part in source.split(SOURCE_JOINER):  # 'none' is no domain to train on
             _known(part, trainable, "--source")
     for target in targets:
         _known(target, predictable, "--target")
     tests = {target: folder.split(task, target, "test") for target in targets}
-    runs = [(source, seed) for source in sources for seed in seeds or (0,)]
+    runs = [(source, seed) for source in sources for seed in dict.fromkeys(seeds or (0,))]
     parts: list[pl.DataFrame] = []
     for source, seed in tqdm(runs, desc="training", unit="model", disable=None, file=sys.stderr):
         predict = fit(_rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation"), seed)

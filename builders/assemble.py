@@ -101,14 +101,19 @@ def _cut(task: AssembledTask, domain: str, splits: Splits, seed: int, sizes: Siz
     for split, frame in splits.items():
         splits[split] = counted(split, "repeated_rows_leave", frame, repeated_rows_leave(frame))
     key = f"{seed}/{spec.id}/{domain}"
+    pool = splits["train"] if "train" in splits else next(iter(splits.values())).clear()
     if "test" not in splits:
         # With fewer than three groups there is not one for each split: test comes first, then train.
-        pool = splits["train"]
-        splits["test"], splits["train"] = fill(pool, max(1, round(len(pool) * TEST_SHARE)), f"{key}/test", at_least=1)
-    train = counted(
-        "train", "test_groups_leave_train", splits["train"], test_groups_leave_train(splits["train"], splits["test"])
-    )
+        splits["test"], pool = fill(pool, max(1, round(len(pool) * TEST_SHARE)), f"{key}/test", at_least=1)
+    train = counted("train", "test_groups_leave_train", pool, test_groups_leave_train(pool, splits["test"]))
     if "validation" in splits:
+        validation = splits["validation"]
+        splits["validation"] = counted(
+            "validation",
+            "test_groups_leave_validation",
+            validation,
+            test_groups_leave_train(validation, splits["test"]),
+        )
         train = counted(
             "train", "validation_groups_leave_train", train, test_groups_leave_train(train, splits["validation"])
         )
@@ -148,8 +153,8 @@ def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tup
 
 def _finish(spec: TaskSpec, domain: str, split: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Give rows their ids, domain and label codes, and sort them by id."""
-    # Rows with equal inputs are numbered after sorting by label, so that their order upstream does not matter.
-    ordered = frame.sort(*spec.inputs, "label")
+    # Rows with equal inputs are numbered after sorting by the rest, so that their order upstream does not matter.
+    ordered = frame.sort(*spec.inputs, "group", "label")
     numbered = ordered.with_columns(occurrence=pl.int_range(pl.len()).over(list(spec.inputs)))
     prefix = f"{spec.benchmark}/{spec.name}/{domain}/{split}/"
     ids = [

@@ -124,7 +124,7 @@ def _read_task(spec: TaskSpec, reading: Reading, *, seed: int, partial: bool) ->
         if all(len(splits.get(split, ())) for split in domain.files):
             rows[domain.name] = splits
     if problems:
-        raise InvalidInput(problems)
+        raise InvalidInput(dict.fromkeys(problems))  # domains of one file share its checksum
     if not rows:
         cure = spec.domains[0].source.instructions
         raise InvalidInput(Problem(f"no domain of {spec.id} has its files here", str(reading.raw), cure=cure))

@@ -14,7 +14,7 @@ from validation.schemas import check_rows, depth_schema
 def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Compute the table of every ordered pair of domains, the pair of a domain with itself included.
 
-    A source needs two train texts. Weights are null for the source's own texts, and for all texts of a target that
+    A source needs two train texts, a target a test text. Weights are null for the source's own texts, and for all texts of a target that
     lies no further out than the deepest source text.
 
     Yields: source, target, and the rows id, source, depth, weight: first the source's own train texts (each left
@@ -31,6 +31,8 @@ def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, s
             continue
         own = tte_depth(vectors[source, "train"])
         for target, target_splits in task.domains.items():
+            if (target, "test") not in vectors:
+                continue
             depth = tte_depth(vectors[source, "train"], vectors[target, "test"])
             weight = depth_weights(depth, own) if depth.min() < own.max() else np.full(len(depth), np.nan)
             table = pl.DataFrame(

@@ -142,8 +142,9 @@ class DatasetFolder:
                                 "build the folder again",
                             )
                         )
-                if self.has_depth:
-                    for target in task.domains:
+                # A source needs two train texts, a target one test text.
+                if self.has_depth and "train" in facts.splits and facts.splits["train"].rows >= 2:
+                    for target in (name for name, other in task.domains.items() if "test" in other.splits):
                         try:
                             check_rows(
                                 self.depth(name, domain, target),
@@ -152,6 +153,22 @@ class DatasetFolder:
                             )
                         except InvalidInput as error:
                             problems += error.problems
+            for subset, n_ids in task.subsets.items():
+                file = str(self.path / subset_path(name, subset))
+                try:
+                    found_ids = len(self.subset(name, subset))
+                except InvalidInput as error:
+                    problems += error.problems
+                    continue
+                if found_ids != n_ids:
+                    problems.append(
+                        Problem(
+                            "ids differ from the manifest",
+                            file,
+                            f"{found_ids:,} ids, {n_ids:,} in the manifest",
+                            "build the folder again",
+                        )
+                    )
         if problems:
             raise InvalidInput(problems)
 

@@ -17,7 +17,7 @@ from builders.specs import TaskSpec
 from builders.transforms import text_digest
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import SPLITS, TaskKind, is_name
+from validation.vocabulary import NO_SOURCE, SPLITS, TaskKind, is_name
 
 _INPUTS = (("text",), ("premise", "hypothesis"))
 
@@ -38,7 +38,7 @@ def build_own(
         raise InvalidInput(Problem("there is no such CSV file", str(csv), cure="give --raw FILE.csv"))
     frame = csv_text(csv)
     inputs = _check(frame, str(csv))
-    frame = frame.with_columns(pl.col("domain").map_elements(_as_name, return_dtype=pl.String))
+    frame = frame.with_columns(pl.col("domain").replace_strict(_names(frame["domain"], str(csv))))
     if "group" not in frame.columns:
         frame = frame.with_columns(text_digest(frame[inputs[0]]).alias("group"))
     rows = {str(domain): _splits(part, inputs) for (domain,), part in frame.group_by("domain", maintain_order=True)}
@@ -90,7 +90,7 @@ def _check(frame: pl.DataFrame, file: str) -> tuple[str, ...]:
     ]
     if problems:
         raise InvalidInput(problems)
-    for name in (*inputs, "domain", "label"):
+    for name in (*inputs, "domain", "label", *({"group"} & set(frame.columns))):
         empty = (frame[name].str.strip_chars() == "").fill_null(value=True)
         if empty.any():
             row = int(empty.arg_true()[0]) + 1
@@ -134,10 +134,29 @@ def _splits(frame: pl.DataFrame, inputs: tuple[str, ...]) -> Splits:
     return {str(split): part.select(columns) for (split,), part in frame.group_by("split", maintain_order=True)}
 
 
+def _names(domains: pl.Series, file: str) -> dict[str, str]:
+    """Name every domain; two that would share a name are an error, as is the word for 'no source'."""
+    names: dict[str, str] = {}
+    problems = []
+    for text in domains.unique(maintain_order=True).to_list():
+        name = _as_name(text)
+        if name in names.values() or name in (NO_SOURCE, ""):
+            what = (
+                "a domain has no name of its own in lower case letters, digits, - and _"
+                if name != NO_SOURCE
+                else f"'{NO_SOURCE}' stands for models without a source domain"
+            )
+            row = int((domains == text).arg_true()[0]) + 1
+            problems.append(Problem(what, file, repr(text), "give it another name", column="domain", row=row))
+        names[text] = name
+    if problems:
+        raise InvalidInput(problems)
+    return names
+
+
 def _as_name(text: str) -> str:
     """Turn a domain as people write it into a name: ``Sci Fi`` -> ``sci-fi``."""
-    name = re.sub(r"[^a-z0-9_]+", "-", text.strip().lower()).strip("-_")
-    return name or "unnamed"
+    return re.sub(r"[^a-z0-9_]+", "-", text.strip().lower()).strip("-_")
 
 
 def _sha256(path: Path) -> str:

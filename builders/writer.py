@@ -33,6 +33,11 @@ ROW_GROUP = 10_000
 
 def check_out(out: Path, *, overwrite: bool) -> None:
     """Refuse an output path that would lose something; InvalidInput says what to do."""
+    parent = next(parent for parent in out.absolute().parents if parent.exists())
+    if not parent.is_dir():
+        raise InvalidInput(
+            Problem("the output path leads through a file", str(out), str(parent), "choose another folder")
+        )
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / MANIFEST).is_file():
@@ -98,9 +103,16 @@ def _replacing(out: Path) -> Iterator[Path]:
         new = Path(temporary) / "new"
         new.mkdir()
         yield new
-        if out.exists():
-            out.rename(Path(temporary) / "old")
-        new.rename(out)
+        old = Path(temporary) / "old"
+        try:
+            if out.exists():
+                out.rename(old)
+            new.rename(out)
+        except BaseException:
+            # The old folder must not vanish with the temporary one.
+            if old.exists() and not out.exists():
+                old.rename(out)
+            raise
 
 
 def _write_rows(folder: Path, task: AssembledTask) -> None:
