@@ -14,8 +14,8 @@ from validation.schemas import check_rows, depth_schema
 def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Compute the table of every ordered pair of domains, the pair of a domain with itself included.
 
-    A source needs two train texts, a target a test text. Weights are null for the source's own texts, and for all texts of a target that
-    lies no further out than the deepest source text.
+    A source needs two train texts, a target a test text. Weights are null for the source's own texts, and for all
+    texts of a target that lies no further out than the deepest source text.
 
     Yields: source, target, and the rows id, source, depth, weight: first the source's own train texts (each left
         out of its own depth), then the target's test texts.
