@@ -251,9 +251,8 @@ def serve(
 
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
-    from leaderboard.app import serve as serve_page
-
     from builders.folder import DatasetFolder
+    from leaderboard.app import serve as serve_page
     from leaderboard.store import Store
 
     serve_page([DatasetFolder.open(folder) for folder in data], Store(store), host=host, port=port)

@@ -12,10 +12,10 @@ import polars as pl
 from builders.assemble import Splits, assemble
 from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts, SourceFile
-from builders.readers import csv_text
 from builders.specs import TaskSpec
 from builders.transforms import text_digest
 from builders.writer import check_out, write_folder
+from validation.csv_text import csv_text
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import NO_SOURCE, SPLITS, TaskKind, is_name
 
@@ -36,8 +36,10 @@ def build_own(
         )
     if not csv.is_file():
         raise InvalidInput(Problem("there is no such CSV file", str(csv), cure="give --raw FILE.csv"))
-    frame = csv_text(csv)
-    inputs = _check(frame, str(csv))
+    nothing = Problem("the file is empty", str(csv), "no header", "give it a header and a row an example")
+    frame = csv_text(csv, lambda columns: _check_columns(columns, str(csv)), nothing)
+    inputs = _inputs(frame.columns)
+    _check_values(frame, inputs, str(csv))
     frame = frame.with_columns(pl.col("domain").replace_strict(_names(frame["domain"], str(csv))))
     if "group" not in frame.columns:
         frame = frame.with_columns(text_digest(frame[inputs[0]]).alias("group"))
@@ -69,27 +71,31 @@ def build_own(
     )
 
 
-def _check(frame: pl.DataFrame, file: str) -> tuple[str, ...]:
-    """Check columns and values; returns the input columns."""
-    inputs = next((names for names in _INPUTS if set(names) <= set(frame.columns)), None)
-    found = f"columns {', '.join(frame.columns)}"
-    if inputs is None:
-        raise InvalidInput(
-            Problem(
-                "the text column is missing",
-                file,
-                found,
-                "name it 'text', or 'premise' and 'hypothesis'",
-                column="text",
-            )
-        )
+def _inputs(columns: list[str]) -> tuple[str, ...]:
+    return next((names for names in _INPUTS if set(names) <= set(columns)), ())
+
+
+def _check_columns(columns: list[str], file: str) -> None:
+    found = f"columns {', '.join(columns)}"
+    if not _inputs(columns):
+        cure = "name it 'text', or 'premise' and 'hypothesis'"
+        raise InvalidInput(Problem("the text column is missing", file, found, cure, column="text"))
     problems = [
         Problem("a column is missing", file, found, f"add '{name}'", column=name)
         for name in ("domain", "label")
-        if name not in frame.columns
+        if name not in columns
+    ]
+    problems += [
+        Problem("two columns have this name", file, found, "rename or drop one", column=name)
+        for name in dict.fromkeys(columns)
+        if columns.count(name) > 1
     ]
     if problems:
         raise InvalidInput(problems)
+
+
+def _check_values(frame: pl.DataFrame, inputs: tuple[str, ...], file: str) -> None:
+    problems: list[Problem] = []
     for name in (*inputs, "domain", "label", *({"group"} & set(frame.columns))):
         empty = (frame[name].str.strip_chars() == "").fill_null(value=True)
         if empty.any():
@@ -118,13 +124,17 @@ def _check(frame: pl.DataFrame, file: str) -> tuple[str, ...]:
                     row=row,
                 )
             )
+        for (domain,), rows in frame.with_row_index().group_by("domain", maintain_order=True):
+            if rows["split"].unique().to_list() == ["validation"]:
+                what, cure = f"domain {domain!r} has validation rows only", "give it train or test rows"
+                problems.append(Problem(what, file, "validation", cure, column="split", row=int(rows["index"][0]) + 1))
     for name in ("domain", "label"):
         if frame[name].n_unique() < 2:
             what = f"at least two different values are needed to measure a shift in column '{name}'"
-            problems.append(Problem(what, file, repr(frame[name][0]) if len(frame) else "no rows", column=name))
+            found, cure = repr(frame[name][0]) if len(frame) else "no rows", "add rows of another one"
+            problems.append(Problem(what, file, found, cure, column=name))
     if problems:
         raise InvalidInput(problems)
-    return inputs
 
 
 def _splits(frame: pl.DataFrame, inputs: tuple[str, ...]) -> Splits:

@@ -35,7 +35,10 @@ class JsonLines:
     def _row(self, line: bytes, path: Path, number: int) -> dict[str, str]:
         try:
             row: dict[str, str] = json.loads(line)
-        except ValueError as error:
+            # JSON can escape half a surrogate pair, which no text may hold.
+            if b"\\u" in line:
+                json.dumps(row, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
             cure = "fetch the file again; it may be cut off"
             raise InvalidInput(
                 Problem("this line is not JSON", str(path), repr(line[:80]), cure, row=number)
@@ -48,16 +51,3 @@ class JsonLines:
                     Problem("a key is missing or not text", str(path), found, cure, column=key, row=number)
                 )
         return row
-
-
-def csv_text(path: Path) -> pl.DataFrame:
-    """Read a CSV file with a header, every column as text and nothing taken for missing."""
-    try:
-        return pl.read_csv(
-            path, infer_schema=False, empty_string_is_null=False, missing_columns="raise", extra_columns="raise"
-        )
-    except pl.exceptions.PolarsError as error:
-        cure = "save it as comma-separated UTF-8 text with a header"
-        raise InvalidInput(
-            Problem("the CSV cannot be read", str(path), str(error).split("\n")[0][:200], cure)
-        ) from error

@@ -4,8 +4,6 @@ Formats: parquet, JSON lines, CSV. Columns: ``source``, ``id``, ``prediction``, 
 ``confidence``. Nothing is guessed: a file that a spreadsheet has mangled is refused with what to do about it.
 """
 
-import csv
-import io
 import json
 import math
 from pathlib import Path
@@ -15,13 +13,13 @@ import polars as pl
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
+from validation.csv_text import csv_text
 from validation.report import InvalidInput, Problem, did_you_mean
 
 REQUIRED = ("source", "id", "prediction")
 OPTIONAL = ("seed", "confidence")
 MAX_ROWS = 20_000_000
 EXCEL_ROWS = 1_048_575  # data rows that fit a worksheet under a header
-_CSV_CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
 _COLUMNS_CURE = "the columns are source, id, prediction and, if you like, seed and confidence"
 
 
@@ -146,74 +144,7 @@ def _json_lines(path: Path) -> pl.DataFrame:
 
 
 def _csv(path: Path) -> pl.DataFrame:
-    content = path.read_bytes()
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InvalidInput(
-            Problem("the file is UTF-16, as spreadsheets save 'Unicode text'", str(path), cure=_CSV_CURE)
-        )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = content[: error.start].count(b"\n") or None  # none in the header
-        raise InvalidInput(
-            Problem("the file is not UTF-8", str(path), f"byte {content[error.start]:#x}", _CSV_CURE, row=row)
-        ) from error
-    if not text.strip():
-        raise InvalidInput(_no_rows(str(path)))
-    header = text.split("\n", 1)[0].strip()
-    if "\r" in header:
-        what = "the lines end in bare carriage returns, as spreadsheets save 'CSV (Macintosh)'"
-        raise InvalidInput(Problem(what, str(path), f"header {header[:80]!r}", _CSV_CURE))
-    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
-        if separator in header and "," not in header:
-            raise InvalidInput(
-                Problem(
-                    f"the columns are separated by {name}, as spreadsheets do in some countries",
-                    str(path),
-                    f"header {header[:80]!r}",
-                    _CSV_CURE,
-                )
-            )
-    _check_columns(next(csv.reader([header]), []), str(path))
-    try:
-        frame = pl.read_csv(
-            text.encode(),
-            infer_schema=False,
-            empty_string_is_null=False,
-            missing_columns="raise",
-            extra_columns="raise",
-        )
-    except pl.exceptions.PolarsError as error:
-        raise InvalidInput(
-            _ragged(text, str(path))
-            or Problem("the CSV cannot be read", str(path), str(error).split("\n")[0][:200], _CSV_CURE)
-        ) from error
-    # A row that is too short was filled up with empty texts, so only an empty last column can hide one.
-    if (frame[frame.columns[-1]] == "").any() and (problem := _ragged(text, str(path))):
-        raise InvalidInput(problem)
-    return frame
-
-
-def _ragged(text: str, file: str) -> Problem | None:
-    """Find the first row with too many or too few fields, or with nothing in any of them."""
-    reader = csv.reader(io.StringIO(text, newline=""))
-    width = 0
-    try:
-        for number, fields in enumerate(reader):
-            width = width or len(fields)
-            if not any(fields):
-                return Problem("this row is empty", file, cure="delete the line", row=number)
-            if len(fields) != width:
-                return Problem(
-                    f"this row has {len(fields)} fields, the header {width}",
-                    file,
-                    repr(",".join(fields)[:80]),
-                    "put texts that hold commas or quotes in quotes",
-                    row=number,
-                )
-    except csv.Error as error:
-        return Problem("the CSV cannot be read", file, f"{error} at line {reader.line_num}", "close every quote")
-    return None
+    return csv_text(path, lambda columns: _check_columns(columns, str(path)), _no_rows(str(path)))
 
 
 def _no_rows(file: str) -> Problem:
