@@ -5,7 +5,7 @@ splits whatever the order of the upstream rows.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -65,6 +65,7 @@ def assemble(
     *,
     seed: int,
     sizes: Sizes | None,
+    counts: Sequence[TransformCount] = (),
 ) -> AssembledTask:
     """Turn labelled rows into finished splits.
 
@@ -73,11 +74,12 @@ def assemble(
         rows: by domain and upstream split, frames with the task's inputs, ``label`` (a name) and ``group``.
         sources: by domain, the sources its rows came from.
         seed: decides which groups become validation, and which fill a size.
-        sizes: sizes to cut to; None (partial builds, own data) keeps every row.
+        sizes: sizes to cut to; None (partial builds, own data) keeps every row up to the paper's sizes.
+        counts: counts of the named steps that the rows have been through already.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
     """
     absent = tuple(domain.name for domain in spec.domains if domain.name not in rows)
-    task = AssembledTask(spec, {}, dict(sources), absent)
+    task = AssembledTask(spec, {}, dict(sources), absent, list(counts))
     for domain, upstream in rows.items():
         splits = _cut(task, domain, dict(upstream), seed, sizes)
         task.domains[domain] = {
@@ -122,7 +124,7 @@ def _cut(task: AssembledTask, domain: str, splits: Splits, seed: int, sizes: Siz
         splits["validation"], train = fill(train, n_validation, f"{key}/validation")
     n_train = sizes.train if sizes else spec.train
     if len(train) > n_train:
-        train = counted("train", "fill_to_size", train, fill(train, n_train, f"{key}/train")[0])
+        train = counted("train", "fill_to_size", train, fill_exactly(train, n_train, f"{key}/train"))
     if sizes and len(train) < sizes.train:
         what = f"{spec.id}.{domain} has too few train rows for the size that all domains share"
         raise InvalidInput(Problem(what, spec.id, f"{len(train):,} rows, {sizes.train:,} needed", "give --partial"))
@@ -149,6 +151,15 @@ def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tup
             break
     chosen = pool["group"].is_in(taken)
     return pool.filter(chosen), pool.filter(~chosen)
+
+
+def fill_exactly(pool: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
+    """Take whole groups as ``fill`` does, and the rows still missing from one of the other groups.
+
+    For a split whose other rows leave the data: a broken group is then still in one split only.
+    """
+    taken, left = fill(pool, n_rows, key)
+    return pl.concat([taken, left.sort(pl.all()).head(n_rows - len(taken))])
 
 
 def _finish(spec: TaskSpec, domain: str, split: str, frame: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 from builders import dr
 from builders.assemble import AssembledTask, Splits, assemble, full_sizes
 from builders.encoder import Encoder
-from builders.manifest import Manifest, SourceFacts, SourceFile
+from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount
 from builders.specs import DomainSpec, SourceSpec, TaskSpec, upstream
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -75,6 +75,8 @@ class Reading:
     frames: dict[tuple[Path, str], pl.DataFrame] = field(default_factory=dict)
     files: dict[Path, SourceFile] = field(default_factory=dict)
     owners: dict[Path, SourceSpec] = field(default_factory=dict)
+    counts: dict[str, list[TransformCount]] = field(default_factory=dict)
+    """What the transforms of each task did to row counts."""
 
     def find(self, places: Sequence[str]) -> tuple[str, Path] | None:
         """Find the first place that exists, under RAW or with RAW being the source's own folder."""
@@ -84,8 +86,8 @@ class Reading:
                     return place, path
         return None
 
-    def rows(self, domain: DomainSpec, place: str, path: Path) -> pl.DataFrame:
-        """Read a file and apply a domain's transforms."""
+    def rows(self, task: str, domain: DomainSpec, split: str, place: str, path: Path) -> pl.DataFrame:
+        """Read a file and apply a domain's transforms, counting rows before and after each."""
         key = (path, repr(vars(domain.read)) if hasattr(domain.read, "__dict__") else "")
         if key not in self.frames:
             self.frames[key] = domain.read(path)
@@ -96,7 +98,10 @@ class Reading:
             self.owners[path] = domain.source
         frame = self.frames[key]
         for transform in domain.transforms:
-            frame = transform.apply(frame)
+            before, frame = len(frame), transform.apply(frame)
+            self.counts.setdefault(task, []).append(
+                TransformCount(domain=domain.name, split=split, name=transform.name, before=before, after=len(frame))
+            )
         return frame
 
     def sources(self) -> dict[str, SourceFacts]:
@@ -130,7 +135,7 @@ def _read_task(spec: TaskSpec, reading: Reading, *, seed: int, partial: bool) ->
         raise InvalidInput(Problem(f"no domain of {spec.id} has its files here", str(reading.raw), cure=cure))
     sizes = None if partial else full_sizes(spec, upstream().rows)
     sources = {domain.name: (domain.source.slug,) for domain in spec.domains}
-    return assemble(spec, rows, sources, seed=seed, sizes=sizes)
+    return assemble(spec, rows, sources, seed=seed, sizes=sizes, counts=reading.counts[spec.id])
 
 
 def _read_domain(spec: TaskSpec, domain: DomainSpec, reading: Reading) -> tuple[Splits, list[Problem]]:
@@ -145,7 +150,7 @@ def _read_domain(spec: TaskSpec, domain: DomainSpec, reading: Reading) -> tuple[
             problems.append(Problem(what, str(reading.raw / places[0]), "no such file", domain.source.instructions))
             continue
         place, path = found
-        splits[split] = reading.rows(domain, place, path)
+        splits[split] = reading.rows(spec.id, domain, split, place, path)
         recorded = upstream().rows[name][split]
         file = reading.files[path]
         file.rows[f"{name}/{split}"] = len(splits[split])

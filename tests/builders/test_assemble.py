@@ -1,0 +1,257 @@
+"""From rows to splits: groups whole, sizes equal, ids from content, nothing from row order. All rows are invented."""
+
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+
+from builders.assemble import AssembledTask, Sizes, Splits, assemble, fill, fill_exactly, full_sizes, validation_rows
+from builders.specs import DomainSpec, SourceSpec, TaskSpec
+from validation.report import InvalidInput
+from validation.vocabulary import ExampleId, TaskKind
+
+LABELS = ("no", "yes")
+
+
+def spec(train: int = 1000, validation: int = 100, domains: Sequence[str] = ()) -> TaskSpec:
+    source = SourceSpec("s", "S", "", "1", "", "", "")
+    return TaskSpec(
+        benchmark="own",
+        name="sa",
+        title="invented",
+        kind=TaskKind.CLASSIFICATION,
+        inputs=("text",),
+        labels=LABELS,
+        metric="macro_f1",
+        train=train,
+        validation=validation,
+        domains=tuple(DomainSpec(name, source, {}, lambda _: pl.DataFrame(), ()) for name in domains),
+    )
+
+
+def rows(n_groups: int, group_size: int = 1, start: int = 0) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            (f"text {group}.{number}", LABELS[(group + number) % 2], f"g{group}")
+            for group in range(start, start + n_groups)
+            for number in range(group_size)
+        ],
+        schema=["text", "label", "group"],
+        orient="row",
+    )
+
+
+def assembled(
+    domains: dict[str, Splits], task: TaskSpec | None = None, sizes: Sizes | None = None, seed: int = 0
+) -> AssembledTask:
+    return assemble(task or spec(), domains, dict.fromkeys(domains, ("s",)), seed=seed, sizes=sizes)
+
+
+def n_rows(splits: Splits) -> dict[str, int]:
+    return {split: len(frame) for split, frame in splits.items()}
+
+
+def one(splits: Splits, **options: object) -> Splits:
+    return assembled({"a": splits}, **options).domains["a"]  # type: ignore[arg-type]
+
+
+# Groups
+
+
+@pytest.mark.parametrize("group_size", [1, 3])
+def test_no_group_is_in_two_splits_and_no_row_is_lost(group_size: int) -> None:
+    frame = rows(60, group_size)
+    splits = one({"train": frame})
+    assert list(splits) == ["train", "validation", "test"]
+    groups = [set(split["group"]) for split in splits.values()]
+    assert sum(map(len, groups)) == len(set.union(*groups)) == 60
+    texts = pl.concat(splits.values())["text"]
+    assert sorted(texts) == sorted(frame["text"])
+
+
+def test_train_rows_of_test_groups_leave_and_are_counted() -> None:
+    task = assembled({"a": {"train": rows(20, 3), "test": rows(4, 2, start=18)}})
+    train, validation, test = (task.domains["a"][split] for split in ("train", "validation", "test"))
+    assert len(test) == 8
+    assert not set(test["group"]) & (set(train["group"]) | set(validation["group"]))
+    left = [count for count in task.counts if count.name == "test_groups_leave_train"]
+    assert [(count.domain, count.split, count.before, count.after) for count in left] == [("a", "train", 60, 54)]
+    assert len(train) + len(validation) == 54
+
+
+def test_validation_given_upstream_keeps_its_groups_out_of_train_and_test_keeps_its_own() -> None:
+    given = {"train": rows(10), "validation": rows(4, start=8), "test": rows(3, start=11)}
+    task = assembled({"a": given})
+    assert {split: sorted(frame["group"]) for split, frame in task.domains["a"].items()} == {
+        "train": sorted(f"g{number}" for number in range(8)),
+        "validation": ["g10", "g8", "g9"],
+        "test": ["g11", "g12", "g13"],
+    }
+    changed = {(count.name, count.before, count.after) for count in task.counts if count.before != count.after}
+    assert changed == {("test_groups_leave_validation", 4, 3), ("validation_groups_leave_train", 10, 8)}
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "expected"),
+    [(1, {"test": 5}), (2, {"train": 5, "test": 5}), (3, {"train": 10, "test": 5})],
+)
+def test_with_few_groups_test_comes_first_then_train(n_groups: int, expected: dict[str, int]) -> None:
+    assert n_rows(one({"train": rows(n_groups, 5)}, task=spec(train=100, validation=1))) == expected
+
+
+def test_a_domain_may_have_test_rows_only() -> None:
+    assert n_rows(one({"test": rows(5)})) == {"test": 5}
+
+
+# Sizes
+
+
+def test_domains_are_cut_to_one_train_size_and_one_validation_ratio() -> None:
+    task = spec(train=40, validation=10, domains=("a", "b"))
+    sizes = full_sizes(task, {"own/sa.a": {"train": 30}, "own/sa.b": {"train": 45}})
+    assert sizes == Sizes(train=24, validation=6)
+    domains = {
+        "a": {"train": rows(30), "test": rows(7, start=100)},
+        "b": {"train": rows(45), "test": rows(9, start=100)},
+    }
+    built = assembled(domains, task, sizes)
+    assert n_rows(built.domains["a"]) == {"train": 24, "validation": 6, "test": 7}
+    assert n_rows(built.domains["b"]) == {"train": 24, "validation": 6, "test": 9}
+    assert [(count.domain, count.before, count.after) for count in built.counts if count.name == "fill_to_size"] == [
+        ("b", 39, 24)
+    ]
+    # A domain built alone is the one built with its task.
+    alone = assembled({"b": domains["b"]}, task, sizes)
+    assert all(alone.domains["b"][split].equals(frame) for split, frame in built.domains["b"].items())
+
+
+def test_the_papers_size_is_the_most() -> None:
+    task = spec(train=40, validation=4, domains=("a", "b"))
+    assert full_sizes(task, {"own/sa.a": {"train": 900}, "own/sa.b": {"train": 80}}) == Sizes(train=40, validation=4)
+    assert validation_rows(900, task) == 4
+    assert validation_rows(22, task) == 2
+    assert validation_rows(21, task) == 1
+
+
+@pytest.mark.parametrize("group_size", [3, 7])
+def test_the_shared_size_is_met_exactly_though_groups_are_large(group_size: int) -> None:
+    sizes = Sizes(train=20, validation=3)
+    splits = one({"train": rows(21, group_size), "test": rows(2, start=100)}, sizes=sizes)
+    assert len(splits["train"]) == 20
+    assert not set(splits["train"]["group"]) & set(splits["validation"]["group"] if "validation" in splits else ())
+
+
+def test_too_few_rows_for_the_shared_size_are_refused() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        one({"train": rows(20), "test": rows(5, start=17)}, sizes=Sizes(train=18, validation=1))
+    assert str(refused.value) == (
+        "own/sa: own/sa.a has too few train rows for the size that all domains share; "
+        "found 16 rows, 18 needed; give --partial"
+    )
+
+
+def test_without_shared_sizes_every_domain_keeps_its_rows() -> None:
+    built = assembled(
+        {"a": {"train": rows(50), "test": rows(5, start=90)}, "b": {"train": rows(20), "test": rows(5, start=90)}},
+        spec(train=40, validation=10),
+    )
+    assert n_rows(built.domains["a"]) == {"train": 40, "validation": 10, "test": 5}
+    assert n_rows(built.domains["b"]) == {"train": 16, "validation": 4, "test": 5}
+
+
+def test_fill_passes_over_groups_that_overshoot() -> None:
+    pool = pl.concat([rows(3, 4), rows(5, 1, start=10)])
+    for seed in range(8):
+        taken, left = fill(pool, 6, str(seed))
+        assert len(taken) == 6
+        assert taken.group_by("group").len().sort("group")["len"].is_in([1, 4]).all()
+        assert sorted(pl.concat([taken, left]).rows()) == sorted(pool.rows())
+        assert not set(taken["group"]) & set(left["group"])
+    assert len(fill(rows(2, 4), 3, "x")[0]) == 0
+    assert len(fill(rows(2, 4), 3, "x", at_least=1)[0]) == 4
+    assert len(fill_exactly(rows(2, 4), 3, "x")) == 3
+
+
+# Seeds, order, ids
+
+
+def test_the_seed_decides_the_groups_and_nothing_else_does() -> None:
+    frame = rows(60, 2)
+    first = one({"train": frame})
+    again = one({"train": frame.sample(fraction=1, shuffle=True, seed=7)})
+    other = one({"train": frame}, seed=1)
+    assert all(first[split].equals(again[split]) for split in ("train", "validation", "test"))
+    assert set(first["test"]["group"]) != set(other["test"]["group"])
+    assert set(first["validation"]["group"]) != set(other["validation"]["group"])
+
+
+def test_row_order_does_not_matter_where_a_group_is_broken_either() -> None:
+    frame, sizes = rows(9, 5), Sizes(train=13, validation=2)
+    splits = [
+        one({"train": order, "test": rows(1, start=100)}, sizes=sizes)["train"] for order in (frame, frame.reverse())
+    ]
+    assert splits[0].equals(splits[1])
+
+
+def test_ids_name_place_and_content() -> None:
+    built = assembled({"a": {"train": rows(30)}, "b": {"train": rows(30)}})
+    for domain, splits in built.domains.items():
+        for split, frame in splits.items():
+            ids = [ExampleId.parse(text) for text in frame["id"]]
+            assert {(id_.benchmark, id_.task, id_.domain, id_.split) for id_ in ids} == {("own", "sa", domain, split)}
+            assert frame["id"].is_sorted()
+            assert set(frame["domain"]) == {domain}
+    tests = [built.domains[domain]["test"] for domain in "ab"]
+    digests = [{text: id_[-12:] for id_, text in frame.select("id", "text").iter_rows()} for frame in tests]
+    shared = digests[0].keys() & digests[1].keys()
+    assert shared
+    assert all(digests[0][text] == digests[1][text] for text in shared)
+
+
+def test_rows_that_repeat_entirely_leave_and_equal_texts_are_numbered() -> None:
+    frame = pl.DataFrame(
+        {
+            "text": ["same", "same", "same", "other"],
+            "label": ["yes", "no", "yes", "no"],
+            "group": ["g", "g", "g", "h"],
+        }
+    )
+    task = assembled({"a": {"test": frame}})
+    test = task.domains["a"]["test"]
+    assert len(test) == 3
+    assert test["id"].n_unique() == 3
+    assert [(count.before, count.after) for count in task.counts if count.name == "repeated_rows_leave"] == [(4, 3)]
+    again = one({"test": frame[[3, 1, 0, 2]]})["test"]
+    assert test.equals(again)
+    # The first of equal texts has the id that it would have alone.
+    alone = one({"test": frame.tail(1).vstack(frame.filter(label="no").head(1))})["test"]
+    assert set(alone["id"]) < set(test["id"])
+
+
+def test_labels_become_codes_in_the_tasks_order() -> None:
+    test = one({"test": rows(6)})["test"]
+    expected = {f"text {number}.0": number % 2 for number in range(6)}
+    assert dict(test.select("text", "label").iter_rows()) == expected
+
+
+# Subsets and what is absent
+
+
+def test_subsets() -> None:
+    task = spec()
+    fewshot = TaskSpec(**{**vars(task), "fewshot_domains": ("a", "c"), "fewshot_size": 4})
+    domains = {name: {"train": rows(10), "test": rows(9, start=50)} for name in "abc"}
+    built = assembled(domains, fewshot)
+    tests = {name: set(built.domains[name]["test"]["id"]) for name in "abc"}
+    assert set(built.subsets["all"]["id"]) == set.union(*tests.values())
+    chosen = set(built.subsets["fewshot"]["id"])
+    assert [len(chosen & tests[name]) for name in "abc"] == [4, 0, 4]
+    assert built.subsets["fewshot"]["id"].is_sorted()
+    other = assembled(domains, fewshot, seed=1).subsets["fewshot"]
+    assert set(other["id"]) != chosen
+    assert list(assembled({name: domains[name] for name in "ab"}, fewshot).subsets) == ["all"]
+
+
+def test_domains_without_rows_are_named() -> None:
+    task = spec(domains=("a", "b", "c"))
+    assert assembled({"b": {"test": rows(3)}}, task).absent == ("a", "c")
