@@ -1,0 +1,242 @@
+"""Building DR's NLI task from upstream files in MultiNLI's form; every pair in them is invented."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders import build as build_module
+from builders.build import build, list_domains
+from builders.folder import DatasetFolder
+from builders.specs import Upstream
+from validation.report import InvalidInput
+
+GENRES = ("fiction", "government", "slate", "telephone", "travel")
+LABELS = ("entailment", "neutral", "contradiction")
+ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it"
+
+
+def pairs(genre: str, n_rows: int, start: int = 0) -> list[dict[str, str]]:
+    """Make pairs, three a premise."""
+    return [
+        {
+            "gold_label": LABELS[number % 3],
+            "genre": genre,
+            "sentence1": f"Clerk {number // 3} of the {genre} office sealed letter {number // 3}.",
+            "sentence2": f"Somebody sealed {number} letters.",
+            "pairID": str(number),
+        }
+        for number in range(start, start + n_rows)
+    ]
+
+
+def write_lines(path: Path, rows: list[dict[str, str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Upstream files as MultiNLI ships them: all genres in one file; travel is the largest and repeats nothing."""
+    raw = tmp_path_factory.mktemp("raw")
+    train = [row for genre in GENRES for row in pairs(genre, 90 if genre == "travel" else 63)]
+    unlabelled = {**pairs("slate", 1, start=900)[0], "gold_label": "-"}
+    elsewhere = {**pairs("slate", 1, start=901)[0], "genre": "verbatim"}
+    test = [row for genre in GENRES for row in pairs(genre, 12, start=300)]
+    write_lines(raw / "multinli_1.0/multinli_1.0_train.jsonl", [*train, unlabelled, elsewhere])
+    write_lines(raw / "multinli_1.0/multinli_1.0_dev_matched.jsonl", test)
+    return raw
+
+
+@pytest.fixture
+def facts(monkeypatch: pytest.MonkeyPatch) -> Upstream:
+    """Record the invented files as the whole upstream."""
+    facts = Upstream(
+        rows={f"dr/nli.{genre}": {"train": 90 if genre == "travel" else 63, "test": 12} for genre in GENRES}, sha256={}
+    )
+    monkeypatch.setattr(build_module, "upstream", lambda: facts)
+    return facts
+
+
+def data_bytes(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted((folder / "data").rglob("*.parquet"))}
+
+
+def test_a_whole_upstream_gives_domains_of_one_size(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    manifest = build("dr", "nli", raw, tmp_path / "out")
+    task = manifest.tasks["nli"]
+    sizes = {
+        name: {split: split_facts.rows for split, split_facts in domain.splits.items()}
+        for name, domain in task.domains.items()
+    }
+    assert sizes == {genre: {"train": 60, "validation": 3, "test": 12} for genre in GENRES}
+    assert not manifest.partial
+    assert task.subsets == {"all": 60, "fewshot": 36}
+    files = {file.path: file for file in manifest.sources["multinli_1.0"].files}
+    train = files["multinli_1.0/multinli_1.0_train.jsonl"]
+    assert train.rows == train.recorded_rows
+    assert train.rows["dr/nli.travel/train"] == 90
+    path = raw / "multinli_1.0/multinli_1.0_train.jsonl"
+    assert train.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    folder = DatasetFolder.open(tmp_path / "out")
+    folder.check()
+    assert "Partial build" not in (tmp_path / "out/README.md").read_text()
+    row = folder.split("nli", "travel", "test").filter(hypothesis="Somebody sealed 301 letters.")
+    assert row["premise"].to_list() == ["Clerk 100 of the travel office sealed letter 100."]
+    assert [task.labels[code] for code in row["label"]] == ["neutral"]
+
+
+def test_every_step_that_a_row_left_by_is_counted(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    counts = build("dr", "nli", raw, tmp_path / "out").tasks["nli"].transforms
+    slate = {
+        count.name: (count.before, count.after) for count in counts if (count.domain, count.split) == ("slate", "train")
+    }
+    assert slate["keep_genre_slate"] == (344, 64)
+    assert slate["keep_labelled"] == (64, 63)
+    assert "| slate | train | keep_labelled | 64 | 63 |" in (tmp_path / "out/README.md").read_text()
+    travel = {count.name: (count.before, count.after) for count in counts if count.domain == "travel"}
+    assert travel["fill_to_size"] == (87, 60)
+
+
+def test_one_seed_gives_the_same_bytes_and_another_does_not(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    made = [build("dr", None, raw, tmp_path / str(number), seed=seed) for number, seed in enumerate((3, 3, 4))]
+    first, again, other = (data_bytes(tmp_path / str(number)) for number in range(3))
+    assert len(first) == 15
+    assert first == again
+    assert made[0] == made[1]
+    assert made[0].content_hash != made[2].content_hash
+    assert first.keys() == other.keys()
+    assert (
+        first["data/nli/travel/train-00000-of-00001.parquet"] != other["data/nli/travel/train-00000-of-00001.parquet"]
+    )
+    # Upstream decides the test split, so no seed moves it.
+    assert all(first[path] == other[path] for path in first if "/test-" in path)
+
+
+def test_the_order_of_upstream_rows_does_not_matter(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    for path in raw.rglob("*.jsonl"):
+        turned = tmp_path / "raw" / path.relative_to(raw)
+        turned.parent.mkdir(parents=True, exist_ok=True)
+        turned.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    first, second = build("dr", "nli", raw, tmp_path / "a"), build("dr", "nli", tmp_path / "raw", tmp_path / "b")
+    assert first.content_hash == second.content_hash
+    assert data_bytes(tmp_path / "a") == data_bytes(tmp_path / "b")
+
+
+def test_the_sources_own_folder_is_found_too(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    inside = build("dr", "nli", raw / "multinli_1.0", tmp_path / "a")
+    assert inside.content_hash == build("dr", "nli", raw, tmp_path / "b").content_hash
+
+
+def test_a_short_file_is_refused_with_both_figures(raw: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", raw, tmp_path / "out")
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 10
+    assert lines[0] == (
+        f"{raw}/multinli_1.0/multinli_1.0_train.jsonl: the row count of dr/nli.fiction, split train, differs from the "
+        "recorded one; found 63 rows, recorded 77,348; fetch the whole file, or give --partial to build what there is"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    path = "multinli_1.0/multinli_1.0_dev_matched.jsonl"
+    facts.sha256[path] = "0" * 64
+    found = hashlib.sha256((raw / path).read_bytes()).hexdigest()
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", raw, tmp_path / "out")
+    assert str(refused.value) == (
+        f"{raw / path}: the checksum differs from the recorded one; found {found}, recorded {'0' * 64}; "
+        "fetch the whole file, or give --partial to build what there is"
+    )
+    facts.sha256[path] = found
+    assert not build("dr", "nli", raw, tmp_path / "out").partial
+
+
+def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    for genre, n_train in (("slate", 40), ("travel", 90)):
+        write_lines(tmp_path / f"raw/mnli_genres/{genre}_train.jsonl", pairs(genre, n_train))
+        write_lines(tmp_path / f"raw/mnli_genres/{genre}_test.jsonl", pairs(genre, 9, start=300))
+    write_lines(tmp_path / "raw/mnli_genres/fiction_train.jsonl", pairs("fiction", 40))
+    manifest = build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
+    task = manifest.tasks["nli"]
+    assert manifest.partial
+    assert list(task.domains) == ["slate", "travel"]
+    assert task.absent_domains == ("fiction", "government", "telephone")
+    # No domain is cut to another's size, and no few-shot subset is made of two of its three domains.
+    assert sum(task.domains["travel"].splits[split].rows for split in ("train", "validation")) == 90
+    assert sum(task.domains["slate"].splits[split].rows for split in ("train", "validation")) == 40
+    assert task.subsets == {"all": 18}
+    readme = (tmp_path / "out/README.md").read_text()
+    assert "**Partial build.**" in readme
+    assert "| fiction | absent: no rows upstream |" in readme
+    DatasetFolder.open(tmp_path / "out").check()
+
+
+def test_missing_files_come_with_the_way_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out")
+    assert str(refused.value).startswith(f"{tmp_path}/raw: there is no such folder of upstream files; {ZIP}")
+    (tmp_path / "raw").mkdir()
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out")
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 10
+    assert lines[0].startswith(
+        f"{tmp_path}/raw/multinli_1.0/multinli_1.0_train.jsonl: no upstream file for dr/nli.fiction, split train; "
+        f"found no such file; {ZIP}"
+    )
+    with pytest.raises(InvalidInput, match="no domain of dr/nli has its files here; download"):
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    for path in raw.rglob("*.jsonl"):
+        copy = tmp_path / "raw" / path.relative_to(raw)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(
+            path.read_text().replace('"sentence2": "Somebody sealed 2 ', '"sentence_2": "Somebody sealed 2 ')
+        )
+    build("dr", "nli", raw, tmp_path / "out")
+    before = data_bytes(tmp_path / "out")
+    with pytest.raises(
+        InvalidInput,
+        match=r"train\.jsonl, column 'sentence2', row 3: a key is missing or not text; found None; is this",
+    ):
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
+    assert data_bytes(tmp_path / "out") == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "raw"]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "task", "words"),
+    [
+        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr'"),
+        ("dr", "nil", "there is no such task of dr; found 'nil'; did you mean 'nli'?"),
+    ],
+)
+def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        build(benchmark, task, tmp_path, tmp_path / "out")
+    assert str(refused.value) == f"command line: {words}"
+    with pytest.raises(InvalidInput, match="no such benchmark"):
+        list_domains("rd")
+
+
+def test_listed_domains_are_those_recorded() -> None:
+    assert list_domains("dr") == [f"dr/nli.{genre}" for genre in GENRES]
+    assert set(build_module.upstream().rows) == set(list_domains())
+
+
+def test_ids_do_not_depend_on_what_is_built_with_them(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    write_lines(tmp_path / "raw/mnli_genres/travel_train.jsonl", pairs("travel", 90))
+    write_lines(tmp_path / "raw/mnli_genres/travel_test.jsonl", pairs("travel", 12, start=300))
+    build("dr", "nli", tmp_path / "raw", tmp_path / "a", partial=True)
+    build("dr", "nli", raw, tmp_path / "b")
+    alone, whole = (DatasetFolder.open(tmp_path / name).split("nli", "travel", "test") for name in "ab")
+    assert isinstance(alone, pl.DataFrame)
+    assert alone.equals(whole)
