@@ -6,11 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.manifest import Manifest, TaskManifest, rows_sha256
+from builders.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest, content_hash, rows_sha256
 from validation.predictions import TaskFacts
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_rows, depth_schema, example_schema
-from validation.vocabulary import SPLITS
 
 
 def split_path(task: str, domain: str, split: str) -> str:
@@ -121,56 +120,61 @@ class DatasetFolder:
     def check(self) -> None:
         """Check every file against its schema and its hash; InvalidInput names all that differ."""
         problems: list[Problem] = []
-        for name, task in self.manifest.tasks.items():
-            schema = example_schema(task.kind, task.inputs, task.labels)
-            for domain, facts in task.domains.items():
-                for split, expected in facts.splits.items():
-                    file = str(self.path / split_path(name, domain, split))
-                    try:
-                        frame = self.split(name, domain, split)
-                        check_rows(frame, schema, file)
-                    except InvalidInput as error:
-                        problems += error.problems
-                        continue
-                    found = (len(frame), rows_sha256(frame, task.inputs), rows_sha256(frame, ["label"]))
-                    if found != (expected.rows, expected.inputs_sha256, expected.labels_sha256):
-                        problems.append(
-                            Problem(
-                                "rows differ from the manifest",
-                                file,
-                                f"{len(frame):,} rows, {expected.rows:,} in the manifest",
-                                "build the folder again",
-                            )
-                        )
-                # A source needs two train texts, a target one test text.
-                if self.has_depth and "train" in facts.splits and facts.splits["train"].rows >= 2:
-                    for target in (name for name, other in task.domains.items() if "test" in other.splits):
-                        try:
-                            check_rows(
-                                self.depth(name, domain, target),
-                                depth_schema(),
-                                str(self.path / depth_path(name, domain, target)),
-                            )
-                        except InvalidInput as error:
-                            problems += error.problems
-            for subset, n_ids in task.subsets.items():
-                file = str(self.path / subset_path(name, subset))
+        for name in self.manifest.tasks:
+            # Subsets are ids of test rows: without sound rows there is nothing to compare them with.
+            problems += self._check_splits(name) or self._check_subsets(name)
+            problems += self._check_depth(name)
+        if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
+            what, cure = "the content hash is not that of the splits listed", "build the folder again"
+            problems.append(Problem(what, str(self.path / MANIFEST), self.content_hash[:12], cure))
+        if problems:
+            raise InvalidInput(problems)
+
+    def _check_splits(self, name: str) -> list[Problem]:
+        task, problems = self.task(name), []
+        schema = example_schema(task.kind, task.inputs, task.labels)
+        for domain, facts in task.domains.items():
+            for split, expected in facts.splits.items():
+                file = str(self.path / split_path(name, domain, split))
                 try:
-                    found_ids = len(self.subset(name, subset))
+                    frame = self.split(name, domain, split)
+                    check_rows(frame, schema, file)
                 except InvalidInput as error:
                     problems += error.problems
                     continue
-                if found_ids != n_ids:
-                    problems.append(
-                        Problem(
-                            "ids differ from the manifest",
-                            file,
-                            f"{found_ids:,} ids, {n_ids:,} in the manifest",
-                            "build the folder again",
-                        )
-                    )
-        if problems:
-            raise InvalidInput(problems)
+                if found := _difference(frame, task, domain, expected):
+                    problems.append(Problem("rows differ from the manifest", file, found, "build the folder again"))
+        return problems
+
+    def _check_subsets(self, name: str) -> list[Problem]:
+        problems = []
+        for subset, n_ids in self.task(name).subsets.items():
+            try:
+                counts = len(self.subset(name, subset)), len(self.test(name, subset))
+            except InvalidInput as error:
+                problems += error.problems
+                continue
+            if counts != (n_ids, n_ids):
+                found = f"{counts[0]:,} ids, {counts[1]:,} of them of test rows, {n_ids:,} in the manifest"
+                file = str(self.path / subset_path(name, subset))
+                problems.append(Problem("ids differ from the manifest", file, found, "build the folder again"))
+        return problems
+
+    def _check_depth(self, name: str) -> list[Problem]:
+        problems: list[Problem] = []
+        domains = self.task(name).domains
+        # A source needs two train texts, a target one test text.
+        sources = [domain for domain, facts in domains.items() if "train" in facts.splits]
+        for source in sources if self.has_depth else []:
+            if domains[source].splits["train"].rows < 2:
+                continue
+            for target in (domain for domain, facts in domains.items() if "test" in facts.splits):
+                try:
+                    table = self.depth(name, source, target)
+                    check_rows(table, depth_schema(), str(self.path / depth_path(name, source, target)))
+                except InvalidInput as error:
+                    problems += error.problems
+        return problems
 
     def _read(self, pattern: str) -> pl.DataFrame:
         files = sorted(self.path.glob(pattern))
@@ -181,7 +185,7 @@ class DatasetFolder:
                 )
             )
         try:
-            return pl.read_parquet(files)
+            return pl.read_parquet(files, glob=False)  # a folder may be named [1]
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InvalidInput(
                 Problem(
@@ -193,6 +197,15 @@ class DatasetFolder:
             ) from error
 
 
-def ordered_splits(names: "set[str] | dict[str, object]") -> list[str]:
-    """List split names in the order train, validation, test."""
-    return [split for split in SPLITS if split in names]
+def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: SplitFacts) -> str:
+    """Say how a split's rows differ from what the manifest has of them; empty when they do not."""
+    if len(frame) != expected.rows:
+        return f"{len(frame):,} rows, {expected.rows:,} in the manifest"
+    same = {
+        "inputs or ids": rows_sha256(frame, task.inputs) == expected.inputs_sha256,
+        "labels": rows_sha256(frame, ["label"]) == expected.labels_sha256,
+        "groups": frame["group"].n_unique() == expected.groups,
+        "domains": bool((frame["domain"] == domain).all()),
+    }
+    changed = [name for name, is_same in same.items() if not is_same]
+    return f"other {', other '.join(changed)}" if changed else ""

@@ -66,6 +66,7 @@ def write_folder(
     The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was
     there. Without an encoder there are no depth tables.
     """
+    out = out.resolve()  # '.' and links cannot be renamed
     with _replacing(out) as folder:
         for task in tasks:
             _write_rows(folder, task)

@@ -106,6 +106,7 @@ def test_one_seed_gives_the_same_bytes_and_another_does_not(raw: Path, facts: Up
     assert len(first) == 15
     assert first == again
     assert made[0] == made[1]
+    assert [manifest.seed for manifest in made] == [3, 3, 4]
     assert made[0].content_hash != made[2].content_hash
     assert first.keys() == other.keys()
     assert (

@@ -66,6 +66,7 @@ def test_row_order_and_quoting_do_not_matter(tmp_path: Path) -> None:
         built(tmp_path / name, "\n".join([head, *lines, ""]))
     first, second = (DatasetFolder.open(tmp_path / name / "out") for name in "ab")
     assert first.content_hash == second.content_hash
+    assert list(first.task("reviews").domains) == list(second.task("reviews").domains)
 
 
 def test_given_splits_and_groups_are_followed(tmp_path: Path) -> None:
