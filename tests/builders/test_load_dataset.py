@@ -1,0 +1,100 @@
+"""A dataset folder loads with plain ``datasets.load_dataset``, in a process that has none of our packages."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from builders.folder import DatasetFolder
+
+SCRIPT = """
+import importlib.util, json, sys
+
+# An editable installation would let our packages in by the back door.
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
+for name in ("builders", "validation", "baselines", "leaderboard", "shiftbench"):
+    assert importlib.util.find_spec(name) is None, name
+
+from datasets import get_dataset_config_names, load_dataset
+
+loaded = {}
+for config in get_dataset_config_names(sys.argv[1]):
+    dataset = load_dataset(sys.argv[1], config)
+    loaded[config] = {
+        split: {
+            "rows": len(rows),
+            "columns": rows.column_names,
+            "labels": getattr(rows.features.get("label"), "names", None),
+            "first": rows[0],
+            "domains": sorted(set(rows["domain"])) if "domain" in rows.column_names else None,
+        }
+        for split, rows in dataset.items()
+    }
+loaded["default"] = len(load_dataset(sys.argv[1])["test"])
+print(json.dumps(loaded))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Everything that load_dataset gives of the synthetic folder, by config and split."""
+    home = tmp_path_factory.mktemp("home")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HF_"))}
+    environment |= {"HF_HOME": str(home / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
+    command = [sys.executable, "-I", "-c", SCRIPT, str(synthetic.path)]
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=home, env=environment, timeout=120
+    )
+    assert result.returncode == 0, result.stderr
+    content: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return content
+
+
+def test_every_config_loads(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:
+    expected = {"default"}
+    for task, info in synthetic.manifest.tasks.items():
+        expected |= {task, f"{task}.depth"} | {f"{task}.{domain}" for domain in info.domains}
+    assert set(loaded) == expected
+
+
+def test_a_domain_has_its_rows_in_three_splits(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:
+    for task, info in synthetic.manifest.tasks.items():
+        for domain, facts in info.domains.items():
+            config = loaded[f"{task}.{domain}"]
+            assert list(config) == ["train", "validation", "test"]
+            assert {split: rows["rows"] for split, rows in config.items()} == {
+                split: split_facts.rows for split, split_facts in facts.splits.items()
+            }
+            assert all(rows["domains"] == [domain] for rows in config.values())
+
+
+def test_a_task_has_all_its_domains_in_one_table(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:
+    for task, info in synthetic.manifest.tasks.items():
+        for split, rows in loaded[task].items():
+            assert rows["domains"] == sorted(info.domains)
+            assert rows["rows"] == sum(facts.splits[split].rows for facts in info.domains.values())
+    assert loaded["default"] == loaded["nli"]["test"]["rows"]
+
+
+def test_labels_have_their_names(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:
+    for task, info in synthetic.manifest.tasks.items():
+        for config in (task, *(f"{task}.{domain}" for domain in info.domains)):
+            for rows in loaded[config].values():
+                assert rows["columns"] == ["id", "domain", "group", *info.inputs, "label"]
+                assert rows["labels"] == list(info.labels)
+
+
+def test_rows_are_those_of_the_folder(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:
+    first = synthetic.split("sa", "tents", "validation").row(0, named=True)
+    assert loaded["sa.tents"]["validation"]["first"] == first
+
+
+def test_depth_tables_load(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:
+    depth = loaded["nli.depth"]["test"]
+    assert list(loaded["nli.depth"]) == ["test"]
+    assert depth["columns"] == ["id", "source", "depth", "weight"]
+    domains = synthetic.task("nli").domains
+    assert depth["rows"] == sum(len(synthetic.depth("nli", source, target)) for source in domains for target in domains)
