@@ -155,8 +155,12 @@ class Encoder:
 
 
 def _weights_sha256(folder: Path) -> str:
+    files = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
+    if not files:  # all such folders would share one cache
+        found, cure = "no *.safetensors or *.bin file in it", "give the folder that SentenceTransformer.save wrote"
+        raise InvalidInput(Problem("the folder holds no sentence encoder", str(folder), found, cure))
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin")):
+    for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -15,10 +15,11 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
         cure: what to do without it.
     """
     import httpx2
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
+    refused = (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled)
     try:
         yield
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, httpx2.HTTPError) as error:
+    except (*refused, httpx2.HTTPError) as error:
         said = str(error).strip().split("\n", maxsplit=1)[0][:200]
         raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, said, cure)) from error
