@@ -35,7 +35,10 @@ Sources = Annotated[
 Targets = Annotated[
     list[str] | None, typer.Option("--target", help="Predict this domain's test split; repeat for more. Default: all.")
 ]
-Seeds = Annotated[list[int] | None, typer.Option("--seed", help="Seed of a run; repeat for more runs. Default: 0.")]
+Seeds = Annotated[
+    list[int] | None,
+    typer.Option("--seed", help="Seed of a run; repeat for more runs. Default: 0.", min=0, max=2**32 - 1),
+]
 
 
 def train_and_predict(
@@ -67,6 +70,9 @@ def train_and_predict(
         )
     trainable = [domain for domain, facts in info.domains.items() if "train" in facts.splits]
     predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
+    if not trainable:
+        cure = "build it from more rows a domain"
+        raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))
     sources = list(dict.fromkeys(_alphabetical(source) for source in sources or trainable))
     targets = list(targets or predictable)
     for source in sources:
@@ -117,7 +123,23 @@ def check_out_suffix(out: Path) -> None:
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
     """Fill in what every card says: the exact command, library versions and the data's content hash."""
     versions = {name: version(name) for name in ("shiftbench", "numpy", "polars", *libraries)}
-    return Card(command=shlex.join(["shiftbench", *sys.argv[1:]]), versions=versions, data=folder.content_hash, **facts)
+    return Card(command=_command(), versions=versions, data=folder.content_hash, **facts)
+
+
+def require_two_labels(train: pl.DataFrame) -> None:
+    """Refuse train rows that all have one label, which no classifier can be trained on."""
+    if train["label"].n_unique() < 2:
+        domains = ", ".join(train["domain"].unique(maintain_order=True))
+        cure = "choose other domains with --source"
+        raise InvalidInput(Problem(f"all train rows of {domains} have the same label", "--source", cure=cure))
+
+
+def _command() -> str:
+    """Give the command as it was typed: ``shiftbench ...``, or ``python -m baselines...`` for a program alone."""
+    program = Path(sys.argv[0])
+    alone = program.resolve().parent == Path(__file__).resolve().parent
+    start = ["python", "-m", f"baselines.{program.stem}"] if alone else ["shiftbench"]
+    return shlex.join([*start, *sys.argv[1:]])
 
 
 def _predictions(source: str, seed: int, rows: pl.DataFrame, predict: Predict, labels: Sequence[str]) -> pl.DataFrame:

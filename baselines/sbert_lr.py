@@ -24,6 +24,7 @@ from baselines.program import (
     TaskName,
     check_out_suffix,
     make_card,
+    require_two_labels,
     train_and_predict,
     write_outputs,
 )
@@ -38,6 +39,7 @@ def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
     from sklearn.linear_model import LogisticRegression
 
     def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
+        require_two_labels(train)
         model = LogisticRegression(random_state=seed)
         model.fit(encoder.encode(encoder_texts(train, inputs)), train["label"].to_numpy())
 

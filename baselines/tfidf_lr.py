@@ -22,10 +22,12 @@ from baselines.program import (
     TaskName,
     check_out_suffix,
     make_card,
+    require_two_labels,
     train_and_predict,
     write_outputs,
 )
 from builders.folder import DatasetFolder
+from validation.report import InvalidInput, Problem
 
 
 def fit_on(inputs: tuple[str, ...]) -> Fit:
@@ -35,8 +37,13 @@ def fit_on(inputs: tuple[str, ...]) -> Fit:
     from sklearn.linear_model import LogisticRegression
 
     def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
+        require_two_labels(train)
         vectorizers = {name: TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True) for name in inputs}
-        blocks = [vectorizer.fit_transform(train[name].to_list()) for name, vectorizer in vectorizers.items()]
+        try:
+            blocks = [vectorizer.fit_transform(train[name].to_list()) for name, vectorizer in vectorizers.items()]
+        except ValueError as error:  # scikit-learn has no other word for an empty vocabulary
+            what, cure = "no word occurs in two of the train texts", "give the source more train rows"
+            raise InvalidInput(Problem(what, "--source", f"{len(train):,} rows", cure)) from error
         model = LogisticRegression(max_iter=1000, random_state=seed)
         model.fit(hstack(blocks).tocsr(), train["label"].to_numpy())
 

@@ -11,6 +11,7 @@ import yaml
 from validation.report import InvalidInput, Problem, did_you_mean
 
 Text = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+LongText = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
 Url = Annotated[str, pydantic.StringConstraints(pattern=r"^https://[^\s<>\"']+$", max_length=500)]
 MAX_CARD_BYTES = 64 * 1024
 
@@ -32,7 +33,7 @@ class Card(pydantic.BaseModel):
     model_selection: Literal["none", "source-validation", "leave-one-domain-out", "oracle"] = "none"
     extra_data: Text | None = pydantic.Field(None, description="Data used besides the source domain")
     pretraining_domains: tuple[Text, ...] = pydantic.Field((), description="Domains known to be in pretraining")
-    command: Text | None = pydantic.Field(None, description="Command that made the predictions")
+    command: LongText | None = pydantic.Field(None, description="Command that made the predictions")
     versions: dict[Text, Text] = pydantic.Field(default_factory=dict, description="Library versions")
     tokens: int | None = pydantic.Field(None, ge=0, description="Tokens spent on prompting")
     cost_usd: float | None = pydantic.Field(None, ge=0, allow_inf_nan=False, description="Cost of prompting")

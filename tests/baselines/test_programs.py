@@ -1,0 +1,162 @@
+"""The reference models on the synthetic corpus: full grids, the same for the same seed, better than chance."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from baselines import depth_f1_pairings, majority, sbert_lr, tfidf_lr
+from baselines.program import train_and_predict
+from builders.encoder import encoder_texts
+from builders.folder import DatasetFolder
+from builders.own import build_own
+from leaderboard.metrics.depth import depth_weights, tte_depth
+from leaderboard.scoring import score_file
+from validation.cards import read_card
+from validation.report import InvalidInput
+
+Run = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def run(synthetic: DatasetFolder, word_encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Run a program as its command does, with the stub encoder; returns the prediction file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sbert_lr, "Encoder", lambda name: word_encoder)
+
+        def run(program: Any, task: str, **options: object) -> Path:
+            out = tmp_path_factory.mktemp("predictions") / "p.parquet"
+            program.main(task, synthetic.path, out, **options)
+            return out
+
+        yield run
+
+
+def mean_in_domain(predictions: Path, folder: DatasetFolder) -> float:
+    (task,) = score_file(predictions, folder).tasks
+    return float(np.mean([shift.ss.value for shift in task.shifts]))
+
+
+@pytest.mark.parametrize("program", [majority, tfidf_lr, sbert_lr])
+@pytest.mark.parametrize("task", ["nli", "sa"])
+def test_a_program_gives_a_full_grid_of_exactly_the_test_ids(program, task, run: Run, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
+    out = run(program, task)
+    frame = pl.read_parquet(out)
+    domains, ids = list(synthetic.task(task).domains), sorted(synthetic.test(task)["id"])
+    assert set(frame["source"]) == set(domains)
+    for (_,), part in frame.group_by("source"):
+        assert sorted(part["id"]) == ids
+    assert set(frame["prediction"]) <= set(synthetic.task(task).labels)
+    assert frame["confidence"].is_between(1 / len(synthetic.task(task).labels) - 1e-9, 1).all()
+    (scores,) = score_file(out, synthetic).tasks
+    assert len(scores.shifts) == 12
+    assert read_card(out.with_name("p.card.yaml")).data == synthetic.content_hash
+
+
+@pytest.mark.parametrize(("program", "least"), [(tfidf_lr, 0.6), (sbert_lr, 0.6)])
+def test_a_trained_program_beats_majority_in_domain(program, least: float, run: Run, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
+    floor = mean_in_domain(run(majority, "sa"), synthetic)
+    assert floor < 0.45
+    assert mean_in_domain(run(program, "sa"), synthetic) > max(least, floor + 0.15)
+
+
+@pytest.mark.parametrize("program", [majority, tfidf_lr, sbert_lr])
+def test_the_same_seed_gives_the_same_bytes(program, run: Run) -> None:  # type: ignore[no-untyped-def]
+    options: dict[str, object] = {"seed": [3], "source": ["lamps", "kettles+lamps"], "target": ["tents"]}
+    first, second = run(program, "sa", **options), run(program, "sa", **options)
+    assert first.read_bytes() == second.read_bytes()
+    frame = pl.read_parquet(first)
+    assert set(frame["seed"]) == {3}
+    assert set(frame["source"]) == {"lamps", "kettles+lamps"}
+    assert len(frame) == 60
+
+
+def test_majority_predicts_the_most_frequent_label_and_its_share() -> None:
+    train = pl.DataFrame({"label": [2, 0, 2, 1, 2]})
+    codes, confidence = majority.fit(train, None, 0)(train.head(2))
+    assert codes.tolist() == [2, 2]
+    assert confidence.tolist() == [0.6, 0.6]
+    tied, _ = majority.fit(pl.DataFrame({"label": [1, 0]}), None, 0)(train)
+    assert tied.tolist() == [0] * 5
+
+
+def test_labels_that_train_lacks_do_not_shift_the_others() -> None:
+    words = {0: "red round apple", 2: "long green bean"}
+    train = pl.DataFrame(
+        {
+            "domain": ["a"] * 20,
+            "text": [f"{words[code]} {number}" for number in range(10) for code in words],
+            "label": [code for _ in range(10) for code in words],
+        }
+    )
+    codes, _ = tfidf_lr.fit_on(("text",))(train, None, 0)(pl.DataFrame({"text": list(words.values())}))
+    assert codes.tolist() == [0, 2]
+
+
+def test_tfidf_keeps_premise_and_hypothesis_words_apart() -> None:
+    train = pl.DataFrame(
+        {
+            "domain": ["a"] * 40,
+            "premise": ["snow fell", "rain fell"] * 20,
+            "hypothesis": ["rain fell", "snow fell"] * 20,
+            "label": [0, 1] * 20,
+        }
+    )
+    codes, _ = tfidf_lr.fit_on(("premise", "hypothesis"))(train, None, 0)(train.head(2))
+    assert codes.tolist() == [0, 1]
+
+
+def test_cards_tell_the_programs_apart(run: Run) -> None:
+    cards = {
+        program: read_card(run(program, "sa").with_name("p.card.yaml")) for program in (majority, tfidf_lr, sbert_lr)
+    }
+    assert [card.name for card in cards.values()] == ["Majority", "TF-IDF + LR", "SBERT + LR"]
+    assert [card.paradigm for card in cards.values()] == ["other", "fine-tuned", "fine-tuned"]
+    assert cards[sbert_lr].base_model == "sentence-transformers/all-MiniLM-L6-v2"
+    assert {"scikit-learn", "sentence-transformers", "torch"} <= cards[sbert_lr].versions.keys()
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            "a,x,one fine day,train\na,x,one dull day,train\na,y,two,test\n",
+            "--source: all train rows of a have the same label; choose other domains with --source",
+        ),
+        (
+            "a,x,one,train\na,y,two,train\na,y,three,test\n",
+            "--source: no word occurs in two of the train texts; found 2 rows; give the source more train rows",
+        ),
+    ],
+    ids=["one-label", "no-words"],
+)
+def test_rows_that_nothing_can_be_learnt_from_are_refused(rows: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text(f"domain,label,text,split\n{rows}b,x,four,test\n")
+    build_own("t", tmp_path / "c.csv", tmp_path / "out")
+    folder = DatasetFolder.open(tmp_path / "out")
+    with pytest.raises(InvalidInput) as refused:
+        train_and_predict(tfidf_lr.fit_on(("text",)), folder, "t", sources=None, targets=None, seeds=None)
+    assert str(refused.value) == words
+
+
+def test_a_pairing_weights_each_target_text_by_its_depth(synthetic: DatasetFolder, word_encoder: Any) -> None:
+    pairing = depth_f1_pairings.Pairing("t", ("harbour", "kitchen"), "orchard", 10_000, 0.0, 0.0, (None,) * 5)
+    q, micro_f1, depth_f1 = depth_f1_pairings.redo(pairing, synthetic, word_encoder, seed=0)
+    # Sizes beyond what there is take every row: Depth F1 at lambda 0 by hand, from the same model.
+    inputs = synthetic.task("nli").inputs
+    train = pl.concat([synthetic.split("nli", source, "train") for source in pairing.sources])
+    test = synthetic.split("nli", "orchard", "test")
+    codes, _ = sbert_lr.fit_on(word_encoder, inputs)(train, None, 0)(test)
+    correct = codes == test["label"].to_numpy()
+    x, y = (word_encoder.encode(encoder_texts(rows, inputs)) for rows in (train, test))
+    weights = depth_weights(tte_depth(x, y), tte_depth(x))
+    assert micro_f1 == pytest.approx(correct.mean())
+    assert depth_f1[0] == pytest.approx(float(weights @ correct))
+    assert depth_f1.shape == (5,)
+    assert 0 < q < 1
+    small = depth_f1_pairings.Pairing("t", ("harbour",), "orchard", 40, 0.0, 0.0, (None,) * 5)
+    first, again, other = (depth_f1_pairings.redo(small, synthetic, word_encoder, seed)[0] for seed in (1, 1, 2))
+    assert first == again != other
