@@ -40,6 +40,10 @@ def test_seed_and_sizes(tmp_path: Path) -> None:
     ]
     assert made[0] == made[1]
     assert len({manifest.content_hash for manifest in made}) == 3
+    for task, domain in (("nli", "harbour"), ("sa", "tents")):
+        first, other = (DatasetFolder.open(tmp_path / number).split(task, domain, "test") for number in "02")
+        column = "premise" if task == "nli" else "text"
+        assert not set(first[column]) & set(other[column])
     for manifest, n_train in zip(made[1:], (20, 20, 32), strict=True):
         for facts in manifest.tasks["sa"].domains.values():
             assert facts.splits["test"].rows == 10
