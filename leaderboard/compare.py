@@ -6,18 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pydantic
-from numpy.typing import NDArray
 from tqdm import tqdm
 
+from builders.encoder import Encoder
 from builders.folder import DatasetFolder
-from leaderboard.metrics.classification import macro_f1
 from leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
-from leaderboard.runs import TargetRuns, target_runs
+from leaderboard.outcomes import Outcomes
 from leaderboard.scoring import checked_predictions
+from leaderboard.values import Floats, TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
 
-Floats = NDArray[np.float64]
 ByTarget = dict[tuple[str, str], TargetRuns]
 FIGURES = ("ST", "SD", "TD")
 
@@ -56,7 +55,14 @@ class Comparison(pydantic.BaseModel):
 
 
 def compare_files(
-    a: Path, b: Path, folder: DatasetFolder, subset: str = "all", *, n_swaps: int = N_SWAPS, seed: int = 0
+    a: Path,
+    b: Path,
+    folder: DatasetFolder,
+    subset: str = "all",
+    *,
+    encoder: Encoder | None = None,
+    n_swaps: int = N_SWAPS,
+    seed: int = 0,
 ) -> Comparison:
     """Compare two prediction files.
 
@@ -65,11 +71,12 @@ def compare_files(
         b: the other.
         folder: the dataset that both are for.
         subset: the subset that both cover.
+        encoder: needed for BERTScore alone.
         n_swaps: random swaps a shift.
         seed: seed of the swaps; a shift's swaps do not depend on which other shifts there are.
     Raises: InvalidInput when a file is not sound, or no shift is shared.
     """
-    runs_a, runs_b = (_by_target(path, folder, subset) for path in (a, b))
+    runs_a, runs_b = (_by_target(path, folder, subset, encoder) for path in (a, b))
     shifts_a, shifts_b = (_shifts(runs) for runs in (runs_a, runs_b))
     shared = sorted(shifts_a & shifts_b)
     if not shared:
@@ -77,7 +84,13 @@ def compare_files(
             Problem("the two files share no shift", f"{a} and {b}", cure="predict the same shifts with both")
         )
     tested = [
-        _compare_shift(shift, runs_a, runs_b, n_swaps, np.random.default_rng([seed, *"/".join(shift).encode()]))
+        _compare_shift(
+            shift,
+            folder.task(shift[0]).metric,
+            (runs_a, runs_b),
+            n_swaps,
+            np.random.default_rng([seed, *"/".join(shift).encode()]),
+        )
         for shift in tqdm(shared, desc="comparing", unit="shift", disable=None, file=sys.stderr)
     ]
     corrected = holm([[np.nan if d.p is None else d.p for d in shift.differences] for shift in tested])
@@ -104,12 +117,12 @@ def compare_files(
     )
 
 
-def _by_target(path: Path, folder: DatasetFolder, subset: str) -> ByTarget:
+def _by_target(path: Path, folder: DatasetFolder, subset: str, encoder: Encoder | None) -> ByTarget:
     predictions = checked_predictions(path, folder, subset)
     return {
         (str(task), runs.target): runs
         for (task,), rows in predictions.group_by("task", maintain_order=True)
-        for runs in target_runs(str(task), rows, folder, subset)
+        for runs in target_runs(str(task), rows, folder, subset, encoder=encoder)
     }
 
 
@@ -123,35 +136,40 @@ def _shifts(by_target: ByTarget) -> set[tuple[str, str, str]]:
 
 
 def _compare_shift(
-    shift: tuple[str, str, str], a: ByTarget, b: ByTarget, n_swaps: int, rng: np.random.Generator
+    shift: tuple[str, str, str],
+    metric: str,
+    entries: tuple[ByTarget, ByTarget],
+    n_swaps: int,
+    rng: np.random.Generator,
 ) -> ShiftComparison:
     """Test ST, SD and TD of one shift; the three share their swaps.
 
     TT stands beside ST in the counts of the target's test set, SS in those of the source's.
     """
     task, source, target = shift
-    on_target = [entry[task, target] for entry in (a, b)]
+    on_target = [entry[task, target] for entry in entries]
     # The source's test set counts only where both entries predicted it with a model trained on the source.
-    on_source = [entry[task, source] for entry in (a, b) if (task, source) in entry]
+    on_source = [entry[task, source] for entry in entries if (task, source) in entry]
     if len(on_source) < 2 or not all(runs.of_source(source) for runs in on_source):
         on_source = []
     has_tt = all(runs.of_source(target) for runs in on_target)
     trained = [source, target] if has_tt else [source]
     lengths = [len(runs.of_source(trained_on)) for runs in on_target for trained_on in trained]
     n_runs = min(lengths + [len(runs.of_source(source)) for runs in on_source])
-    classes = on_target[0].classes
-    shape = (len(classes), len(classes) + 1)
 
-    def scores(totals: Floats, part: int, classes: NDArray[np.bool_]) -> Floats:
+    def scores(totals: Floats, part: int, outcomes: Outcomes) -> Floats:
         """Mean score over the runs whose counts are the given part of the columns."""
-        width = n_runs * shape[0] * shape[1]
-        counts = totals[..., part * width : (part + 1) * width].reshape(*totals.shape[:-1], n_runs, *shape)
-        return np.asarray(macro_f1(counts, classes).mean(axis=-1))
+        if metric not in outcomes.formulas:
+            return np.full(totals.shape[:-1], np.nan)
+        width = n_runs * outcomes.n_counts
+        counts = totals[..., part * width : (part + 1) * width]
+        by_run = counts.reshape(*totals.shape[:-1], n_runs, outcomes.n_counts)
+        return np.asarray(outcomes.score(metric, by_run).mean(axis=-1))
 
     def finish(*totals: Floats) -> Floats:
-        st = scores(totals[0], 0, classes)
-        tt = scores(totals[0], 1, classes) if has_tt else np.full_like(st, np.nan)
-        ss = scores(totals[1], 0, on_source[0].classes) if on_source else np.full_like(st, np.nan)
+        st = scores(totals[0], 0, on_target[0].outcomes)
+        tt = scores(totals[0], 1, on_target[0].outcomes) if has_tt else np.full_like(st, np.nan)
+        ss = scores(totals[1], 0, on_source[0].outcomes) if on_source else np.full_like(st, np.nan)
         return np.stack([st, ss - st, tt - st], axis=-1)
 
     tables = [[_group_table(runs, trained, n_runs)] for runs in on_target]
@@ -162,16 +180,14 @@ def _compare_shift(
         Difference(figure=figure, value=_known(float(value)), p=_known(float(p)), p_holm=None)
         for figure, value, p in zip(FIGURES, result.difference, result.p_value, strict=True)
     )
-    n = len(on_target[0].gold)
+    n = len(on_target[0].ids)
     return ShiftComparison(task=task, source=source, target=target, n=n, runs=n_runs, differences=differences)
 
 
 def _group_table(runs: TargetRuns, trained_on: Sequence[str], n_runs: int) -> Floats:
     """Counts by group of the first runs of each source, side by side, shape (n_groups, k)."""
     chosen = [index for source in trained_on for index in runs.of_source(source)[:n_runs]]
-    return np.concatenate(
-        [runs.group_counts(index).reshape(int(runs.groups.max()) + 1, -1) for index in chosen], axis=1
-    )
+    return np.concatenate([runs.outcomes.by_group(index, runs.groups)[:, 0] for index in chosen], axis=1)
 
 
 def _known(value: float) -> float | None:

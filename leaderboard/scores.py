@@ -1,12 +1,14 @@
 """The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
 
-Values are fractions, unrounded. ``low`` and ``high`` bound a 95% interval and are null where none was computed.
+Values are fractions, unrounded. ``low`` and ``high`` bound the 95% test-sampling interval (other test sets, the same
+trained models), ``total_low`` and ``total_high`` the one over training runs as well. Bounds are null where no interval
+exists: total ones with fewer than 5 runs of a source, and those of extremes and spreads over shifts.
 A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
 """
 
 import pydantic
 
-METRIC_VERSION = "1"
+METRIC_VERSION = "2"
 """Changes when the same predictions on the same data would score differently."""
 
 
@@ -15,11 +17,13 @@ class _Shape(pydantic.BaseModel):
 
 
 class Estimate(_Shape):
-    """A figure and the bounds of its interval."""
+    """A figure and the bounds of its intervals."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
+    total_low: float | None = None
+    total_high: float | None = None
 
 
 class InDomain(_Shape):
@@ -29,7 +33,7 @@ class InDomain(_Shape):
     n: int
     runs: int
     score: Estimate
-    accuracy: float
+    secondary: dict[str, float | None] = pydantic.Field(description="Other metrics, by name")
     unparsed: float
 
 
@@ -47,7 +51,9 @@ class Shift(_Shape):
     td: Estimate
     idd: Estimate
     scenario: str
-    accuracy: float
+    resolved: bool = pydantic.Field(description="Whether the joint 95% region of (SD, TD) lies in one quadrant")
+    scenario_support: dict[str, float] = pydantic.Field(description="Share of replicates by scenario")
+    secondary: dict[str, float | None] = pydantic.Field(description="Other metrics of ST, by name")
     unparsed: float
     depth_f1: dict[str, Estimate] = pydantic.Field(description="Depth F1 (micro, as in its paper) by lambda")
     depth_score: dict[str, Estimate] = pydantic.Field(description="Primary metric, depth-weighted, by lambda")
@@ -77,6 +83,10 @@ class Summary(_Shape):
     mean_td: Estimate
     worst_sd: Estimate
     worst_td: Estimate
+    worst_sd_split_half: float | None = pydantic.Field(
+        description="Selected on one half of the groups, taken on the other"
+    )
+    worst_td_split_half: float | None
     average_worst_sd: Estimate
     average_worst_td: Estimate
     sd_std: Estimate
@@ -86,6 +96,7 @@ class Summary(_Shape):
     r2_idd_sd: float | None = pydantic.Field(description="Scores of pure noise give 0.25")
     r2_idd_td: float | None = pydantic.Field(description="Scores of pure noise give 0.25")
     scenario_shares: dict[str, float | None]
+    resolved_share: float | None = pydantic.Field(description="Share of shifts whose scenario is resolved")
     depth_f1: dict[str, Estimate] = pydantic.Field(description="Mean Depth F1 over the shifts, by lambda")
     depth_score: dict[str, Estimate]
     unparsed: float

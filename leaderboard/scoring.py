@@ -1,27 +1,26 @@
-"""From checked predictions to scores: a long table first (one value a row), the nested shape from that.
+"""From a prediction file to scores: a long table (one value a row) and the nested shape with intervals."""
 
-Each score is one matrix product of weights and confusion cells (see ``leaderboard.runs``).
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from builders.encoder import Encoder
 from builders.folder import DatasetFolder
-from leaderboard.metrics.classification import accuracy, macro_f1
-from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
-from leaderboard.runs import TargetRuns, target_runs
+from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.scores import Scores
-from leaderboard.summary import summarise_scores
+from leaderboard.summary import summarise_values
+from leaderboard.values import N_DRAWS, TaskValues, task_values
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import source_parts
 
-SCORE_COLUMNS = {
+N_STORED = 400
+"""Replicates kept of each primary score: what rank intervals are made from (see ``metrics.comparison``)."""
+
+SCORE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "task": pl.String,
     "source": pl.String,
     "target": pl.String,
@@ -29,17 +28,41 @@ SCORE_COLUMNS = {
     "metric": pl.String,
     "value": pl.Float64,
     "n": pl.Int64,
+    "replicates": pl.List(pl.Float32),
 }
 """The long table. ``value`` is a fraction, but for ``effective_n``. Depth metrics end in ``@<lambda>``;
-``tt_depth_...`` rows hold the target's own run (its seed), weighted by the depths in ``source``."""
+``tt_depth_...`` rows hold the target's own run (its seed), weighted by the depths in ``source``. ``replicates`` are
+the primary metric's on resampled test sets, null elsewhere; the same draws for every entry."""
 
 
-def score_file(path: Path, folder: DatasetFolder, subset: str = "all") -> Scores:
+@dataclass(frozen=True)
+class Scored:
+    """One prediction file's scores: the long table (see ``SCORE_COLUMNS``), sorted, and the nested shape."""
+
+    table: pl.DataFrame
+    scores: Scores
+
+
+def score_file(
+    path: Path,
+    folder: DatasetFolder,
+    subset: str = "all",
+    *,
+    encoder: Encoder | None = None,
+    n_draws: int = N_DRAWS,
+) -> Scores:
     """Read, check and score a prediction file.
 
+    Args:
+        path: the file.
+        folder: the dataset that it is for.
+        subset: the subset of test ids that it covers.
+        encoder: embeds tokens for BERTScore; tasks of other metrics need none.
+        n_draws: replicates behind the intervals; 0 leaves them out.
     Raises: InvalidInput with every problem found in the file.
     """
-    return summarise_scores(score_table(checked_predictions(path, folder, subset), folder, subset), folder, subset)
+    frame = checked_predictions(path, folder, subset)
+    return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws).scores
 
 
 def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
@@ -51,83 +74,39 @@ def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") 
     return check_predictions(read_predictions(path), tasks, str(path))
 
 
-def score_table(predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
-    """Score checked predictions into the long table (see ``SCORE_COLUMNS``), sorted.
-
-    Args:
-        predictions: as ``check_predictions`` returns it.
-        folder: the dataset they are for.
-        subset: the subset of test ids they cover.
-    """
-    parts = []
-    for (task,), rows in predictions.group_by("task", maintain_order=True):
-        parts += list(_score_classification(str(task), rows, folder, subset))
-    table = pl.DataFrame(parts, schema=SCORE_COLUMNS, orient="row")
-    return table.sort("task", "source", "target", "seed", "metric")
-
-
-Row = tuple[str, str, str, int, str, float, int]
-
-
-def _score_classification(task: str, rows: pl.DataFrame, folder: DatasetFolder, subset: str) -> Iterator[Row]:
-    for target in target_runs(task, rows, folder, subset):
-        n = len(target.gold)
-        plain = np.ones((1, n))
-        for run, (source, seed) in enumerate(target.runs):
-            counts = target.weighted_counts(run, plain)[0]
-            for metric, value in (
-                ("accuracy", float(accuracy(counts))),
-                ("macro_f1", float(macro_f1(counts, target.classes))),
-                ("unparsed", float((target.codes[run] == len(target.classes)).mean())),
-            ):
-                yield (task, source, target.target, seed, metric, value, n)
-        if folder.has_depth:
-            yield from _score_depth(target, folder)
+def score_predictions(
+    predictions: pl.DataFrame,
+    folder: DatasetFolder,
+    subset: str = "all",
+    *,
+    encoder: Encoder | None = None,
+    n_draws: int = N_DRAWS,
+) -> Scored:
+    """Score checked predictions; arguments as for ``score_file``, ``predictions`` as ``check_predictions`` gives."""
+    found = {
+        str(task): task_values(str(task), rows, folder, subset, encoder=encoder, n_draws=n_draws)
+        for (task,), rows in predictions.group_by("task", maintain_order=True)
+    }
+    rows = [row for values in found.values() for row in _long_rows(values)]
+    table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
+    return Scored(table, summarise_values(found, folder, subset))
 
 
-def _score_depth(target: TargetRuns, folder: DatasetFolder) -> Iterator[Row]:
-    """Depth-weighted scores of every shift into a target, and of the target's own runs under the same weights."""
-    for source in sorted({source for source, _ in target.runs}):
-        parts = source_parts(source)
-        if not parts or target.target in parts:
-            continue
-        depth, deepest = _depth_in(parts, target, folder)
-        if not (depth < deepest).any():
-            continue
-        lambdas = [f"@{lambda_}" for lambda_ in LAMBDAS]
-        kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
-        weights = depth_weights(depth, deepest) * kept
-        for run, (trained_on, seed) in enumerate(target.runs):
-            if trained_on not in (source, target.target):
-                continue
-            counts = target.weighted_counts(run, weights)
-            prefix = "depth_" if trained_on == source else "tt_depth_"
-            scores = {"f1": accuracy(counts), "macro_f1": macro_f1(counts, target.classes)}
-            for metric, values in scores.items():
-                for lambda_, value, n in zip(lambdas, values, kept.sum(axis=1), strict=True):
-                    yield (target.task, source, target.target, seed, f"{prefix}{metric}{lambda_}", float(value), int(n))
-            if trained_on == source:
-                for lambda_, row, n in zip(lambdas, weights, kept.sum(axis=1), strict=True):
-                    name = f"effective_n{lambda_}"
-                    yield (target.task, source, target.target, seed, name, effective_size(row), int(n))
+Row = tuple[str, str, str, int, str, float, int, list[float] | None]
 
 
-def _depth_in(parts: Sequence[str], target: TargetRuns, folder: DatasetFolder) -> tuple[NDArray[np.float64], float]:
-    """Depth of the target's texts in a source, and of the deepest source text.
-
-    For joined sources both are means over the parts, weighted by their train sizes.
-    """
-    depth = np.zeros(len(target.ids))
-    deepest, total = 0.0, 0
-    for part in parts:
-        table = folder.depth(target.task, part, target.target)
-        # A table lists the source's train texts first, each once, then the target's test texts.
-        n_train = folder.task(target.task).domains[part].splits["train"].rows
-        texts = pl.DataFrame({"id": target.ids}).join(table[n_train:], on="id", how="left", maintain_order="left")
-        if texts["depth"].null_count():
-            what = f"the depth table {part}--{target.target} lacks test ids"
-            raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))
-        depth += n_train * texts["depth"].to_numpy()
-        deepest += n_train * float(table["depth"][:n_train].to_numpy().max())
-        total += n_train
-    return depth / total, deepest / total
+def _long_rows(values: TaskValues) -> Iterator[Row]:
+    for metric, by_cell in values.scores.items():
+        for (source, target), scores in by_cell.items():
+            trained_on = target if metric.startswith("tt_") else source
+            seeds = values.seeds[trained_on, target]
+            n = values.kept_rows[source, target][metric.rpartition("@")[2]] if "@" in metric else None
+            for seed, row in zip(seeds, scores, strict=True):
+                kept = row[1 : 1 + N_STORED].astype(np.float32).tolist() if metric == values.info.metric else None
+                rows = values.rows[source, target] if n is None else n
+                yield (values.name, source, target, seed, metric, float(row[0]), rows, kept or None)
+    for (source, target), by_lambda in values.effective_n.items():
+        for lambda_ in map(str, LAMBDAS):
+            for seed in values.seeds[source, target]:
+                n = values.kept_rows[source, target][lambda_]
+                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)

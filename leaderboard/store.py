@@ -2,7 +2,8 @@
 
     ROOT/entries/<id>/card.json          who, when, and the card
     ROOT/entries/<id>/predictions.parquet
-    ROOT/scores/<metric version>/<id>.parquet   the long table of scores; rebuilt when missing
+    ROOT/scores/<metric version>/<id>.parquet   the long table of scores, with replicates
+    ROOT/scores/<metric version>/<id>.json      the nested scores; both are made again when missing
 
 An entry's id is a hash of submitter, card and predictions: the same file sent twice is the same entry.
 """
@@ -20,8 +21,7 @@ import polars as pl
 
 from builders.folder import DatasetFolder
 from leaderboard.scores import METRIC_VERSION, Scores
-from leaderboard.scoring import checked_predictions, score_table
-from leaderboard.summary import summarise_scores
+from leaderboard.scoring import Scored, checked_predictions, score_predictions
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 
@@ -60,13 +60,13 @@ class Store:
         """
         folder = folder_of(card, folders)
         frame = checked_predictions(predictions, folder, card.subset)
-        table = score_table(frame, folder, card.subset)
+        scored = score_predictions(frame, folder, card.subset)
         rows = frame.drop("task", "target").sort("source", "seed", "id")
         identity = _entry_id(submitter, card, rows)
         if (self._entry_path(identity) / "card.json").is_file():
             return self.entry(identity), False
         entry = Entry(identity, submitter, datetime.now(UTC).isoformat(timespec="seconds"), card)
-        self._write_scores(identity, table)
+        self._write_scores(identity, scored)
         self._write_entry(entry, rows)
         return entry, True
 
@@ -93,12 +93,14 @@ class Store:
         return self._entry_path(entry.id) / "predictions.parquet"
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Give an entry's scores: from the derived table, or computed again where that is missing."""
+        """Give an entry's scores: from the derived file, or computed again where that is missing."""
         path = self._scores_path(entry.id)
-        if not path.is_file():
-            frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-            self._write_scores(entry.id, score_table(frame, folder, entry.card.subset))
-        return summarise_scores(pl.read_parquet(path), folder, entry.card.subset)
+        if path.is_file():
+            return Scores.model_validate_json(path.read_bytes())
+        frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
+        scored = score_predictions(frame, folder, entry.card.subset)
+        self._write_scores(entry.id, scored)
+        return scored.scores
 
     def _entry_path(self, identity: str) -> Path:
         if not identity.isalnum():
@@ -106,7 +108,7 @@ class Store:
         return self.root / "entries" / identity
 
     def _scores_path(self, identity: str) -> Path:
-        return self.root / "scores" / METRIC_VERSION / f"{identity}.parquet"
+        return self.root / "scores" / METRIC_VERSION / f"{identity}.json"
 
     def _write_entry(self, entry: Entry, rows: pl.DataFrame) -> None:
         parent = self.root / "entries"
@@ -132,12 +134,15 @@ class Store:
                     raise
             _sync(parent)
 
-    def _write_scores(self, identity: str, table: pl.DataFrame) -> None:
-        path = self._scores_path(identity)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as stream:
-            table.write_parquet(stream)
-        Path(stream.name).replace(path)
+    def _write_scores(self, identity: str, scored: Scored) -> None:
+        nested = self._scores_path(identity)
+        nested.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=nested.parent) as temporary:
+            table, scores = Path(temporary) / "table", Path(temporary) / "scores"
+            scored.table.write_parquet(table)
+            scores.write_text(scored.scores.model_dump_json(), encoding="utf-8")
+            table.replace(nested.with_suffix(".parquet"))
+            scores.replace(nested)
 
 
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:

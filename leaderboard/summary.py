@@ -1,13 +1,12 @@
-"""From the long table of scores to the nested shape: drops, scenarios, task summaries, what is missing."""
+"""From a task's scores to the nested shape: drops, scenarios, intervals, task summaries, what is missing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from leaderboard.metrics.bootstrap import split_half_worst
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.metrics.robustness import (
     in_domain_difference,
@@ -18,25 +17,27 @@ from leaderboard.metrics.robustness import (
     target_drop,
 )
 from leaderboard.scores import METRIC_VERSION, Estimate, InDomain, Missing, Scores, Shift, Summary, TaskScores
+from leaderboard.uncertainty import DROP, SCORE, Figure, estimates, known, scenario_certainty, total_bounds, worst
+from leaderboard.values import Cell, Floats, TaskValues
 from validation.vocabulary import NO_SOURCE, source_parts
 
-Cell = tuple[str, str]
-Means = dict[str, dict[Cell, float]]
+FIGURES = ("st", "ss", "tt", "sd", "td", "idd")
+_MEANS = ("mean_ss", "mean_st", "average_drop", "mean_sd", "mean_td")
+_PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
+_UNKNOWN = np.array([np.nan])
 
 
-def summarise_scores(table: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:
-    """Nest a long table of scores (see ``leaderboard.scoring.SCORE_COLUMNS``); runs are averaged over seeds."""
+def summarise_values(found: Mapping[str, TaskValues], folder: DatasetFolder, subset: str = "all") -> Scores:
+    """Nest the scores of all tasks that there are predictions for; runs are averaged over seeds."""
     tasks: list[TaskScores] = []
     missing: list[Missing] = []
-    for name, info in folder.manifest.tasks.items():
-        rows = table.filter(task=name)
-        if rows.is_empty():
+    for name in folder.manifest.tasks:
+        if name not in found:
             missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
             continue
-        domains = tuple(domain for domain, facts in info.domains.items() if "test" in facts.splits)
-        scored = _Task(name, info, domains, rows)
-        tasks.append(scored.scores())
-        missing += scored.missing(has_depth=folder.has_depth)
+        task = _Task(found[name])
+        tasks.append(task.scores())
+        missing += task.missing(has_depth=folder.has_depth)
     return Scores(
         benchmark=folder.manifest.benchmark,
         data=folder.content_hash,
@@ -49,39 +50,55 @@ def summarise_scores(table: pl.DataFrame, folder: DatasetFolder, subset: str = "
     )
 
 
+class _Drops(NamedTuple):
+    """One shift's figures by name with their replicates, depth-weighted ones as ``<figure>@<lambda>``."""
+
+    source: str
+    target: str
+    figures: dict[str, Figure]
+    depth: dict[str, Figure]
+    scenario: str
+    resolved: bool
+    support: dict[str, float]
+
+
 class _Task:
-    """One task's rows of the long table, with means over runs at hand by metric and (source, target)."""
+    """One task's scores, averaged over runs: arrays of shape (1 + n_draws,)."""
 
-    def __init__(self, name: str, info: TaskManifest, domains: tuple[str, ...], rows: pl.DataFrame) -> None:
-        self.name, self.info, self.domains = name, info, domains
-        self.means: Means = {}
-        self.sizes: dict[Cell, tuple[int, int]] = {}
-        means = rows.group_by("metric", "source", "target", maintain_order=True).agg(
-            pl.col("value").mean(), pl.col("n").first(), runs=pl.len()
-        )
-        for metric, source, target, value, n, runs in means.iter_rows():
-            self.means.setdefault(metric, {})[source, target] = value
-            if metric == info.metric:
-                self.sizes[source, target] = (n, runs)
-        self.sources = sorted({source for source, _ in self.sizes})
+    def __init__(self, values: TaskValues) -> None:
+        self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
+        self.means = {
+            metric: {cell: scores.mean(axis=0) for cell, scores in by_cell.items()}
+            for metric, by_cell in values.scores.items()
+        }
+        self.secondary = [
+            metric for metric in self.means if metric not in (self.info.metric, "unparsed") and "@" not in metric
+        ]
+        self.sources = sorted({source for source, _ in values.rows})
+        self.shift_cells = [cell for cell in sorted(values.rows) if cell[1] not in source_parts(cell[0])]
+        self.drops = [self._drops(*cell) for cell in self.shift_cells]
+        self.total = self._total()
 
-    def score(self, source: str, target: str, metric: str | None = None) -> float:
-        """Give a mean over runs; NaN where there are no predictions."""
-        return self.means.get(metric or self.info.metric, {}).get((source, target), float("nan"))
+    def score(self, source: str, target: str, metric: str | None = None) -> Floats:
+        """Give the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
+        found: Mapping[Cell, Floats] = self.means.get(metric or self.info.metric, {})
+        return found.get((source, target), _UNKNOWN)
 
     def scores(self) -> TaskScores:
-        shifts = [self._shift(source, target) for source, target in self._shift_cells()]
         return TaskScores(
             task=self.name,
             metric=self.info.metric,
             domains=self.domains,
-            summary=self._summary(shifts),
-            in_domain=tuple(self._in_domain(domain) for domain in self.domains if (domain, domain) in self.sizes),
-            shifts=tuple(shifts),
+            summary=self._summary(),
+            in_domain=tuple(self._in_domain(domain) for domain in self.domains if (domain, domain) in self.values.rows),
+            shifts=tuple(self._shift(drops) for drops in self.drops),
         )
 
     def missing(self, *, has_depth: bool) -> Iterator[Missing]:
         """Name what a complete grid would have beside what is here."""
+        if self.info.metric not in self.means:
+            what = f"no {self.info.metric} without an encoder of tokens"
+            yield Missing(task=self.name, source=None, target=None, what=what)
         if any(source in self.domains for source in self.sources):
             for domain in self.domains:
                 if domain not in self.sources and "train" in self.info.domains[domain].splits:
@@ -90,135 +107,220 @@ class _Task:
                     )
         for source in self.sources:
             for target in self.domains:
-                if (source, target) not in self.sizes:
+                if (source, target) not in self.values.rows:
                     yield Missing(task=self.name, source=source, target=target, what="no predictions")
         if not has_depth:
             yield Missing(task=self.name, source=None, target=None, what="the dataset folder has no depth tables")
             return
-        for source, target in self._shift_cells():
-            if source != NO_SOURCE and (source, target) not in self.means.get("depth_f1@0", {}):
+        for source, target in self.shift_cells:
+            if source != NO_SOURCE and (source, target) not in self.values.effective_n:
                 what = "depth weights are all 0: no test text lies further out than the deepest source text"
                 yield Missing(task=self.name, source=source, target=target, what=what)
 
-    def _shift_cells(self) -> list[Cell]:
-        return [(source, target) for source, target in sorted(self.sizes) if target not in source_parts(source)]
-
     def _in_domain(self, domain: str) -> InDomain:
-        n, runs = self.sizes[domain, domain]
+        cell = (domain, domain)
+        estimate = estimates({"score": Figure(self.score(*cell), self.values.n_groups[domain])})["score"]
         return InDomain(
             domain=domain,
-            n=n,
-            runs=runs,
-            score=_estimate(self.score(domain, domain)),
-            accuracy=self.score(domain, domain, "accuracy"),
-            unparsed=self.score(domain, domain, "unparsed"),
+            n=self.values.rows[cell],
+            runs=len(self.values.seeds[cell]),
+            score=_with_total(estimate, self.total.get((domain, domain, "ss"))),
+            secondary=self._secondary(cell),
+            unparsed=float(self.score(*cell, "unparsed")[0]),
         )
 
-    def _source_in_domain(self, source: str) -> float:
-        """SS; of a joined source the mean over its parts' tests, of a zero-shot model unknown."""
+    def _secondary(self, cell: Cell) -> dict[str, float | None]:
+        return {metric: known(self.score(*cell, metric)[0]) for metric in self.secondary}
+
+    def _drops(self, source: str, target: str) -> _Drops:
+        """SS is, of a joined source, the mean over its parts' tests; of a zero-shot model unknown."""
         parts = source_parts(source)
-        return float(np.mean([self.score(source, part) for part in parts])) if parts else float("nan")
+        st, tt = self.score(source, target), self.score(target, target)
+        ss = np.mean(_alike(*(self.score(source, part) for part in parts)), axis=0) if parts else _UNKNOWN
+        st, ss, tt = _alike(st, ss, tt)
+        here = self.values.n_groups[target]
+        both = min([here, *(self.values.n_groups[part] for part in parts if part in self.values.n_groups)])
+        sd, td = source_drop(st, ss), target_drop(st, tt)
+        figures = {
+            "st": Figure(st, here),
+            "ss": Figure(ss, both),
+            "tt": Figure(tt, here),
+            "sd": Figure(sd, both, DROP),
+            "td": Figure(td, here, DROP),
+            "idd": Figure(in_domain_difference(ss, tt), both, DROP),
+        }
+        resolved, support = scenario_certainty(figures["sd"], figures["td"])
+        depth = self._depth((source, target), figures["ss"])
+        return _Drops(source, target, figures, depth, scenario(sd[:1], td[:1])[0], resolved, support)
 
-    def _shift(self, source: str, target: str) -> Shift:
-        n, runs = self.sizes[source, target]
-        st, ss, tt = self.score(source, target), self._source_in_domain(source), self.score(target, target)
-        sd, td = float(source_drop(st, ss)), float(target_drop(st, tt))
-        depth_score = self._by_lambda(source, target, f"depth_{self.info.metric}")
-        tt_depth = self._by_lambda(source, target, f"tt_depth_{self.info.metric}")
+    def _shift(self, drops: _Drops) -> Shift:
+        cell = (drops.source, drops.target)
+        found = estimates(drops.figures | drops.depth)
+        plain: dict[str, Any] = {name: _with_total(found[name], self.total.get((*cell, name))) for name in FIGURES}
+        by_lambda: dict[str, Any] = {
+            group: {key: found[f"{group}@{key}"] for key in map(str, LAMBDAS) if f"{group}@{key}" in found}
+            for group in ("depth_f1", "depth_score", "depth_sd", "depth_td")
+        }
         return Shift(
-            source=source,
-            target=target,
-            n=n,
-            runs=runs,
-            st=_estimate(st),
-            ss=_estimate(ss),
-            tt=_estimate(tt),
-            sd=_estimate(sd),
-            td=_estimate(td),
-            idd=_estimate(float(in_domain_difference(ss, tt))),
-            scenario=scenario([sd], [td])[0],
-            accuracy=self.score(source, target, "accuracy"),
-            unparsed=self.score(source, target, "unparsed"),
-            depth_f1=_estimates(self._by_lambda(source, target, "depth_f1")),
-            depth_score=_estimates(depth_score),
-            depth_sd=_estimates({key: ss - value for key, value in depth_score.items()}),
-            depth_td=_estimates({key: tt_depth.get(key, float("nan")) - value for key, value in depth_score.items()}),
-            effective_n=self._by_lambda(source, target, "effective_n"),
+            source=drops.source,
+            target=drops.target,
+            n=self.values.rows[cell],
+            runs=len(self.values.seeds[cell]),
+            scenario=drops.scenario,
+            resolved=drops.resolved,
+            scenario_support=drops.support,
+            secondary=self._secondary(cell),
+            unparsed=float(self.score(*cell, "unparsed")[0]),
+            effective_n=self.values.effective_n.get(cell, {}),
+            **plain,
+            **by_lambda,
         )
 
-    def _by_lambda(self, source: str, target: str, metric: str) -> dict[str, float]:
-        values = {str(lambda_): self.score(source, target, f"{metric}@{lambda_}") for lambda_ in LAMBDAS}
-        return {key: value for key, value in values.items() if not np.isnan(value)}
+    def _depth(self, cell: Cell, ss: Figure) -> dict[str, Figure]:
+        found: dict[str, Figure] = {}
+        for key, n_groups in self.values.depth_groups.get(cell, {}).items():
+            found[f"depth_f1@{key}"] = Figure(self.score(*cell, f"depth_f1@{key}"), n_groups)
+            if self.info.metric not in self.means:
+                continue
+            st = self.score(*cell, f"depth_{self.info.metric}@{key}")
+            tt = self.score(*cell, f"tt_depth_{self.info.metric}@{key}")
+            st, tt, source_in_domain = _alike(st, tt, ss.values)
+            found[f"depth_score@{key}"] = Figure(st, n_groups)
+            found[f"depth_sd@{key}"] = Figure(source_in_domain - st, min(n_groups, ss.n_groups), DROP)
+            found[f"depth_td@{key}"] = Figure(tt - st, n_groups, DROP)
+        return found
 
-    def _summary(self, shifts: Sequence[Shift]) -> Summary:
-        single = [shift for shift in shifts if shift.source in self.domains]
-        zero_shot = [shift for shift in shifts if shift.source == NO_SOURCE]
-        if single or not shifts or any(source in self.domains for source in self.sources):
+    def _summary(self) -> Summary:
+        single = [drops for drops in self.drops if drops.source in self.domains]
+        zero_shot = [drops for drops in self.drops if drops.source == NO_SOURCE]
+        if single or not self.drops or any(source in self.domains for source in self.sources):
             basis, chosen = "single-source", single
         elif zero_shot:
             basis, chosen = "zero-shot", zero_shot
         else:
-            basis, chosen = "joined", list(shifts)
-        figures = _single_source(self) if basis == "single-source" else _of_shifts(chosen)
+            basis, chosen = "joined", self.drops
+        figures = self._of_grid(chosen) if basis == "single-source" else _of_shifts(chosen)
+        shares = scenario_shares([drops.scenario for drops in chosen])
         return Summary(
             basis=basis,
             n_shifts=len(chosen),
-            scenario_shares={
-                name: _known(share) for name, share in scenario_shares([shift.scenario for shift in chosen]).items()
-            },
-            depth_f1=_mean_by_lambda([shift.depth_f1 for shift in chosen]),
-            depth_score=_mean_by_lambda([shift.depth_score for shift in chosen]),
-            unparsed=float(np.mean([self.score(*cell, "unparsed") for cell in self.sizes])),
+            scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
+            resolved_share=float(np.mean([drops.resolved for drops in chosen])) if chosen else None,
+            depth_f1=_mean_by_lambda(chosen, "depth_f1"),
+            depth_score=_mean_by_lambda(chosen, "depth_score"),
+            unparsed=float(np.mean([self.score(*cell, "unparsed")[0] for cell in self.values.rows])),
             **figures,
         )
 
+    def _of_grid(self, drops: Sequence[_Drops]) -> dict[str, Any]:
+        """Summarise the matrix of single sources."""
+        cells = [self.score(source, target) for source in self.domains for target in self.domains]
+        matrix = np.moveaxis(np.stack(_alike(*cells)), 0, -1).reshape(-1, len(self.domains), len(self.domains))
+        # A replicate on which a known score is undefined leaves out the interval, not the shift.
+        defined = np.array_equal(np.isnan(matrix).any(axis=0), np.isnan(matrix[0]))
+        point, replicated = summarise(matrix[0]), summarise(matrix if defined else matrix[:1])
+        n_groups = min(self.values.n_groups.values(), default=1.0)
+        means = {name: Figure(getattr(replicated, name), n_groups, _bounds(name)) for name in _MEANS}
+        found = estimates(means)
+        return {
+            "complete": point.complete,
+            **{name: Estimate(value=known(getattr(point, name))) for name in _ESTIMATED},
+            **{name: _with_total(found[name], self.total.get((None, None, name))) for name in _MEANS},
+            **_worst_drops(drops),
+            **self._split_halves(),
+            **{name: known(getattr(point, name)) for name in _PLAIN},
+        }
+
+    def _split_halves(self) -> dict[str, float | None]:
+        """Worst drops selected on one half of the groups and estimated on the other."""
+        empty = np.full((1, 2), np.nan)
+        halves = {cell: scores.mean(axis=0) for cell, scores in self.values.halves.items()}
+        shifts = [cell for cell in self.shift_cells if cell[0] in self.domains]
+        found: dict[str, float | None] = {"worst_sd_split_half": None, "worst_td_split_half": None}
+        for name, home in (("worst_sd_split_half", 0), ("worst_td_split_half", 1)):
+            pairs = [(halves.get((cell[home], cell[home]), empty), halves.get(cell, empty)) for cell in shifts]
+            drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
+            if drops:
+                found[name] = known(split_half_worst(np.stack(drops, axis=-1)))
+        return found
+
+    def _total(self) -> dict[tuple[str | None, str | None, str], tuple[float, float]]:
+        """Bounds of total intervals by source, target and figure, where training variance was measured."""
+        domains = [domain for domain in self.domains if (domain, domain) in self.values.rows]
+        if len(domains) < 2:
+            return {}
+        pairs = [(row, column) for row in range(len(domains)) for column in range(len(domains)) if row != column]
+        rows, columns = np.array(pairs).T
+        keys: list[tuple[str | None, str | None, str]] = [(domain, domain, "ss") for domain in domains]
+        keys += [(domains[row], domains[column], figure) for figure in FIGURES for row, column in pairs]
+        # Task figures are those of the whole grid or none.
+        whole = len(domains) == len(self.domains)
+        keys += [(None, None, name) for name in _MEANS] if whole else []
+
+        def statistic(matrix: Floats) -> Floats:
+            own = np.diagonal(matrix, axis1=-2, axis2=-1)
+            st, ss, tt = matrix[..., rows, columns], own[..., rows], own[..., columns]
+            parts = [own, st, ss, tt, ss - st, tt - st, ss - tt]
+            if whole:
+                mean_ss, mean_st = own.mean(axis=-1), st.mean(axis=-1)
+                drop = mean_ss - mean_st
+                parts.append(np.stack([mean_ss, mean_st, drop, drop, drop], axis=-1))
+            return np.concatenate(parts, axis=-1)
+
+        bounds = total_bounds(self.values, domains, statistic)
+        if bounds is None:
+            return {}
+        clipped = [np.clip(end, *np.array([_bounds(key[2]) for key in keys]).T) for end in bounds]
+        return {key: (float(low), float(high)) for key, low, high in zip(keys, *clipped, strict=True)}
+
 
 _ESTIMATED = tuple(name for name, field in Summary.model_fields.items() if field.annotation is Estimate)
-_PLAIN = ["spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td"]
 
 
-def _single_source(task: _Task) -> dict[str, Any]:
-    matrix = [[task.score(source, target) for target in task.domains] for source in task.domains]
-    summary = summarise(matrix)
-    return {
-        "complete": summary.complete,
-        **{name: _estimate(getattr(summary, name)) for name in _ESTIMATED},
-        **{name: _known(getattr(summary, name)) for name in _PLAIN},
-    }
-
-
-def _of_shifts(shifts: Sequence[Shift]) -> dict[str, Any]:
+def _of_shifts(drops: Sequence[_Drops]) -> dict[str, Any]:
     """Summarise shifts that form no square grid: only what needs no grid is defined."""
     figures: dict[str, Any] = dict.fromkeys(_ESTIMATED, Estimate(value=None)) | dict.fromkeys(_PLAIN)
-    st = [shift.st.value for shift in shifts if shift.st.value is not None]
-    figures |= {
-        "mean_st": _estimate(float(np.mean(st))),
-        "highest_st": _estimate(max(st)),
-        "lowest_st": _estimate(min(st)),
-    }
-    for drop in ("sd", "td"):
-        known = [value for shift in shifts if (value := getattr(shift, drop).value) is not None]
-        if known:
-            figures |= {f"mean_{drop}": _estimate(float(np.mean(known))), f"worst_{drop}": _estimate(max(known))}
-    return {"complete": False, **figures}
+    st = [float(shift.figures["st"].values[0]) for shift in drops]
+    means = {}
+    for name in ("st", "sd", "td"):
+        found = [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
+        if found:
+            values = np.mean(_alike(*(figure.values for figure in found)), axis=0)
+            means[f"mean_{name}"] = Figure(values, min(figure.n_groups for figure in found), _bounds(name))
+    figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
+    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None}
+    return {"complete": False, **figures, **estimates(means), **_worst_drops(drops)}
 
 
-def _mean_by_lambda(figures: Sequence[Mapping[str, Estimate]]) -> dict[str, Estimate]:
-    values: dict[str, list[float]] = {}
-    for by_lambda in figures:
-        for key, estimate in by_lambda.items():
-            if estimate.value is not None:
-                values.setdefault(key, []).append(estimate.value)
-    return {key: _estimate(float(np.mean(found))) for key, found in values.items()}
+def _mean_by_lambda(shifts: Sequence[_Drops], group: str) -> dict[str, Estimate]:
+    means: dict[str, Figure] = {}
+    for key in map(str, LAMBDAS):
+        found = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
+        if found:
+            values = np.mean(_alike(*(figure.values for figure in found)), axis=0)
+            means[key] = Figure(values, min(figure.n_groups for figure in found))
+    return estimates(means)
 
 
-def _estimates(values: Mapping[str, float]) -> dict[str, Estimate]:
-    return {key: _estimate(value) for key, value in values.items()}
+def _worst_drops(drops: Sequence[_Drops]) -> dict[str, Estimate]:
+    found = {}
+    for name in ("sd", "td"):
+        chosen = [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
+        if chosen:
+            found[f"worst_{name}"] = worst(chosen)
+    return found
 
 
-def _estimate(value: float | np.ndarray) -> Estimate:
-    return Estimate(value=_known(value))
+def _alike(*arrays: Floats) -> list[Floats]:
+    """Bring a score without replicates (an unknown one) to the length of the others."""
+    return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]
 
 
-def _known(value: float | np.ndarray) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _bounds(name: str) -> tuple[float, float]:
+    return SCORE if name in ("st", "ss", "tt", "mean_ss", "mean_st") else DROP
+
+
+def _with_total(estimate: Estimate, bounds: tuple[float, float] | None) -> Estimate:
+    if bounds is None or np.isnan(bounds).any():
+        return estimate
+    return estimate.model_copy(update={"total_low": bounds[0], "total_high": bounds[1]})

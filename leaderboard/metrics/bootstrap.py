@@ -262,6 +262,36 @@ def scenario_support(source_drop: Spread, target_drop: Spread) -> Floats:
     return np.asarray(np.where(undefined, np.nan, shares))
 
 
+def worst_interval(spread: Spread, *, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Interval of the largest of several drops.
+
+    The largest of several noisy drops is not where the noise of one drop says. But when all true drops lie within
+    ``multiple x sd`` of their estimates at once, the largest true one lies between the largest lower end and the
+    largest upper end. The multiple is the ``level`` quantile, over replicates, of the largest deviation in units of
+    its standard deviation, stretched as in ``interval``.
+
+    Args:
+        spread: of the drops, the last axis over shifts, at least one.
+        level: nominal coverage, in (0, 1); the interval errs on the wide side.
+    Returns: lower and upper ends, of the shape of ``spread.point`` less its last axis; NaN where a replicate is
+        undefined.
+    Raises: ValueError when level is out of range or there is no shift.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
+    if spread.point.ndim < 1 or spread.point.shape[-1] == 0:
+        raise ValueError("the worst of no drops is undefined")
+    from scipy.special import stdtrit
+
+    tail = (1 - level) / 2
+    sd = spread.deviations.std(axis=0)
+    stretch = stdtrit(spread.df, 1 - tail) / NormalDist().inv_cdf(1 - tail)
+    ratio = np.abs(spread.deviations) / np.where(sd > 0, sd, 1.0)
+    multiple = np.quantile(ratio.max(axis=-1), level, axis=0, method="weibull")
+    reach = multiple[..., None] * stretch * sd
+    return (spread.point - reach).max(axis=-1), (spread.point + reach).max(axis=-1)
+
+
 def half_weights(n_groups: int, n_splits: int, rng: np.random.Generator) -> Floats:
     """Split a domain's groups at random into two halves, several times.
 

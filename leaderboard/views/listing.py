@@ -4,8 +4,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from builders.folder import DatasetFolder
 from leaderboard.scores import Scores
 from leaderboard.store import Entry, Store, folder_of
@@ -96,10 +94,10 @@ def _card(store: Store, identity: str) -> Entry:
 
 
 def _scores(store: Store, entry: Entry, folder: DatasetFolder) -> Scores:
-    """Read an entry's scores; the derived table may be damaged though the entry is whole."""
+    """Read an entry's scores; the derived file may be damaged though the entry is whole."""
     try:
         return store.scores(entry, folder)
-    except pl.exceptions.PolarsError as error:
+    except ValueError as error:
         cure = "delete the entry's file under scores/; it is computed again from the predictions"
         found = type(error).__name__
-        raise InvalidInput(Problem("the entry's table of scores is damaged", entry.id, found, cure)) from error
+        raise InvalidInput(Problem("the entry's file of scores is damaged", entry.id, found, cure)) from error

@@ -1,0 +1,114 @@
+"""Intervals of many figures at once, from scores whose first entry is the point and the others its replicates."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaderboard.metrics.bootstrap import (
+    MIN_RUNS,
+    UNRESOLVED,
+    Spread,
+    interval,
+    resolved_scenario,
+    sampling_spread,
+    scenario_support,
+    total_spread,
+    worst_interval,
+)
+from leaderboard.metrics.robustness import SCENARIOS
+from leaderboard.scores import Estimate
+from leaderboard.values import Floats, TaskValues
+
+SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
+"""Bounds of a score and of a drop."""
+_RUN_DRAWS = 2
+
+
+class Figure(NamedTuple):
+    """A figure with its replicates, shape (1 + n_draws,), and the effective number of groups behind it."""
+
+    values: Floats
+    n_groups: float
+    bounds: tuple[float, float] = SCORE
+
+
+def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
+    """Give every figure its test-sampling interval; without replicates, or fewer than 2 groups, no bounds."""
+    found = {name: Estimate(value=known(figure.values[0])) for name, figure in figures.items()}
+    ready = [name for name, figure in figures.items() if has_spread(figure)]
+    if ready:
+        spread = _spread([figures[name] for name in ready])
+        bounds = np.array([figures[name].bounds for name in ready]).T
+        low, high = (np.clip(ends, *bounds) for ends in interval(spread))
+        for name, bottom, top in zip(ready, low, high, strict=True):
+            found[name] = Estimate(value=found[name].value, low=known(bottom), high=known(top))
+    return found
+
+
+def worst(drops: Sequence[Figure]) -> Estimate:
+    """Give the largest of several drops, with the interval of the largest true one."""
+    value = max(float(drop.values[0]) for drop in drops)
+    if not all(has_spread(drop) for drop in drops):
+        return Estimate(value=value)
+    low, high = (float(np.clip(end, *DROP)) for end in worst_interval(_spread(drops)))
+    return Estimate(value=value, low=known(low), high=known(high))
+
+
+def scenario_certainty(sd: Figure, td: Figure) -> tuple[bool, dict[str, float]]:
+    """Tell whether a shift's scenario is resolved, and in what share of replicates each scenario holds."""
+    if not (has_spread(sd) and has_spread(td)):
+        return False, {}
+    spreads = [_spread([drop]) for drop in (sd, td)]
+    resolved = str(resolved_scenario(*spreads)[0]) != UNRESOLVED
+    shares = scenario_support(*spreads)[0]
+    return resolved, {name: float(share) for name, share in zip(SCENARIOS, shares, strict=False) if share > 0}
+
+
+def total_bounds(
+    values: TaskValues, domains: Sequence[str], statistic: Callable[[Floats], Floats]
+) -> tuple[Floats, Floats] | None:
+    """Bounds of the total interval of several figures of a task; None where training variance was not measured.
+
+    Args:
+        values: the task's scores.
+        domains: the sources and targets of the score matrix; all of their shifts must be there with one set of at
+            least 5 runs a source.
+        statistic: score matrices (..., n_domains, n_domains) -> figures (..., n_figures).
+    """
+    scores = values.scores.get(values.info.metric, {})
+    cells = [[(source, target) for target in domains] for source in domains]
+    if not domains or any(cell not in scores for row in cells for cell in row):
+        return None
+    if any(len({values.seeds[cell] for cell in row}) > 1 for row in cells):
+        return None
+    n_groups = min(values.n_groups[target] for target in domains)
+    if n_groups < 2 or min(len(values.seeds[row[0]]) for row in cells) < MIN_RUNS:
+        return None
+    by_source = [np.stack([scores[cell] for cell in row], axis=-1) for row in cells]  # (n_runs, 1 + n_draws, d)
+    if by_source[0].shape[1] == 1:
+        return None
+    spread = total_spread(
+        statistic,
+        [table[:, 0] for table in by_source],
+        [table[:, 1:].swapaxes(0, 1) for table in by_source],
+        n_groups=n_groups,
+        rng=np.random.default_rng([_RUN_DRAWS, *values.name.encode()]),
+    )
+    return interval(spread) if spread is not None else None
+
+
+def has_spread(figure: Figure) -> bool:
+    """Whether a figure is known and has replicates of at least two groups."""
+    return bool(len(figure.values) > 1 and figure.n_groups >= 2 and not np.isnan(figure.values).any())
+
+
+def known(value: float | NDArray[np.float64]) -> float | None:
+    """Give a number; None where it is undefined."""
+    return None if np.isnan(value) else float(value)
+
+
+def _spread(figures: Sequence[Figure]) -> Spread:
+    table = np.stack([figure.values for figure in figures], axis=-1)
+    return sampling_spread(table[0], table[1:], n_groups=np.array([figure.n_groups for figure in figures]))
