@@ -5,6 +5,7 @@ splits whatever the order of the upstream rows.
 """
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,8 +15,8 @@ from builders.manifest import TransformCount
 from builders.specs import TaskSpec
 from builders.transforms import repeated_rows_leave, test_groups_leave_train
 from validation.report import InvalidInput, Problem
-from validation.schemas import check_rows, example_schema
-from validation.vocabulary import SPLITS
+from validation.schemas import check_examples
+from validation.vocabulary import GOLD, SPLITS, TaskKind
 
 TEST_SHARE = 0.2
 """Share of a domain's rows that becomes its test split where upstream has none."""
@@ -71,7 +72,8 @@ def assemble(
 
     Args:
         spec: the task.
-        rows: by domain and upstream split, frames with the task's inputs, ``label`` (a name) and ``group``.
+        rows: by domain and upstream split, frames with the task's inputs, its gold column (labels and tags by
+            name) and ``group``.
         sources: by domain, the sources its rows came from.
         seed: decides which groups become validation, and which fill a size.
         sizes: sizes to cut to; None (partial builds, own data) keeps every row up to the paper's sizes.
@@ -159,26 +161,44 @@ def fill_exactly(pool: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
     For a split whose other rows leave the data: a broken group is then still in one split only.
     """
     taken, left = fill(pool, n_rows, key)
-    return pl.concat([taken, left.sort(pl.all()).head(n_rows - len(taken))])
+    in_order = left.sort(_as_texts(left, "\x1f"))
+    return pl.concat([taken, in_order.head(n_rows - len(taken))])
 
 
 def _finish(spec: TaskSpec, domain: str, split: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Give rows their ids, domain and label codes, and sort them by id."""
+    gold = GOLD[spec.kind]
     # Rows with equal inputs are numbered after sorting by the rest, so that their order upstream does not matter.
-    ordered = frame.sort(*spec.inputs, "group", "label")
-    numbered = ordered.with_columns(occurrence=pl.int_range(pl.len()).over(list(spec.inputs)))
+    keyed = frame.with_columns(
+        _inputs=_as_texts(frame.select(spec.inputs), "\x1f"), _gold=_as_texts(frame.select(gold), "\x1f")
+    )
+    ordered = keyed.sort("_inputs", "group", "_gold")
+    numbers = ordered.select(pl.int_range(pl.len()).over("_inputs")).to_series()
     prefix = f"{spec.benchmark}/{spec.name}/{domain}/{split}/"
     ids = [
-        prefix + hashlib.sha256("\x1f".join([*texts, str(number)]).encode()).hexdigest()[:12]
-        for *texts, number in numbered.select(*spec.inputs, "occurrence").iter_rows()
+        prefix + hashlib.sha256(f"{text}\x1f{number}".encode()).hexdigest()[:12]
+        for text, number in zip(ordered["_inputs"], numbers, strict=True)
     ]
+    finished = ordered.with_columns(pl.Series("id", ids), pl.lit(domain).alias("domain"), _codes(spec))
+    return finished.select("id", "domain", "group", *spec.inputs, gold).sort("id").rechunk()
+
+
+def _as_texts(columns: pl.DataFrame, separator: str) -> pl.Series:
+    """Give each row as one text, whatever its columns hold."""
+    if set(columns.dtypes) == {pl.String}:
+        return columns.select(pl.concat_str(pl.all(), separator=separator)).to_series()
+    return pl.Series([json.dumps(row, ensure_ascii=False) for row in columns.iter_rows()], dtype=pl.String)
+
+
+def _codes(spec: TaskSpec) -> pl.Expr:
+    """Turn names of labels or tags into codes; other gold stays as it is."""
     codes = {label: code for code, label in enumerate(spec.labels)}
-    finished = numbered.with_columns(
-        pl.Series("id", ids),
-        pl.lit(domain).alias("domain"),
-        pl.col("label").replace_strict(codes, return_dtype=pl.Int64),
-    )
-    return finished.select("id", "domain", "group", *spec.inputs, "label").sort("id").rechunk()
+    gold = pl.col(GOLD[spec.kind])
+    if spec.kind is TaskKind.CLASSIFICATION:
+        return gold.replace_strict(codes, return_dtype=pl.Int64)
+    if spec.kind is TaskKind.TAGGING:
+        return gold.list.eval(pl.element().replace_strict(codes, return_dtype=pl.Int64))
+    return gold
 
 
 def _fewshot(spec: TaskSpec, tests: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -193,7 +213,7 @@ def _fewshot(spec: TaskSpec, tests: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def _check_schema(task: AssembledTask) -> None:
-    schema = example_schema(task.spec.kind, task.spec.inputs, task.spec.labels)
+    spec = task.spec
     for domain, splits in task.domains.items():
         for split, frame in splits.items():
-            check_rows(frame, schema, f"{task.spec.id}.{domain} {split}")
+            check_examples(frame, spec.kind, spec.inputs, spec.labels, f"{spec.id}.{domain} {split}")

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from builders.manifest import Manifest, TaskManifest
-from validation.vocabulary import SPLITS
+from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind
 
 
 class _PlainDumper(yaml.SafeDumper):
@@ -59,12 +59,20 @@ def _front_matter(manifest: Manifest) -> dict[str, Any]:
         "language": ["en"],
         "license": "other",
         "license_name": "by-source",
-        "task_categories": ["text-classification"],
+        "task_categories": sorted({_CATEGORIES[task.kind] for task in manifest.tasks.values()}),
         "tags": ["domain-shift", "robustness", "shiftbench"],
         "configs": configs,
         "dataset_info": infos,
     }
 
+
+_CATEGORIES = {
+    TaskKind.CLASSIFICATION: "text-classification",
+    TaskKind.TAGGING: "token-classification",
+    TaskKind.EXTRACTIVE_QA: "question-answering",
+    TaskKind.GENERATION: "text-generation",
+}
+"""Task kinds in the Hub's words."""
 
 _DEPTH_FEATURES = [
     {"name": "id", "dtype": "string"},
@@ -75,10 +83,18 @@ _DEPTH_FEATURES = [
 
 
 def _features(task: TaskManifest) -> list[dict[str, Any]]:
-    names = {str(code): label for code, label in enumerate(task.labels)}
+    class_label = {"class_label": {"names": {str(code): label for code, label in enumerate(task.labels)}}}
+    answers = [{"name": "text", "list": "string"}, {"name": "answer_start", "list": "int32"}]
+    gold: dict[TaskKind, dict[str, Any]] = {
+        TaskKind.CLASSIFICATION: {"dtype": class_label},
+        TaskKind.TAGGING: {"list": class_label},
+        TaskKind.EXTRACTIVE_QA: {"struct": answers},
+        TaskKind.GENERATION: {"dtype": "string"},
+    }
     return [
-        *({"name": name, "dtype": "string"} for name in ("id", "domain", "group", *task.inputs)),
-        {"name": "label", "dtype": {"class_label": {"names": names}}},
+        *({"name": name, "dtype": "string"} for name in ("id", "domain", "group")),
+        *({"name": name, ("list" if name == TOKENS else "dtype"): "string"} for name in task.inputs),
+        {"name": GOLD[task.kind], **gold[task.kind]},
     ]
 
 
@@ -111,7 +127,10 @@ def _size_table(task: TaskManifest) -> str:
     lines += [f"| {domain} | absent: no rows upstream |" + " |" * (len(SPLITS) - 1) for domain in task.absent_domains]
     labels = ", ".join(f"{code} {label}" for code, label in enumerate(task.labels))
     return (
-        "\n".join(lines) + f"\n\nInputs: {', '.join(task.inputs)}. Labels: {labels}. Primary metric: {task.metric}.\n"
+        "\n".join(lines)
+        + f"\n\nInputs: {', '.join(task.inputs)}. To predict: {GOLD[task.kind]}"
+        + (f" ({labels})" if labels else "")
+        + f". Primary metric: {task.metric}.\n"
     )
 
 

@@ -8,7 +8,7 @@ depend on which texts happen to be encoded with it.
 import hashlib
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from builders.cache import cache_folder
 from builders.hub import reaching_hub
 from builders.manifest import EncoderFacts
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import TOKENS
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 BATCH_ROWS = 32
@@ -39,8 +40,17 @@ def offline_weights(encoder: str) -> Path | None:
 
 
 def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
-    """Give the text of each row that an encoder sees: the inputs joined by a newline (Depth F1 paper, sec. 4.1)."""
-    texts: list[str] = frame.select(text=pl.concat_str(*inputs, separator="\n"))["text"].to_list()
+    """Give the text of each row that an encoder sees: the inputs joined by a newline (Depth F1 paper, sec. 4.1).
+
+    Of a question, question and context in this order; of generation the source text alone; of tokens their join by
+    spaces.
+    """
+    if "question" in inputs:
+        inputs = ("question", "context")
+    elif "source_text" in inputs:
+        inputs = ("source_text",)
+    columns = [pl.col(name).list.join(" ") if name == TOKENS else pl.col(name) for name in inputs]
+    texts: list[str] = frame.select(text=pl.concat_str(columns, separator="\n"))["text"].to_list()
     return texts
 
 
@@ -71,13 +81,40 @@ class Encoder:
         with _VectorStore(self._cache / f"{self.revision[:16]}.sqlite") as store:
             found = store.get(list(keys.values()))
             todo = [text for text in distinct if keys[text] not in found]
-            for batch_texts, vectors in self._batches(todo, description):
+            for batch_texts, vectors in self._batches(todo, description, self._encode_chunk):
                 fresh = dict(zip((keys[text] for text in batch_texts), vectors, strict=True))
                 store.put(fresh)
                 found.update(fresh)
         return np.stack([found[keys[text]] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
-    def _batches(self, texts: list[str], description: str) -> Iterator[tuple[list[str], Vectors]]:
+    def token_vectors(self, texts: Sequence[str], description: str = "embedding") -> tuple[Vectors, NDArray[np.int64]]:
+        """Embed the tokens of texts, for BERTScore; the model's own marks at either end are left out.
+
+        Texts longer than the model reads give the tokens of all their windows.
+
+        Args:
+            texts: n texts; each distinct one is embedded once and cached on disk.
+            description: what the progress bar says.
+        Returns: the token vectors of all texts end to end, shape (n_tokens, d), float32, and where each text begins
+            and the last ends, shape (n + 1,).
+        """
+        distinct = list(dict.fromkeys(texts))
+        keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
+        width = self.encode(["size"]).shape[1]
+        with _VectorStore(self._cache / f"{self.revision[:16]}.tokens.sqlite") as store:
+            found = store.get(list(keys.values()))
+            todo = [text for text in distinct if keys[text] not in found]
+            for chunk, tokens in self._batches(todo, description, self._token_chunk):
+                fresh = dict(zip((keys[text] for text in chunk), tokens, strict=True))
+                store.put(fresh)
+                found.update(fresh)
+        parts = [found[keys[text]].reshape(-1, width) for text in texts]
+        offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        return np.concatenate([np.zeros((0, width), np.float32), *parts]), offsets
+
+    def _batches(
+        self, texts: list[str], description: str, encode: Callable[[list[str]], Sequence[Vectors] | Vectors]
+    ) -> Iterator[tuple[list[str], Sequence[Vectors] | Vectors]]:
         if not texts:
             return
         # Similar lengths side by side waste little on padding; long ones first show the slowest part first.
@@ -85,30 +122,54 @@ class Encoder:
         with tqdm(total=len(ordered), desc=description, unit="text", disable=None, file=sys.stderr) as bar:
             for start in range(0, len(ordered), 512):
                 chunk = ordered[start : start + 512]
-                yield chunk, self._encode_chunk(chunk)
+                yield chunk, encode(chunk)
                 bar.update(len(chunk))
 
     def _encode_chunk(self, texts: list[str]) -> Vectors:
-        model, tokenizer = self._model()
-        room: int = min(model.get_max_seq_length() or MAX_WINDOW, MAX_WINDOW)
-        # Said outright, because the length stored in a tokenizer file (128 for MiniLM) would cut texts short.
-        tokens = tokenizer(texts, truncation=True, max_length=room, stride=0, return_overflowing_tokens=True)
-        windows: list[list[int]] = tokens["input_ids"]
-        owner: list[int] = tokens["overflow_to_sample_mapping"]
-        window_vectors = self._forward(windows, room)
-        sums = np.zeros((len(texts), window_vectors.shape[1]), dtype=np.float64)
-        np.add.at(sums, owner, window_vectors)
-        vectors = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-        return np.asarray(vectors, dtype=np.float32)
+        windows, owner = self._windows(texts)
+        sums: NDArray[np.float64] | None = None
+        for batch, output in self._forward(windows):
+            vectors = output["sentence_embedding"][: len(batch)].float().cpu().numpy().astype(np.float64)
+            if sums is None:
+                sums = np.zeros((len(texts), vectors.shape[1]))
+            np.add.at(sums, owner[batch], vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+        if sums is None:
+            raise ValueError("no text to encode")
+        return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True), dtype=np.float32)
 
-    def _forward(self, windows: list[list[int]], room: int) -> NDArray[np.float64]:
+    def _token_chunk(self, texts: list[str]) -> list[Vectors]:
+        windows, owner = self._windows(texts)
+        _, tokenizer = self._model()
+        marks = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id}
+        by_window: dict[int, Vectors] = {}
+        for batch, output in self._forward(windows):
+            vectors = output["token_embeddings"].float().cpu().numpy()
+            for row, index in enumerate(batch):
+                own = [place for place, token in enumerate(windows[index]) if token not in marks]
+                by_window[index] = vectors[row, own]
+        parts: list[list[Vectors]] = [[] for _ in texts]
+        for index, text in enumerate(owner):
+            parts[text].append(by_window[index])
+        return [np.concatenate(part) for part in parts]
+
+    def _windows(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
+        """Cut texts into windows of tokens, and tell which text each window is of."""
+        _, tokenizer = self._model()
+        # Said outright, because the length stored in a tokenizer file (128 for MiniLM) would cut texts short.
+        tokens = tokenizer(texts, truncation=True, max_length=self._room(), stride=0, return_overflowing_tokens=True)
+        return tokens["input_ids"], np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
+
+    def _room(self) -> int:
+        return min(self._model()[0].get_max_seq_length() or MAX_WINDOW, MAX_WINDOW)
+
+    def _forward(self, windows: list[list[int]]) -> Iterator[tuple[list[int], dict[str, Any]]]:
+        """Run the model, a fixed number of windows of one padded length at a time: which windows, and its output."""
         import torch
 
         model, tokenizer = self._model()
         buckets: dict[int, list[int]] = {}
         for index, ids in enumerate(windows):
-            buckets.setdefault(min(room, -(-len(ids) // LENGTH_STEP) * LENGTH_STEP), []).append(index)
-        vectors: NDArray[np.float64] | None = None
+            buckets.setdefault(min(self._room(), -(-len(ids) // LENGTH_STEP) * LENGTH_STEP), []).append(index)
         for length, members in sorted(buckets.items()):
             for start in range(0, len(members), BATCH_ROWS):
                 batch = members[start : start + BATCH_ROWS]
@@ -121,14 +182,7 @@ class Encoder:
                 features = {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
                 features = {name: tensor.to(model.device) for name, tensor in features.items()}
                 with torch.inference_mode():
-                    output = model(features)["sentence_embedding"][: len(batch)].float().cpu().numpy()
-                output = output / np.linalg.norm(output, axis=1, keepdims=True)
-                if vectors is None:
-                    vectors = np.zeros((len(windows), output.shape[1]), dtype=np.float64)
-                vectors[batch] = output
-        if vectors is None:
-            raise ValueError("no window to encode")
-        return vectors
+                    yield batch, model(features)
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:

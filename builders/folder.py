@@ -9,7 +9,8 @@ import polars as pl
 from builders.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest, content_hash, rows_sha256
 from validation.predictions import TaskFacts
 from validation.report import InvalidInput, Problem, did_you_mean
-from validation.schemas import check_rows, depth_schema, example_schema
+from validation.schemas import check_examples, check_rows, depth_schema
+from validation.vocabulary import GOLD, TOKENS, TaskKind
 
 
 def split_path(task: str, domain: str, split: str) -> str:
@@ -109,9 +110,12 @@ class DatasetFolder:
     def facts(self, task: str, subset: str = "all") -> TaskFacts:
         """Give what checking predictions needs."""
         info = self.task(task)
-        ids = self.test(task, subset).select("id", "domain")
-        domains = tuple(domain for domain in info.domains if domain in set(ids["domain"].unique()))
-        return TaskFacts(self.manifest.benchmark, task, info.kind, info.labels, domains, ids)
+        rows = self.test(task, subset)
+        domains = tuple(domain for domain in info.domains if domain in set(rows["domain"].unique()))
+        columns = [pl.col("id"), pl.col("domain")]
+        if info.kind is TaskKind.TAGGING:
+            columns.append(pl.col(TOKENS).list.len().alias("n_tokens"))
+        return TaskFacts(self.manifest.benchmark, task, info.kind, info.labels, domains, rows.select(columns))
 
     def depth(self, task: str, source: str, target: str) -> pl.DataFrame:
         """Read a depth table: id, source, depth, weight (null for the source's own train texts)."""
@@ -132,13 +136,12 @@ class DatasetFolder:
 
     def _check_splits(self, name: str) -> list[Problem]:
         task, problems = self.task(name), []
-        schema = example_schema(task.kind, task.inputs, task.labels)
         for domain, facts in task.domains.items():
             for split, expected in facts.splits.items():
                 file = str(self.path / split_path(name, domain, split))
                 try:
                     frame = self.split(name, domain, split)
-                    check_rows(frame, schema, file)
+                    check_examples(frame, task.kind, task.inputs, task.labels, file)
                 except InvalidInput as error:
                     problems += error.problems
                     continue
@@ -203,7 +206,7 @@ def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: 
         return f"{len(frame):,} rows, {expected.rows:,} in the manifest"
     same = {
         "inputs or ids": rows_sha256(frame, task.inputs) == expected.inputs_sha256,
-        "labels": rows_sha256(frame, ["label"]) == expected.labels_sha256,
+        "labels": rows_sha256(frame, [GOLD[task.kind]]) == expected.labels_sha256,
         "groups": frame["group"].n_unique() == expected.groups,
         "domains": bool((frame["domain"] == domain).all()),
     }

@@ -39,7 +39,8 @@ class DomainSpec:
     """One domain of a task: which files it reads, and what happens to the rows.
 
     ``files`` lists, by upstream split, the places under RAW where the rows may lie; the first that exists is read.
-    After ``transforms`` the frame holds the task's inputs, ``label`` (a label name) and ``group``.
+    After ``transforms`` the frame holds the task's inputs, what is to be predicted (labels and tags by name; see
+    ``GOLD``) and ``group``.
     """
 
     name: str

@@ -26,6 +26,7 @@ from builders.manifest import (
     rows_sha256,
 )
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import GOLD
 
 BUILDER_VERSION = "0.1.0"
 ROW_GROUP = 10_000
@@ -125,15 +126,26 @@ def _write_rows(folder: Path, task: AssembledTask) -> None:
 
 def _features(frame: pl.DataFrame, labels: Sequence[str]) -> Any:
     """Give the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
-    from datasets import ClassLabel, Features, Value
+    from datasets import ClassLabel, Features, List, Value
 
-    types = {pl.String: "string", pl.Float64: "float64", pl.Int64: "int64"}
-    return Features(
-        {
-            name: ClassLabel(names=list(labels)) if name == "label" else Value(types[type(dtype)])
-            for name, dtype in frame.schema.items()
-        }
-    )
+    def feature(name: str, dtype: pl.DataType) -> Any:
+        if isinstance(dtype, pl.List):
+            return List(feature(name, dtype.inner))  # type: ignore[arg-type]
+        if isinstance(dtype, pl.Struct):
+            return {part.name: feature(part.name, part.dtype) for part in dtype.fields}  # type: ignore[arg-type]
+        if name in ("label", "tags"):
+            return ClassLabel(names=list(labels))
+        return Value(_TYPES[type(dtype)])
+
+    return Features({name: feature(name, dtype) for name, dtype in frame.schema.items()})
+
+
+_TYPES: dict[type[pl.DataType], str] = {
+    pl.String: "string",
+    pl.Float64: "float64",
+    pl.Int64: "int64",
+    pl.Int32: "int32",
+}
 
 
 def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
@@ -158,7 +170,7 @@ def _task_manifest(task: AssembledTask) -> TaskManifest:
                         rows=len(frame),
                         groups=frame["group"].n_unique(),
                         inputs_sha256=rows_sha256(frame, spec.inputs),
-                        labels_sha256=rows_sha256(frame, ["label"]),
+                        labels_sha256=rows_sha256(frame, [GOLD[spec.kind]]),
                     )
                     for split, frame in splits.items()
                 },

@@ -6,6 +6,7 @@ all entries, because the generator is seeded by task and domain alone.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -186,11 +187,14 @@ class _Target:
             values.halves[cell] = self._halves(counts[:, :, 0])
         return _Block(counts, {self.primary: self.primary} if self.primary else {}, cell, ("",))
 
+    @cached_property
+    def _half_weights(self) -> Floats:
+        return half_weights(self.n_groups, N_SPLITS, self._rng(_HALVES))
+
     def _halves(self, counts: Floats) -> Floats:
         if self.n_groups < 2:
             return np.full((counts.shape[1], N_SPLITS, 2), np.nan)
-        weights = half_weights(self.n_groups, N_SPLITS, self._rng(_HALVES))
-        sums = np.tensordot(weights, counts, axes=1)  # (n_splits, 2, n_runs, k)
+        sums = np.tensordot(self._half_weights, counts, axes=1)  # (n_splits, 2, n_runs, k)
         assert self.primary
         return np.moveaxis(self.target.outcomes.score(self.primary, sums), -1, 0)
 
@@ -219,29 +223,23 @@ class _Target:
                 kept_metrics = {prefix + name: formula for name, formula in metrics.items()}
                 yield _Block(counts, kept_metrics, cell, [f"@{name}" for name in names])
 
-    def _replicates(self, blocks: Sequence[_Block]) -> list[Floats | None]:
+    def _replicates(self, blocks: Sequence[_Block]) -> Sequence[Floats | None]:
         """Replicate all blocks under the same weights, shape (n_draws, n_runs, n_weightings, k) each."""
-        if not self.n_draws:
+        if not self.n_draws or self.n_groups < 2:
             return [None] * len(blocks)
         shapes = [block.counts.shape[1:] for block in blocks]
-        if self.n_groups < 2:
-            return [np.full((self.n_draws, *shape), np.nan) for shape in shapes]
         flat = np.concatenate([block.counts.reshape(self.n_groups, -1) for block in blocks], axis=1)
         drawn = replicate_counts(flat, self.n_draws, self._rng(_REPLICATES))
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-        return [
-            part.reshape(self.n_draws, *shape)
-            for part, shape in zip(np.split(drawn, ends, axis=1), shapes, strict=True)
-        ]
+        parts = np.split(drawn, np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1], axis=1)
+        return [part.reshape(self.n_draws, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def _score(self, block: _Block, drawn: Floats | None) -> None:
         found = self.target.outcomes
         sums = block.counts.sum(axis=0)[None]
         for name, formula in block.metrics.items():
-            scores = found.score(formula, sums)
-            if drawn is not None:
-                resampled = np.full(drawn.shape[:-1], np.nan) if self.n_groups < 2 else found.score(formula, drawn)
-                scores = np.concatenate([scores, resampled])
+            point = found.score(formula, sums)
+            unknown = np.full((self.n_draws, *point.shape[1:]), np.nan)
+            scores = np.concatenate([point, unknown if drawn is None else found.score(formula, drawn)])
             for number, suffix in enumerate(block.suffixes):
                 self.values.put(name + suffix, block.cell, scores[:, :, number].T)
 

@@ -28,8 +28,8 @@ def read_predictions(path: Path) -> pl.DataFrame:
 
     Args:
         path: a ``.parquet``, ``.jsonl``/``.ndjson`` or ``.csv`` file.
-    Returns: columns source, id, prediction (text), seed (Int64, 0 where the file has none) and, if present,
-        confidence (Float64), in file order.
+    Returns: columns source, id, prediction (text; lists of tags joined by spaces), seed (Int64, 0 where the file has
+        none) and, if present, confidence (Float64), in file order.
     Raises: InvalidInput when the file is missing, empty, malformed, or has wrong columns or types.
     """
     file = str(path)
@@ -138,9 +138,15 @@ def _json_lines(path: Path) -> pl.DataFrame:
     _check_columns(names, str(path))
     for name in REQUIRED:
         for number, row in enumerate(rows, start=1):
+            if name == "prediction" and _is_texts(row.get(name)):
+                row[name] = " ".join(row[name])
             if not isinstance(row.get(name), str):
                 raise InvalidInput(_missing_or_not_text(str(path), name, number, row.get(name)))
     return pl.DataFrame({name: pl.Series(name, [row.get(name) for row in rows], strict=False) for name in names})
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _csv(path: Path) -> pl.DataFrame:
@@ -170,6 +176,10 @@ def _check_columns(columns: list[str], file: str) -> None:
 def _typed(frame: pl.DataFrame, file: str) -> pl.DataFrame:
     for name in REQUIRED:
         column = frame[name]
+        if name == "prediction" and column.dtype in (pl.List(pl.String), pl.List(pl.Categorical)):
+            # A list with a missing tag becomes null, and is told as a missing value.
+            column = column.cast(pl.List(pl.String)).list.join(" ", ignore_nulls=False)
+            frame = frame.with_columns(column)
         if column.dtype in (pl.Categorical, pl.Null) or isinstance(column.dtype, pl.Enum):
             column = column.cast(pl.String)
             frame = frame.with_columns(column)

@@ -17,7 +17,8 @@ MAX_LISTED = 8
 class TaskFacts:
     """What a dataset says of one task, as far as checking predictions needs it.
 
-    ``test`` has columns ``id`` and ``domain`` and holds the test ids of the subset, each once.
+    ``test`` has columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the
+    subset, each once.
     """
 
     benchmark: str
@@ -52,7 +53,10 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
         rows = joined.filter(task=facts.name)
         if len(rows):
             problems += _unknown_sources(rows, facts, file)
-            problems += _unknown_labels(rows, facts, file)
+            if facts.kind is TaskKind.CLASSIFICATION:
+                problems += _unknown_labels(rows, "label", facts.labels, file)
+            elif facts.kind is TaskKind.TAGGING:
+                problems += _wrong_tags(rows, facts, file)
             problems += _incomplete(rows, facts, file, cut_off=len(frame) == EXCEL_ROWS)
     if problems:
         raise InvalidInput(problems)
@@ -119,18 +123,34 @@ def _unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Pr
     return problems[:MAX_LISTED]
 
 
-def _unknown_labels(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
-    if facts.kind is not TaskKind.CLASSIFICATION:
-        raise ValueError(f"no check of predictions for task kind {facts.kind.value!r}")
-    bad = rows.filter(~pl.col("prediction").is_in([*facts.labels, UNPARSED]))
+def _unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: str) -> list[Problem]:
+    bad = rows.filter(~pl.col("prediction").is_in([*labels, UNPARSED]))
     firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
     problems = []
     for label, row, count in firsts.head(MAX_LISTED).iter_rows():
-        found = f"{label!r}" + (f" in {count:,} rows" if count > 1 else "")
+        found = f"{label!r}" + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
         problems.append(
-            Problem("a label is unknown", file, found, _label_cure(label, facts.labels), column="prediction", row=row)
+            Problem(f"a {word} is unknown", file, found, _label_cure(label, labels), column="prediction", row=row)
         )
     return problems
+
+
+def _wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
+    """Find rows whose tags are not one per token, and tags that the task does not have."""
+    usable = rows.filter(pl.col("prediction") != UNPARSED).with_columns(tags=pl.col("prediction").str.split(" "))
+    counted = usable.join(facts.test.select("id", "n_tokens"), on="id", how="left", maintain_order="left")
+    short = counted.filter(pl.col("tags").list.len() != pl.col("n_tokens"))
+    problems = []
+    if len(short):
+        first = short.row(0, named=True)
+        more = f" (and {len(short) - 1:,} more rows)" if len(short) > 1 else ""
+        found = f"{len(first['tags'])} tags for the {first['n_tokens']} tokens of {first['id']!r}{more}"
+        cure = f"give one tag a token, joined by single spaces; write '{UNPARSED}' where there is no usable output"
+        problems.append(
+            Problem("tags and tokens differ in number", file, found, cure, column="prediction", row=int(first["row"]))
+        )
+    single = usable.select("row", prediction="tags").explode("prediction")
+    return problems + _unknown_labels(single, "tag", facts.labels, file)
 
 
 def _label_cure(label: str, labels: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """pandera schemas of the rows that rooms exchange: examples by task kind, predictions, depths.
 
-``class_labels`` in an example frame are integer codes into the task's label names, as ``datasets`` stores them.
+Labels and tags in an example frame are integer codes into the task's label names, as ``datasets`` stores them.
 """
 
 from collections.abc import Sequence
@@ -11,29 +11,89 @@ import polars as pl
 from pandera.errors import SchemaErrors
 
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from validation.vocabulary import GOLD, TOKENS, TaskKind
 
-IDENTITY = {"id": pl.String, "domain": pl.String, "group": pl.String}
+ANSWERS = pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)})
+"""Accepted answers and the characters where they begin, as in SQuAD; empty lists where there is no answer."""
 
 
 def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str]) -> pa.DataFrameSchema:
     """Build the schema of a split's rows.
 
     Args:
-        kind: the task kind; classification for now is what builders produce.
-        inputs: names of the text columns, ``("text",)`` or ``("premise", "hypothesis")``.
-        labels: label names; ``label`` holds codes into them.
+        kind: the task kind; it decides the last column (see ``GOLD``).
+        inputs: names of the input columns, as ``("text",)``, ``("premise", "hypothesis")``, ``("tokens",)``.
+        labels: names of the labels or tags; ``label`` and ``tags`` hold codes into them.
     """
-    if kind is not TaskKind.CLASSIFICATION:
-        raise ValueError(f"no example schema for task kind {kind.value!r}")
     columns: dict[str, Any] = {
         "id": pa.Column(pl.String, pa.Check.str_matches(r"^[^/]+/[^/]+/[^/]+/[^/]+/[0-9a-f]{12}$"), unique=True),
         "domain": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
         "group": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
-        **{name: pa.Column(pl.String) for name in inputs},
-        "label": pa.Column(pl.Int64, pa.Check.in_range(0, len(labels) - 1)),
+        **{name: pa.Column(pl.List(pl.String) if name == TOKENS else pl.String) for name in inputs},
+        GOLD[kind]: _gold_column(kind, len(labels)),
     }
     return pa.DataFrameSchema(columns, strict=True)
+
+
+def _gold_column(kind: TaskKind, n_labels: int) -> Any:
+    if kind is TaskKind.CLASSIFICATION:
+        return pa.Column(pl.Int64, pa.Check.in_range(0, n_labels - 1))
+    if kind is TaskKind.TAGGING:
+        return pa.Column(pl.List(pl.Int64))
+    if kind is TaskKind.EXTRACTIVE_QA:
+        return pa.Column(ANSWERS)
+    return pa.Column(pl.String, pa.Check.str_length(min_value=1))
+
+
+def check_examples(
+    frame: pl.DataFrame, kind: TaskKind, inputs: Sequence[str], labels: Sequence[str], file: str
+) -> None:
+    """Check a split's rows against their schema, and what they predict against their inputs.
+
+    Args:
+        frame: the rows.
+        kind: the task kind.
+        inputs: as for ``example_schema``.
+        labels: as for ``example_schema``.
+        file: the file's name, for the report.
+    Raises: InvalidInput naming the first bad row of each kind of fault.
+    """
+    check_rows(frame, example_schema(kind, inputs, labels), file)
+    problems = []
+    for what, column, bad in _faults(frame, kind, len(labels)):
+        rows = frame.select(bad.fill_null(value=True).arg_true()).to_series()
+        if len(rows):
+            row = int(rows[0])
+            more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
+            problems.append(Problem(what, file, repr(frame[column][row])[:200] + more, column=column, row=row + 1))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _faults(frame: pl.DataFrame, kind: TaskKind, n_labels: int) -> list[tuple[str, str, pl.Expr]]:
+    """List faults that a column alone does not show: what, the column, and which rows have it."""
+    if kind is TaskKind.TAGGING:
+        tags = pl.col("tags").list
+        return [
+            ("a row has no tokens", "tokens", pl.col("tokens").list.len() == 0),
+            ("tags and tokens differ in number", "tags", tags.len() != pl.col("tokens").list.len()),
+            ("a tag is out of range", "tags", (tags.min() < 0) | (tags.max() >= n_labels)),
+        ]
+    if kind is TaskKind.EXTRACTIVE_QA:
+        texts, starts = (pl.col("answers").struct.field(name) for name in ("text", "answer_start"))
+        # Characters are counted as Python counts them, which no expression of polars does.
+        misplaced = pl.struct("context", "answers").map_elements(_misplaced, return_dtype=pl.Boolean)
+        return [
+            ("answers and their offsets differ in number", "answers", texts.list.len() != starts.list.len()),
+            ("an answer does not stand where its offset says", "answers", misplaced),
+        ]
+    return []
+
+
+def _misplaced(row: dict[str, Any]) -> bool:
+    context, answers = row["context"], row["answers"]
+    pairs = zip(answers["text"], answers["answer_start"], strict=False)
+    return not all(start >= 0 and context.startswith(text, start) for text, start in pairs)
 
 
 def prediction_schema() -> pa.DataFrameSchema:

@@ -14,6 +14,17 @@ class TaskKind(StrEnum):
     GENERATION = "generation"
 
 
+GOLD = {
+    TaskKind.CLASSIFICATION: "label",
+    TaskKind.TAGGING: "tags",
+    TaskKind.EXTRACTIVE_QA: "answers",
+    TaskKind.GENERATION: "target_text",
+}
+"""The column of an example that is to be predicted, by task kind."""
+
+TOKENS = "tokens"
+"""The one input column that is a list: what tags are given to."""
+
 SPLITS = ("train", "validation", "test")
 
 UNPARSED = "__unparsed__"

@@ -79,11 +79,6 @@ def test_more_bad_rows_are_counted_and_the_cure_given() -> None:
     )
 
 
-def test_the_schema_of_another_task_kind_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no example schema for task kind 'tagging'"):
-        example_schema(TaskKind.TAGGING, ("text",), LABELS)
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
