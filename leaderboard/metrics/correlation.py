@@ -138,6 +138,23 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Floats:
     return _pearson(_mean_ranks(first), _mean_ranks(second))
 
 
+def pearson(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Pearson's correlation along the last axis.
+
+    Args:
+        x: shape (..., n), finite.
+        y: shape (..., n), the same or one that broadcasts with x.
+    Returns: correlations in [-1, 1], shape (...,); NaN where x or y is constant or n < 2.
+    Raises: ValueError when the last axes differ or a value is not finite.
+    Source: Domain Robustness paper, Remark 1 (which names it where Table 6 prints Spearman's).
+
+    >>> float(pearson([1, 2, 3], [3, 2, 1]))
+    -1.0
+    """
+    first, second = _checked_pair(x, y)
+    return _pearson(first, second)
+
+
 def r_squared(x: ArrayLike, y: ArrayLike) -> Floats:
     """Share of the variation of y that a line in x describes: the squared Pearson correlation.
 

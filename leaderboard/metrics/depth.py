@@ -5,6 +5,9 @@ Source: Depth F1 paper, sec. 3. Depths lie in [0, 2]; a high depth means "like t
 would keep the others; text and tables of the paper mean what is done here.
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -113,6 +116,123 @@ def effective_size(weights: ArrayLike) -> float:
     if squares <= 0:
         raise ValueError("the effective size is undefined when all weights are 0")
     return float(values.sum()) ** 2 / squares
+
+
+def weighted_score(scores: ArrayLike, weights: ArrayLike) -> Floats:
+    """Depth-weighted mean of any score that is given per text: ``sum(w s) / sum(w)``.
+
+    Span F1 is no mean over texts; its depth-weighted form is ``2 sum(w tp) / sum(w (gold + predicted))``, which
+    weighted span counts give by themselves.
+
+    Args:
+        scores: score of each target text, shape (..., n), finite, any unit; leading axes (runs, models) stay.
+        weights: shape (n,), finite and >= 0, not all 0; they need not sum to 1. A text left out has weight 0.
+    Returns: means, between the lowest and the highest score, of the scores' unit and direction, shape (...,).
+    Raises: ValueError when shapes do not fit, a score is not finite, a weight is negative or not finite, all
+        weights are 0, or there is no text.
+    Source: equation 6 for correctness; for other scores this project's.
+
+    >>> float(weighted_score([0.5, 1.0], [1.0, 3.0]))
+    0.875
+    """
+    values, shares = _finite("scores", scores), _finite("weights", weights)
+    if shares.ndim != 1 or values.shape[-1] != shares.size:
+        raise ValueError(f"scores (..., n) and weights (n,) must share n, got {values.shape} and {shares.shape}")
+    if np.any(shares < 0):
+        raise ValueError(f"weights must not be negative, got {shares.min():g}; did you skip depth_weights?")
+    largest = shares.max(initial=0.0)
+    if largest == 0:
+        raise ValueError("a depth-weighted score is undefined when all weights are 0 or there is no text")
+    shares = np.ldexp(shares, -np.frexp(largest)[1])  # exact, and tiny weights do not underflow
+    return np.asarray((values @ shares) / shares.sum())
+
+
+def depth_f1(correct: ArrayLike, weights: ArrayLike) -> Floats:
+    """Depth F1, micro-averaged: ``2 DTP / (2 DTP + DFP + DFN)``, the weight share of the texts that are right.
+
+    With one label per text every wrong text is one false positive and one false negative of the same weight,
+    so DFP = DFN = sum of w over wrong texts, and Depth F1 is the weighted accuracy.
+
+    Args:
+        correct: whether each target text is right, booleans or 0 and 1, shape (..., n).
+        weights: of ``depth_weights``, shape (n,), >= 0, not all 0; for lambda > 0 times ``least_deep``.
+    Returns: fractions in [0, 1], higher is better, shape (...,).
+    Raises: ValueError as ``weighted_score``, or when ``correct`` holds anything but 0 and 1.
+    Source: equations 4-6.
+
+    >>> depth = [0.8, 1.0, 1.3]
+    >>> weights = depth_weights(depth, 1.5)
+    >>> float(depth_f1([True, True, False], weights).round(3))
+    0.857
+    >>> float(depth_f1([True, True, False], weights * least_deep(depth, 50)))
+    1.0
+    """
+    right = np.asarray(correct, dtype=np.float64)
+    if not np.all((right == 0) | (right == 1)):
+        raise ValueError("correct must hold 0 and 1 only; for graded scores use weighted_score")
+    return weighted_score(right, weights)
+
+
+@dataclass(frozen=True)
+class RankSumTest:
+    """Result of ``rank_sum_test``.
+
+    Attributes:
+        u: pairs (source, target) in which the target is deeper, ties counted half, in [0, n_source n_target].
+        effect: ``u / (n_source n_target)``: 0.5 no difference, lower = target further out; Q less half the
+            share of tied pairs.
+        p_value: in [0, 1]; NaN when all depths are equal and there is nothing to rank.
+    """
+
+    u: float
+    effect: float
+    p_value: float
+
+
+def rank_sum_test(
+    source_depth: ArrayLike, target_depth: ArrayLike, *, alternative: Literal["two-sided", "less"] = "two-sided"
+) -> RankSumTest:
+    """Test whether target texts lie as deep in the source as source texts do (Wilcoxon-Mann-Whitney).
+
+    U is compared with its normal approximation, variance corrected for ties and U for continuity. The texts
+    are taken as independent; depths of source texts share one mean vector and texts of a group are alike, so
+    with large corpora read the effect, not the p value.
+
+    Args:
+        source_depth: depths of the source texts in the source, shape (n_source,); each leaves itself out, or
+            the source looks deeper than it is.
+        target_depth: depths of the target texts in the source, shape (n_target,). The approximation wants at
+            least about 8 of each.
+        alternative: ``less`` asks only whether the target lies further out.
+    Returns: the test.
+    Raises: ValueError when either is empty or a depth is not finite, or alternative is unknown.
+    Source: sec. 4.2 gives Q alone, without a test; this is the test that belongs to it.
+
+    >>> test = rank_sum_test([1.4, 1.5, 1.6, 1.7], [1.1, 1.2, 1.3, 1.5])
+    >>> test.u, test.effect, round(test.p_value, 3)
+    (1.5, 0.09375, 0.081)
+    """
+    source, target = _finite("source_depth", source_depth), _finite("target_depth", target_depth)
+    if source.size == 0 or target.size == 0:
+        raise ValueError("the rank-sum test needs at least one source and one target text")
+    if alternative not in ("two-sided", "less"):
+        raise ValueError(f"alternative must be 'two-sided' or 'less', got {alternative!r}")
+    n, m = source.size, target.size
+    ordered = np.sort(source)
+    u = float((np.searchsorted(ordered, target, "left") + np.searchsorted(ordered, target, "right")).sum() / 2)
+    ties = np.unique(np.concatenate([source, target]), return_counts=True)[1].astype(np.float64)
+    total = n + m
+    variance = n * m / 12 * (total + 1 - (ties**3 - ties).sum() / (total * (total - 1)))
+    if ties.size == 1:
+        return RankSumTest(u, u / (n * m), float("nan"))
+    from scipy.special import ndtr
+
+    away = u - n * m / 2
+    if alternative == "two-sided":
+        p_value = min(1.0, 2 * float(ndtr(-(abs(away) - 0.5) / np.sqrt(variance))))
+    else:
+        p_value = float(ndtr((away + 0.5) / np.sqrt(variance)))
+    return RankSumTest(u, u / (n * m), p_value)
 
 
 def q_statistic(source_depth: ArrayLike, target_depth: ArrayLike) -> float:

@@ -9,12 +9,12 @@ Source: Domain Robustness paper, sec. 3. Its appendix A prints ``TD = IDD - SD``
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.metrics.correlation import r_squared, spearman
+from leaderboard.metrics.correlation import pearson, r_squared, spearman
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,27 @@ def target_drop(cross_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
     [0.05]
     """
     return _difference(target_in_domain, cross_domain)
+
+
+def reference_target_drop(cross_domain: ArrayLike, reference_in_domain: ArrayLike) -> Floats:
+    """Distance to a pinned reference model at home on the target: ``TT of the reference - ST``.
+
+    For entries that have no TT of their own (one source only, or no training at all). It mixes what the shift
+    costs with how good the two models are, so it is shown apart, named and flagged, and is never averaged,
+    ranked or compared with a target drop.
+
+    Args:
+        cross_domain: ST of the entry, shape (n_shifts,), fractions in [0, 1] or NaN where unknown.
+        reference_in_domain: TT of one pinned reference model, shape (n_shifts,), same metric and test sets.
+    Returns: differences in [-1, 1], positive where the reference is better, shape (n_shifts,), NaN where a
+        score is.
+    Raises: ValueError when shapes differ or a score is outside [0, 1].
+    Source: this project's; the papers have no such figure.
+
+    >>> reference_target_drop([0.75], [0.85]).round(2).tolist()
+    [0.1]
+    """
+    return _difference(reference_in_domain, cross_domain)
 
 
 def in_domain_difference(source_in_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
@@ -104,8 +125,12 @@ class TaskSummary:
     """Figures of one task over its shifts: fractions, NaN where undefined, of the leading shape of the scores.
 
     ``average_drop`` = mean SS - mean ST and is defined only on a complete grid, where it equals ``mean_sd`` and
-    ``mean_td``. The standard deviations are of the population of shifts. The Spearman correlations are over
-    shifts. ``r2_idd_sd`` and ``r2_idd_td`` are squared Pearson correlations; scores of pure noise give 0.25.
+    ``mean_td``. ``sd_std`` and ``td_std`` are standard deviations of the population of shifts (divisor n),
+    ``sd_sample_std`` and ``td_sample_std`` sample ones (n - 1; NaN of one shift), which the paper's Remark 1
+    names for Table 6. Correlations are over shifts; NaN where a side is constant. The paper's Remark 1 names
+    Pearson where Table 6 prints Spearman, so both are here. ``r2_idd_sd`` and ``r2_idd_td`` are squared Pearson
+    correlations; scores of pure noise give 0.25, and since SD - TD = IDD they leave the same residuals:
+    ``(1 - r2_idd_sd) Var SD = (1 - r2_idd_td) Var TD``.
     """
 
     n_domains: int
@@ -126,8 +151,14 @@ class TaskSummary:
     average_worst_td: Floats
     sd_std: Floats
     td_std: Floats
+    sd_sample_std: Floats
+    td_sample_std: Floats
     spearman_st_ss: Floats
     spearman_st_tt: Floats
+    pearson_st_ss: Floats
+    pearson_st_tt: Floats
+    spearman_idd_sd: Floats
+    spearman_idd_td: Floats
     r2_idd_sd: Floats
     r2_idd_td: Floats
 
@@ -140,19 +171,17 @@ def summarise(scores: ArrayLike) -> TaskSummary:
             in [0, 1], NaN where unknown (in one replicate: in all). At least two domains.
     Returns: see ``TaskSummary``.
     Raises: ValueError when the matrices are not square, have fewer than two rows, or a score is outside [0, 1].
-    Source: sec. 3.2, Tables 4-6.
+    Source: sec. 3.2, Tables 4-6; the correlations of IDD are Table 8's.
 
     >>> toy = summarise([[0.90, 0.75, 0.75], [0.95, 0.80, 0.65], [0.80, 0.75, 0.70]])
     >>> [round(float(figure), 4) for figure in (toy.mean_ss, toy.mean_st, toy.average_drop, toy.worst_td)]
     [0.8, 0.775, 0.025, 0.1]
     """
-    matrix = _fractions("scores", scores)
-    n = matrix.shape[-1] if matrix.ndim >= 2 else 0
-    if n < 2 or matrix.shape[-2] != n:
-        raise ValueError(f"scores must be square matrices of at least two domains, got shape {matrix.shape}")
+    matrix = _score_matrix(scores)
+    n = matrix.shape[-1]
     in_domain = np.diagonal(matrix, axis1=-2, axis2=-1)
-    source, target = np.nonzero(~np.eye(n, dtype=bool))
-    st, ss, tt = matrix[..., source, target], in_domain[..., source], in_domain[..., target]
+    source = np.nonzero(~np.eye(n, dtype=bool))[0]
+    st, ss, tt = shift_scores(matrix)
     sd, td, idd = source_drop(st, ss), target_drop(st, tt), in_domain_difference(ss, tt)
     complete = not np.isnan(matrix).any()
     mean_ss, mean_st = _over_known(np.mean, in_domain), _over_known(np.mean, st)
@@ -175,11 +204,61 @@ def summarise(scores: ArrayLike) -> TaskSummary:
         average_worst_td=_average_worst(td, source),
         sd_std=_over_known(np.std, sd),
         td_std=_over_known(np.std, td),
+        sd_sample_std=_over_known(_sample_std, sd),
+        td_sample_std=_over_known(_sample_std, td),
         spearman_st_ss=_where_both(spearman, st, ss),
         spearman_st_tt=_where_both(spearman, st, tt),
+        pearson_st_ss=_where_both(pearson, st, ss),
+        pearson_st_tt=_where_both(pearson, st, tt),
+        spearman_idd_sd=_where_both(spearman, idd, sd),
+        spearman_idd_td=_where_both(spearman, idd, td),
         r2_idd_sd=_where_both(r_squared, idd, sd),
         r2_idd_td=_where_both(r_squared, idd, td),
     )
+
+
+def average_over_models(summaries: Sequence[TaskSummary]) -> dict[str, float]:
+    """Mean over models of each figure of one task: the order in which the paper averages in Tables 6 and 8.
+
+    Worst drops, correlations and R2 are not linear: their means over models differ from the same figures of
+    the models' mean scores.
+
+    Args:
+        summaries: one summary per model, each of a single score matrix, at least one.
+    Returns: means by name of figure; NaN where the figure is undefined for any of the models, so that every
+        mean is over the same models.
+    Raises: ValueError without a summary, or when one is of several matrices.
+    Source: captions of Tables 6 and 8.
+
+    >>> a, b = summarise([[0.9, 0.7], [0.6, 0.8]]), summarise([[0.9, 0.5], [0.8, 0.8]])
+    >>> {name: round(average_over_models([a, b])[name], 3) for name in ("worst_sd", "worst_td")}
+    {'worst_sd': 0.3, 'worst_td': 0.3}
+    """
+    figures = [field.name for field in fields(TaskSummary) if field.name not in ("n_domains", "n_shifts", "complete")]
+    table = [[np.asarray(getattr(summary, name)) for name in figures] for summary in summaries]
+    if not table:
+        raise ValueError("no summary to average over")
+    if any(value.ndim for row in table for value in row):
+        raise ValueError("each summary must be of one score matrix; summarise the models one by one")
+    return dict(zip(figures, np.mean(np.array(table, dtype=np.float64), axis=0).tolist(), strict=True))
+
+
+def shift_scores(scores: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Lay a score matrix out by shift: ST, SS and TT of every ordered pair of different domains.
+
+    Args:
+        scores: as for ``summarise``.
+    Returns: ST, SS and TT, each of shape (..., n_domains * (n_domains - 1)), sources in order and within a
+        source the targets in order; NaN where unknown.
+    Raises: ValueError as ``summarise``.
+
+    >>> [side.tolist() for side in shift_scores([[0.9, 0.7], [0.6, 0.8]])]
+    [[0.7, 0.6], [0.9, 0.8], [0.8, 0.9]]
+    """
+    matrix = _score_matrix(scores)
+    source, target = np.nonzero(~np.eye(matrix.shape[-1], dtype=bool))
+    in_domain = np.diagonal(matrix, axis1=-2, axis2=-1)
+    return matrix[..., source, target], in_domain[..., source], in_domain[..., target]
 
 
 def scenario_shares(names: Sequence[str]) -> dict[str, float]:
@@ -207,6 +286,11 @@ def _where_both(statistic: Callable[[Floats, Floats], Floats], x: Floats, y: Flo
     return statistic(x[..., known], y[..., known]) if known.any() else np.full(x.shape[:-1], np.nan)
 
 
+def _sample_std(values: Floats, axis: int) -> Floats:
+    n = values.shape[axis]
+    return np.asarray(np.std(values, axis=axis) * (np.sqrt(n / (n - 1)) if n > 1 else np.nan))
+
+
 def _average_worst(drops: Floats, source: NDArray[np.intp]) -> Floats:
     """Mean over sources of the worst drop of each; sources without a known drop take no part."""
     worst = np.stack([_over_known(np.max, drops[..., source == row]) for row in np.unique(source)], axis=-1)
@@ -225,6 +309,13 @@ def _drops(source_drops: ArrayLike, target_drops: ArrayLike) -> tuple[Floats, Fl
     if sd.shape != td.shape:
         raise ValueError(f"source and target drops must have one shape, got {sd.shape} and {td.shape}")
     return sd, td
+
+
+def _score_matrix(scores: ArrayLike) -> Floats:
+    matrix = _fractions("scores", scores)
+    if matrix.ndim < 2 or matrix.shape[-1] < 2 or matrix.shape[-2] != matrix.shape[-1]:
+        raise ValueError(f"scores must be square matrices of at least two domains, got shape {matrix.shape}")
+    return matrix
 
 
 def _fractions(name: str, values: ArrayLike) -> Floats:
