@@ -84,8 +84,7 @@ def js_divergence_matrix(counts: ArrayLike) -> Floats:
     if np.ndim(counts) != 2:
         raise ValueError(f"counts must have shape (n_domains, n_words), got {np.shape(counts)}")
     shares = _shares("counts", counts)
-    matrix = np.stack([js_divergence(row, shares) for row in shares])
-    return np.asarray((matrix + matrix.T) / 2)
+    return np.stack([js_divergence(row, shares) for row in shares])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Source drop against target drop: which of them tells more about a task.
+"""Source drop against target drop: which of them tells more about a task, and means over models.
 
 Domain Robustness paper, sec. 6.4 and appendix A. Its Theorem 1 calls four statements equivalent. On a complete
 score matrix, every domain once as source and once as target of every other, with covariances over the n (n - 1)
@@ -12,12 +12,13 @@ independence needed. The paper's proof sets Cov[SS, TT] = 0, but a source is nev
 Statement (4) is printed about E|SD| and E|TD|, proved for the squares, and does not follow.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.metrics.robustness import shift_scores
+from leaderboard.metrics.robustness import TaskSummary, shift_scores
 
 Floats = NDArray[np.float64]
 
@@ -136,6 +137,33 @@ def drops_by_difficulty(scores: ArrayLike) -> DropsByDifficulty:
     return DropsByDifficulty(
         idd[last], np.asarray(n_shifts, dtype=np.int64), sd.cumsum()[last] / n_shifts, td.cumsum()[last] / n_shifts
     )
+
+
+def average_over_models(summaries: Sequence[TaskSummary]) -> dict[str, float]:
+    """Mean over models of each figure of one task: the order in which the paper averages in Tables 6 and 8.
+
+    Worst drops, correlations and R2 are not linear: their means over models differ from the same figures of
+    the models' mean scores.
+
+    Args:
+        summaries: one summary per model, each of a single score matrix, at least one.
+    Returns: means by name of figure; NaN where the figure is undefined for any of the models, so that every
+        mean is over the same models.
+    Raises: ValueError without a summary, or when one is of several matrices.
+    Source: captions of Tables 6 and 8.
+
+    >>> from leaderboard.metrics.robustness import summarise
+    >>> a, b = summarise([[0.9, 0.7], [0.6, 0.8]]), summarise([[0.9, 0.5], [0.8, 0.8]])
+    >>> {name: round(average_over_models([a, b])[name], 3) for name in ("worst_sd", "worst_td")}
+    {'worst_sd': 0.3, 'worst_td': 0.3}
+    """
+    figures = [field.name for field in fields(TaskSummary) if field.name not in ("n_domains", "n_shifts", "complete")]
+    table = [[np.asarray(getattr(summary, name)) for name in figures] for summary in summaries]
+    if not table:
+        raise ValueError("no summary to average over")
+    if any(value.ndim for row in table for value in row):
+        raise ValueError("each summary must be of one score matrix; summarise the models one by one")
+    return dict(zip(figures, np.mean(np.array(table, dtype=np.float64), axis=0).tolist(), strict=True))
 
 
 def _covariance(x: Floats, y: Floats) -> Floats:

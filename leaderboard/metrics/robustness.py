@@ -9,7 +9,7 @@ Source: Domain Robustness paper, sec. 3. Its appendix A prints ``TD = IDD - SD``
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -215,32 +215,6 @@ def summarise(scores: ArrayLike) -> TaskSummary:
         r2_idd_sd=_where_both(r_squared, idd, sd),
         r2_idd_td=_where_both(r_squared, idd, td),
     )
-
-
-def average_over_models(summaries: Sequence[TaskSummary]) -> dict[str, float]:
-    """Mean over models of each figure of one task: the order in which the paper averages in Tables 6 and 8.
-
-    Worst drops, correlations and R2 are not linear: their means over models differ from the same figures of
-    the models' mean scores.
-
-    Args:
-        summaries: one summary per model, each of a single score matrix, at least one.
-    Returns: means by name of figure; NaN where the figure is undefined for any of the models, so that every
-        mean is over the same models.
-    Raises: ValueError without a summary, or when one is of several matrices.
-    Source: captions of Tables 6 and 8.
-
-    >>> a, b = summarise([[0.9, 0.7], [0.6, 0.8]]), summarise([[0.9, 0.5], [0.8, 0.8]])
-    >>> {name: round(average_over_models([a, b])[name], 3) for name in ("worst_sd", "worst_td")}
-    {'worst_sd': 0.3, 'worst_td': 0.3}
-    """
-    figures = [field.name for field in fields(TaskSummary) if field.name not in ("n_domains", "n_shifts", "complete")]
-    table = [[np.asarray(getattr(summary, name)) for name in figures] for summary in summaries]
-    if not table:
-        raise ValueError("no summary to average over")
-    if any(value.ndim for row in table for value in row):
-        raise ValueError("each summary must be of one score matrix; summarise the models one by one")
-    return dict(zip(figures, np.mean(np.array(table, dtype=np.float64), axis=0).tolist(), strict=True))
 
 
 def shift_scores(scores: ArrayLike) -> tuple[Floats, Floats, Floats]:

@@ -1,0 +1,173 @@
+"""Flip ledger: what a target drop of zero may hide.
+
+TD is a balance. Beside the examples that the model trained on the target gets right and the one trained on the
+source gets wrong (transfer loss) stand those the other way round (transfer gain), and TD = loss - gain. Two large
+flows can cancel. But two runs of one recipe on one source differ on examples too (churn), so flows are read
+against churn: if source and target models answered like two runs of one recipe, loss + gain would be the churn.
+
+Everything is additive over examples: ``flip_counts`` gives one row per example or group, sums of rows (weighted,
+resampled) go through ``flip_ledger``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+_N_COLUMNS = 7
+
+
+@dataclass(frozen=True)
+class FlipLedger:
+    """Mean flows per example, fractions in [0, 1], of the leading shape of the counts.
+
+    Attributes:
+        target_in_domain: TT, mean over runs and examples.
+        cross_domain: ST, likewise.
+        transfer_loss: score lost by not having trained on the target, summed over examples where it is lost.
+        transfer_gain: score won, likewise. ``transfer_loss - transfer_gain = TT - ST = TD``.
+        churn_in_domain: what two runs trained on the target differ by; NaN with a single run.
+        churn_cross_domain: what two runs trained on the source differ by; NaN with a single run.
+    """
+
+    target_in_domain: Floats
+    cross_domain: Floats
+    transfer_loss: Floats
+    transfer_gain: Floats
+    churn_in_domain: Floats
+    churn_cross_domain: Floats
+
+    @property
+    def target_drop(self) -> Floats:
+        """TD, in [-1, 1]; positive: the shift hurt."""
+        return np.asarray(self.transfer_loss - self.transfer_gain)
+
+    @property
+    def turnover(self) -> Floats:
+        """Loss and gain together, in [0, 1]: what a source-trained and a target-trained run differ by."""
+        return np.asarray(self.transfer_loss + self.transfer_gain)
+
+    @property
+    def excess_turnover(self) -> Floats:
+        """Turnover beyond the mean churn of the two sides, in [-1, 1].
+
+        About 0 when training on the source rather than the target changes answers no more than another seed
+        does. NaN when a side has a single run.
+        """
+        return np.asarray(self.turnover - (self.churn_in_domain + self.churn_cross_domain) / 2)
+
+
+def flip_counts(
+    target_in_domain: ArrayLike,
+    cross_domain: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_groups: int | None = None,
+) -> Floats:
+    """Additive flows of each example or group, averaged over all pairs of runs.
+
+    For graded scores loss and gain are the positive and the negative part of the difference, and churn is its
+    absolute value; for scores of 0 and 1 these are the shares of pairs that flip. The score must be a mean over
+    examples (accuracy, token F1, BERTScore), which span F1 and macro-F1 are not.
+
+    Args:
+        target_in_domain: score per run trained on the target and test example, shape (n_runs_tt, n), fractions in
+            [0, 1]; booleans will do.
+        cross_domain: the same of runs trained on the source, on the same examples in the same order, shape
+            (n_runs_st, n).
+        weights: weight of each example (depth weights, say), shape (n,), finite and >= 0. Default: 1 each.
+        groups: group code of each example, shape (n,), integers in [0, n_groups). Default: rows are examples.
+        n_groups: number of groups; needed with ``groups``.
+    Returns: shape (n or n_groups, 7): weight, then weighted TT, ST, loss, gain and the two churns. A side with a
+        single run has NaN for its churn: not measured.
+    Raises: ValueError when shapes do not fit, there is no run or no example, a score is outside [0, 1] or
+        missing, a weight is negative or not finite, or a group code is out of range.
+    Source: this project's.
+
+    >>> flip_counts([[1, 1, 0]], [[1, 0, 1]])[:, 3:5].tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    tt, st = _scores("target_in_domain", target_in_domain), _scores("cross_domain", cross_domain)
+    if tt.shape[1] != st.shape[1]:
+        raise ValueError(
+            f"both sides must score the same test examples, got {tt.shape[1]} and {st.shape[1]}; shape is (runs, n)"
+        )
+    n = tt.shape[1]
+    loss, gain = np.zeros(n), np.zeros(n)
+    for run in tt:  # pairs of runs, one row at a time: memory stays that of one side
+        difference = run - st
+        loss += np.maximum(difference, 0.0).mean(axis=0)
+        gain += np.maximum(-difference, 0.0).mean(axis=0)
+    columns = [np.ones(n), tt.mean(axis=0), st.mean(axis=0), loss / len(tt), gain / len(tt), _churn(tt), _churn(st)]
+    counts = np.stack(columns, axis=1)
+    if weights is not None:
+        counts *= _example_weights(weights, n)[:, None]
+    if groups is None:
+        return counts
+    codes = np.asarray(groups)
+    if n_groups is None:
+        raise ValueError("groups needs n_groups, the number of groups")
+    if codes.shape != (n,) or not np.issubdtype(codes.dtype, np.integer):
+        raise ValueError(f"groups must be integer codes of shape {(n,)}, got {codes.dtype} of shape {codes.shape}")
+    if codes.min() < 0 or codes.max() >= n_groups:
+        raise ValueError(f"group codes must lie in [0, {n_groups}), got {codes.min()} to {codes.max()}")
+    summed = [np.bincount(codes, weights=column, minlength=n_groups) for column in counts.T]
+    return np.stack(summed, axis=1)
+
+
+def flip_ledger(totals: ArrayLike) -> FlipLedger:
+    """Turn summed counts into mean flows.
+
+    Args:
+        totals: rows of ``flip_counts`` summed, ``counts.sum(axis=0)`` or resampled, shape (..., 7).
+    Returns: the ledger; NaN everywhere where the weights sum to 0 (a replicate without a weighted example).
+    Raises: ValueError when the last axis is not 7 long.
+
+    >>> books = flip_ledger(flip_counts([[1, 1, 0, 0], [1, 1, 0, 1]], [[1, 0, 1, 0]]).sum(axis=0))
+    >>> float(books.transfer_loss), float(books.transfer_gain), float(books.target_drop)
+    (0.375, 0.25, 0.125)
+    >>> float(books.churn_in_domain), float(books.churn_cross_domain)
+    (0.25, nan)
+    """
+    sums = np.asarray(totals, dtype=np.float64)
+    if sums.ndim < 1 or sums.shape[-1] != _N_COLUMNS:
+        raise ValueError(f"totals must have shape (..., {_N_COLUMNS}), rows of flip_counts summed; got {sums.shape}")
+    weight = sums[..., :1]
+    means = np.divide(sums[..., 1:], weight, out=np.full(sums[..., 1:].shape, np.nan), where=weight > 0)
+    return FlipLedger(*(np.asarray(means[..., column]) for column in range(_N_COLUMNS - 1)))
+
+
+def _churn(scores: Floats) -> Floats:
+    """Mean absolute difference of two different runs, by example.
+
+    Sorted, run i of R is the larger of i pairs and the smaller of R - 1 - i.
+    """
+    n_runs = len(scores)
+    if n_runs < 2:
+        return np.full(scores.shape[1], np.nan)
+    signs = 2.0 * np.arange(n_runs) - n_runs + 1
+    return np.asarray(signs @ np.sort(scores, axis=0) / (n_runs * (n_runs - 1) / 2))
+
+
+def _scores(name: str, values: ArrayLike) -> Floats:
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or table.size == 0:
+        raise ValueError(f"{name} must have shape (n_runs, n_examples), both at least 1, got {table.shape}")
+    if not np.all((table >= 0) & (table <= 1)):
+        raise ValueError(
+            f"{name} must be fractions in [0, 1] without gaps, got {table.min():g} to {table.max():g}; "
+            "did you pass points (x100)?"
+        )
+    return table
+
+
+def _example_weights(weights: ArrayLike, n: int) -> Floats:
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (n,):
+        raise ValueError(f"weights must have shape {(n,)}, got {values.shape}")
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise ValueError("weights must be finite and not negative")
+    return values

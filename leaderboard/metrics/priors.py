@@ -1,0 +1,173 @@
+"""Scores at one fixed class prior, so that drops do not measure a change of class shares.
+
+Two domains with other shares of classes differ in score though the model does equally well on each class. Here
+every class counts as if it had a fixed share of the test set: gold rows of the confusion counts (or classes of
+examples) are scaled to that share. Drops between scores at one prior are prior-fixed drops; ``robustness``
+computes them from SS, ST and TT as from any scores.
+
+A class with a share above 0 but without a gold example has no known row: the score is NaN, a gap.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaderboard.metrics.classification import macro_f1
+
+Floats = NDArray[np.float64]
+
+NO_ANSWER_SHARE = 0.2
+"""Share of unanswerable questions in the question-answering task (Domain Robustness paper, appendix C.7)."""
+
+_SUM = 1e-9
+
+
+def counts_at_prior(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats:
+    """Scale each gold class of confusion counts to its share under the prior.
+
+    ``c'[k, j] = prior[k] c[k, j] / sum_j c[k, j]``: predictions given gold stay as they are.
+
+    Args:
+        counts: confusion counts (weighted, grouped or not), shape (..., n_classes, n_classes + 1), finite, >= 0.
+        prior: share of each class, shape (n_classes,), >= 0, summing to 1. Default: uniform. A class of share 0
+            drops out of gold.
+    Returns: counts that sum to 1, same shape; a table that lacks gold of a class with a share is all NaN.
+    Raises: ValueError when counts are malformed or the prior is no distribution over the classes.
+
+    >>> counts_at_prior([[3, 1, 0], [0, 4, 0]]).tolist()
+    [[0.375, 0.125, 0.0], [0.0, 0.5, 0.0]]
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    if table.ndim < 2 or table.shape[-1] != table.shape[-2] + 1:
+        raise ValueError(
+            f"counts must have shape (..., n_classes, n_classes + 1), got {table.shape}; "
+            "did you leave out the last column, the one for unusable outputs?"
+        )
+    _check_amounts("counts", table)
+    shares = _prior(prior, table.shape[-2])
+    gold = table.sum(axis=-1, keepdims=True)
+    scaled = shares[:, None] * np.divide(table, gold, out=np.zeros(table.shape), where=gold > 0)
+    lacking = _lacking(gold[..., 0], shares)
+    return np.asarray(np.where(lacking[..., None, None], np.nan, scaled))
+
+
+def prior_fixed_accuracy(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats:
+    """Accuracy at a fixed prior: ``sum_k prior[k] recall[k]``; balanced accuracy when the prior is uniform.
+
+    Args:
+        counts: as for ``counts_at_prior``.
+        prior: likewise.
+    Returns: fractions in [0, 1], higher is better, shape (...,); NaN where a class with a share has no gold.
+    Raises: ValueError as ``counts_at_prior``.
+
+    >>> float(prior_fixed_accuracy([[3, 1, 0], [0, 4, 0]])), float(prior_fixed_accuracy([[3, 1, 0], [0, 0, 0]]))
+    (0.875, nan)
+    """
+    table = counts_at_prior(counts, prior)
+    return np.asarray(np.diagonal(table[..., :-1], axis1=-2, axis2=-1).sum(axis=-1))
+
+
+def prior_fixed_macro_f1(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats:
+    """Macro-F1 at a fixed prior: F1 of each class from the scaled counts, averaged over classes with a share.
+
+    Recalls do not depend on the prior, precisions do: scaling one class up makes its false positives weigh more.
+
+    Args:
+        counts: as for ``counts_at_prior``.
+        prior: likewise.
+    Returns: fractions in [0, 1], higher is better, shape (...,); NaN where a class with a share has no gold.
+    Raises: ValueError as ``counts_at_prior``.
+
+    >>> float(prior_fixed_macro_f1([[3, 1, 0], [0, 4, 0]]).round(4))
+    0.873
+    """
+    table = counts_at_prior(counts, prior)
+    lacking = np.asarray(np.isnan(table).any(axis=(-2, -1)))
+    classes = _prior(prior, table.shape[-2]) > 0
+    placeholder = np.eye(table.shape[-2], table.shape[-1])
+    f1 = macro_f1(np.where(lacking[..., None, None], placeholder, table), classes)
+    return np.asarray(np.where(lacking, np.nan, f1))
+
+
+def prior_fixed_mean(sums: ArrayLike, sizes: ArrayLike, prior: ArrayLike | None = None) -> Floats:
+    """Mean of a per-example score at a fixed prior: ``sum_k prior[k] sums[k] / sizes[k]``.
+
+    Args:
+        sums: summed score of each class's examples, shape (..., n_classes), finite.
+        sizes: number (or summed weight) of each class's examples, same shape, finite and >= 0.
+        prior: share of each class, as for ``counts_at_prior``.
+    Returns: means, of the score's unit, range and direction, shape (...,); NaN where a class with a share has
+        size 0.
+    Raises: ValueError when shapes differ, a value is malformed or the prior is no distribution over the classes.
+
+    >>> float(prior_fixed_mean([30.0, 5.0], [40.0, 5.0], [0.8, 0.2]).round(3))
+    0.8
+    """
+    totals, amounts = np.asarray(sums, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    if totals.ndim < 1 or totals.shape != amounts.shape:
+        raise ValueError(f"sums and sizes must share a shape (..., n_classes), got {totals.shape} and {amounts.shape}")
+    _check_amounts("sizes", amounts)
+    if not np.all(np.isfinite(totals)):
+        raise ValueError("sums must be finite; a missing score is a gap of the whole test set")
+    shares = _prior(prior, totals.shape[-1])
+    means = np.divide(totals, amounts, out=np.zeros(totals.shape), where=amounts > 0)
+    return np.asarray(np.where(_lacking(amounts, shares), np.nan, (means * shares).sum(axis=-1)))
+
+
+def prior_fixed_qa(
+    scores: ArrayLike,
+    has_answer: ArrayLike,
+    *,
+    no_answer: float = NO_ANSWER_SHARE,
+    weights: ArrayLike | None = None,
+) -> Floats:
+    """Question-answering score at a fixed share of unanswerable questions.
+
+    Args:
+        scores: token F1 or exact match of each question, shape (..., n), finite; leading axes (runs) stay.
+        has_answer: whether gold has an answer, booleans, shape (n,).
+        no_answer: share of unanswerable questions, in [0, 1].
+        weights: weight of each question, shape (n,), finite and >= 0. Default: 1 each.
+    Returns: fractions in [0, 1], higher is better, shape (...,); NaN where a kind of question that has a share
+        does not occur.
+    Raises: ValueError when shapes do not fit, a value is malformed or ``no_answer`` is out of range.
+    Source: the shares are the Domain Robustness paper's, appendix C.7 and Table 10; scaling instead of
+        resampling is this project's.
+
+    >>> float(prior_fixed_qa([1.0, 0.5, 0.0, 1.0], [True, True, False, False]).round(3))
+    0.7
+    """
+    values, answerable = np.asarray(scores, dtype=np.float64), np.asarray(has_answer)
+    if answerable.dtype != np.bool_ or answerable.ndim != 1 or values.shape[-1:] != answerable.shape:
+        raise ValueError(
+            f"scores (..., n) need has_answer of n booleans, got {values.shape} and {answerable.dtype} "
+            f"{answerable.shape}"
+        )
+    if not 0 <= no_answer <= 1:
+        raise ValueError(f"no_answer is a share in [0, 1], got {no_answer:g}; did you pass percent?")
+    amounts = np.ones(answerable.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    if amounts.shape != answerable.shape:
+        raise ValueError(f"weights must have shape {answerable.shape}, got {amounts.shape}")
+    _check_amounts("weights", amounts)
+    kinds = np.stack([answerable, ~answerable], axis=1) * amounts[:, None]  # (n, 2)
+    sums = values @ kinds
+    return prior_fixed_mean(sums, np.broadcast_to(kinds.sum(axis=0), sums.shape), [1 - no_answer, no_answer])
+
+
+def _prior(prior: ArrayLike | None, n_classes: int) -> Floats:
+    if prior is None:
+        return np.full(n_classes, 1.0 / n_classes)
+    shares = np.asarray(prior, dtype=np.float64)
+    if shares.shape != (n_classes,):
+        raise ValueError(f"prior must have shape {(n_classes,)}, one share per class, got {shares.shape}")
+    if not np.all(shares >= 0) or not abs(shares.sum() - 1) <= _SUM:
+        raise ValueError(f"prior must be shares >= 0 that sum to 1, got {shares.tolist()}; did you pass percent?")
+    return shares
+
+
+def _lacking(sizes: Floats, shares: Floats) -> NDArray[np.bool_]:
+    return np.asarray(((sizes == 0) & (shares > 0)).any(axis=-1))
+
+
+def _check_amounts(name: str, values: Floats) -> None:
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        raise ValueError(f"{name} must be finite and not negative")
