@@ -8,8 +8,8 @@ shifts and
 
 the two sides differ by y (1), by 4 x y (2), by 2 y (3), and E[SD^2] and E[TD^2] by 2 y as well: identities, no
 independence needed. The paper's proof sets Cov[SS, TT] = 0, but a source is never its own target, so it is
--Var[SS] / (n - 1). Statement (2) also needs x > 0: where all in-domain scores are equal its sides are equal.
-Statement (4) is printed about E|SD| and E|TD|, proved for the squares, and does not follow.
+-Var[SS] / (n - 1). Where all in-domain scores are equal, x and y are 0 and no statement holds. Statement (4) is
+printed about E|SD| and E|TD|, proved for the squares, and does not follow.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
-from leaderboard.metrics.correlation import effective_robustness, fit_line, id_ood_shape, r_squared, spearman
+from leaderboard.metrics.correlation import effective_robustness, fit_line, id_ood_shape, pearson, r_squared, spearman
 
 X = np.linspace(0.2, 0.9, 15)
 VALUES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=12)
@@ -19,6 +19,7 @@ def test_spearman_and_r_squared_agree_with_scipy(pairs):
         assert np.isnan(r_squared(x, y))
         return
     assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+    assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
     assert r_squared(x, y) == pytest.approx(stats.pearsonr(x, y).statistic ** 2, abs=1e-12)
 
 

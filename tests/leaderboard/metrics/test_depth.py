@@ -10,11 +10,14 @@ from scipy.stats import mannwhitneyu
 from leaderboard.metrics.classification import accuracy, confusion_counts
 from leaderboard.metrics.depth import (
     LAMBDAS,
+    depth_f1,
     depth_weights,
     effective_size,
     least_deep,
     q_statistic,
+    rank_sum_test,
     tte_depth,
+    weighted_score,
 )
 
 
@@ -83,6 +86,102 @@ def test_q_is_the_rank_sum_statistic_without_ties() -> None:
     rng = np.random.default_rng(3)
     source, target = rng.normal(size=40), rng.normal(size=30)
     assert q_statistic(source, target) == pytest.approx(mannwhitneyu(target, source).statistic / 1200)
+
+
+DEPTHS = st.lists(st.integers(0, 6), min_size=1, max_size=30)
+
+
+@given(DEPTHS, DEPTHS)
+def test_rank_sum_agrees_with_scipy_ties_included(source: list[int], target: list[int]) -> None:
+    found = rank_sum_test(source, target)
+    tied = np.mean([[x == y for y in target] for x in source])
+    assert found.effect == pytest.approx(q_statistic(source, target) - tied / 2, abs=1e-12)
+    if len({*source, *target}) == 1:
+        assert found.u == len(source) * len(target) / 2
+        assert np.isnan(found.p_value)
+        return
+    for alternative in ("two-sided", "less"):
+        expected = mannwhitneyu(target, source, alternative=alternative, method="asymptotic")
+        found = rank_sum_test(source, target, alternative=alternative)  # type: ignore[arg-type]
+        assert found.u == expected.statistic
+        assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-12)
+
+
+def test_rank_sum_refuses_what_it_cannot_rank() -> None:
+    with pytest.raises(ValueError, match="at least one source and one target"):
+        rank_sum_test([1.0], [])
+    with pytest.raises(ValueError, match="'two-sided' or 'less', got 'greater'"):
+        rank_sum_test([1.0], [1.0], alternative="greater")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="target_depth must be finite"):
+        rank_sum_test([1.0], [np.nan])
+
+
+WEIGHTED = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e6)), min_size=1, max_size=40)
+
+
+@given(WEIGHTED)
+def test_depth_f1_is_equation_6_read_literally(rows: list[tuple[int, int, float]]) -> None:
+    gold, predicted, weights = (np.array(column) for column in zip(*rows, strict=True))
+    if not weights.any():
+        with pytest.raises(ValueError, match="all weights are 0"):
+            depth_f1(gold == predicted, weights)
+        return
+    true = sum(weights[(gold == c) & (predicted == c)].sum() for c in range(3))
+    false_positive = sum(weights[(gold != c) & (predicted == c)].sum() for c in range(3))
+    false_negative = sum(weights[(gold == c) & (predicted != c)].sum() for c in range(3))
+    expected = 2 * true / (2 * true + false_positive + false_negative)
+    assert depth_f1(gold == predicted, weights) == pytest.approx(expected, abs=1e-12)
+
+
+def test_weighted_score_is_a_weighted_mean_of_each_run() -> None:
+    rng = np.random.default_rng(5)
+    scores, weights = rng.random((4, 30)), rng.random(30)
+    np.testing.assert_allclose(weighted_score(scores, weights), np.average(scores, axis=1, weights=weights), atol=1e-12)
+    np.testing.assert_allclose(weighted_score(scores, weights * 1e-310), weighted_score(scores, weights), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("scores", "weights", "message"),
+    [
+        ([1.0, 0.0], [0.0, 0.0], "all weights are 0"),
+        ([], [], "or there is no text"),
+        ([1.0, 0.0], [1.0, -0.5], "not be negative, got -0.5"),
+        ([1.0, np.nan], [1.0, 1.0], "scores must be finite"),
+        ([1.0, 0.0], [1.0, np.inf], "weights must be finite"),
+        ([1.0, 0.0], [1.0], "must share n"),
+    ],
+)
+def test_weighted_score_refuses(scores: list[float], weights: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        weighted_score(scores, weights)
+
+
+def test_depth_f1_takes_right_or_wrong_only() -> None:
+    with pytest.raises(ValueError, match="use weighted_score"):
+        depth_f1([0.5, 1.0], [1.0, 1.0])
+
+
+def test_demonstration_models_of_the_paper() -> None:
+    """Sec. 4.3 in expectation: A is right with 0.83 anywhere, B with 0.95 at the most source-similar text and
+    ever less further out. Read literally (B's chance falls as depth grows), Depth F1 would favour B."""
+    n = 1001
+    depth = np.linspace(0.9, 1.3, n)
+    weights = depth_weights(depth, 1.45)
+    model_a = np.full(n, 0.83)
+    model_b = np.linspace(2 * 0.83 - 0.95, 0.95, n)
+    as_printed = model_b[::-1]
+
+    def by_lambda(chance: np.ndarray) -> list[float]:
+        return [float(weighted_score(chance, weights * least_deep(depth, lambda_))) for lambda_ in LAMBDAS]
+
+    a, b, literal = by_lambda(model_a), by_lambda(model_b), by_lambda(as_printed)
+    assert model_b.mean() == pytest.approx(0.83, abs=1e-12)  # near-equal F1
+    assert a == pytest.approx([0.83] * len(LAMBDAS), abs=1e-12)
+    assert b == sorted(b, reverse=True)
+    assert b[0] == pytest.approx(0.809, abs=0.015)  # the paper's figure of its own data
+    assert b[LAMBDAS.index(50)] == pytest.approx(0.744, abs=0.03)
+    assert literal == sorted(literal)
+    assert literal[0] > a[0]
 
 
 def test_two_models_with_equal_f1_part_in_depth_f1() -> None:

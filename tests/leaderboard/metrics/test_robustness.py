@@ -1,14 +1,20 @@
 """Drops, scenarios and summaries: the paper's toy example and its identities."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
+from leaderboard.metrics.drop_comparison import drops_by_difficulty
 from leaderboard.metrics.robustness import (
     in_domain_difference,
+    reference_target_drop,
     scenario,
     scenario_shares,
+    shift_scores,
     source_drop,
     summarise,
     target_drop,
@@ -107,3 +113,78 @@ def test_unknown_scores_stay_unknown() -> None:
 def test_malformed_matrices(matrix: list[list[float]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         summarise(matrix)
+
+
+def test_toy_table_as_printed(reported: Callable[[str], list[dict[str, str]]]) -> None:
+    """Every printed cell of Table 7, and the figures of its caption."""
+    rows = reported("dr_table7_toy")
+    names = sorted({row["source"] for row in rows})
+    matrix = np.zeros((3, 3))
+    for row in rows:
+        matrix[names.index(row["source"]), names.index(row["target"])] = float(row["st"] or row["ss"]) / 100
+    st_, ss, tt = shift_scores(matrix)
+    sd, td = source_drop(st_, ss), target_drop(st_, tt)
+    found = {"st": st_, "ss": ss, "tt": tt, "idd": in_domain_difference(ss, tt), "sd": sd, "td": td}
+    shifts = sorted((row for row in rows if row["st"]), key=lambda row: (row["source"], row["target"]))
+    for name, values in found.items():
+        np.testing.assert_allclose(100 * values, [float(row[name]) for row in shifts], atol=1e-12, err_msg=name)
+    assert scenario(sd, td) == [row["scenario"] for row in shifts]
+    summary = summarise(matrix)
+    caption = {"mean_ss": 80, "mean_st": 77.5, "average_drop": 2.5, "worst_sd": 15, "worst_td": 10, "mean_td": 2.5}
+    assert {name: round(100 * float(getattr(summary, name)), 9) for name in caption} == caption
+    steps = drops_by_difficulty(matrix)
+    challenging = np.flatnonzero(steps.idd > 0)[-1]
+    assert 100 * steps.mean_sd[challenging] == pytest.approx(15)
+
+
+def test_figures_of_tables_6_and_8_by_other_means() -> None:
+    matrix = np.random.default_rng(3).random((5, 5))
+    summary = summarise(matrix)
+    sides = [(matrix[s, t], matrix[s, s], matrix[t, t]) for s in range(5) for t in range(5) if s != t]
+    st_, ss, tt = np.array(sides).T
+    np.testing.assert_array_equal(shift_scores(matrix), [st_, ss, tt])
+    sd, td, idd = ss - st_, tt - st_, ss - tt
+    expected = {
+        "sd_std": np.std(sd),
+        "sd_sample_std": np.std(sd, ddof=1),
+        "td_sample_std": np.std(td, ddof=1),
+        "spearman_st_ss": stats.spearmanr(st_, ss).statistic,
+        "spearman_st_tt": stats.spearmanr(st_, tt).statistic,
+        "pearson_st_ss": stats.pearsonr(st_, ss).statistic,
+        "pearson_st_tt": stats.pearsonr(st_, tt).statistic,
+        "spearman_idd_sd": stats.spearmanr(idd, sd).statistic,
+        "spearman_idd_td": stats.spearmanr(idd, td).statistic,
+        "r2_idd_sd": stats.linregress(idd, sd).rvalue ** 2,
+        "r2_idd_td": stats.linregress(idd, td).rvalue ** 2,
+    }
+    for name, value in expected.items():
+        assert float(getattr(summary, name)) == pytest.approx(value, abs=1e-12), name
+
+
+@given(MATRICES)
+def test_drops_leave_the_same_residuals_over_the_in_domain_difference(matrix: list[list[float]]) -> None:
+    """SD - TD = IDD, so (1 - R2) Var is one number for both: Table 6's last columns are no two findings."""
+    summary = summarise(matrix)
+    if np.isnan(summary.r2_idd_sd) or np.isnan(summary.r2_idd_td):
+        return
+    left = (1 - summary.r2_idd_sd) * summary.sd_std**2
+    assert left == pytest.approx((1 - summary.r2_idd_td) * summary.td_std**2, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "share"), [(3, 0.37), (5, 0.29), (6, 0.27), (40, 0.25)])
+def test_pure_noise_explains_a_quarter_or_more(n: int, share: float) -> None:
+    noise = summarise(np.random.default_rng(0).random((6000 // n, n, n)))
+    assert noise.r2_idd_sd.mean() == pytest.approx(share, abs=0.015)
+    assert noise.r2_idd_td.mean() == pytest.approx(share, abs=0.015)
+
+
+def test_a_single_shift_has_no_sample_spread() -> None:
+    summary = summarise([[0.9, 0.5], [np.nan, 0.8]])
+    assert summary.sd_std == 0
+    assert np.isnan(summary.sd_sample_std)
+
+
+def test_reference_target_drop() -> None:
+    np.testing.assert_allclose(reference_target_drop([0.5, 0.9], [0.75, np.nan]), [0.25, np.nan])
+    with pytest.raises(ValueError, match="points"):
+        reference_target_drop([0.5], [75.0])

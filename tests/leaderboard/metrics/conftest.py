@@ -1,0 +1,23 @@
+"""The papers' own figures, for tests that hold ours against them."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPORTED = Path(__file__).parents[4] / "shared" / "reported"
+
+
+@pytest.fixture(scope="session")
+def reported() -> Callable[[str], list[dict[str, str]]]:
+    """Read a table of ../shared/reported by name; the test is skipped where it is absent."""
+
+    def read(name: str) -> list[dict[str, str]]:
+        path = REPORTED / f"{name}.csv"
+        if not path.is_file():
+            pytest.skip(f"no reported figures at ../shared/reported/{name}.csv")
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    return read
