@@ -84,7 +84,8 @@ def js_divergence_matrix(counts: ArrayLike) -> Floats:
     if np.ndim(counts) != 2:
         raise ValueError(f"counts must have shape (n_domains, n_words), got {np.shape(counts)}")
     shares = _shares("counts", counts)
-    return np.stack([js_divergence(row, shares) for row in shares])
+    upper = np.triu(np.stack([js_divergence(row, shares) for row in shares]), k=1)
+    return np.asarray(upper + upper.T)
 
 
 @dataclass(frozen=True)

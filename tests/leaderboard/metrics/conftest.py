@@ -5,6 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine's pauses are no failures.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 REPORTED = Path(__file__).parents[4] / "shared" / "reported"
 

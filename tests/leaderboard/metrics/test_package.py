@@ -1,0 +1,25 @@
+"""The whole package stays light, and its design note names every module."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import leaderboard.metrics
+
+FOLDER = Path(leaderboard.metrics.__file__).parent
+MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
+
+
+def test_no_module_loads_a_heavy_library() -> None:
+    script = (
+        "import sys\n"
+        + "".join(f"import leaderboard.metrics.{name}\n" for name in MODULES)
+        + "heavy = {'torch', 'datasets', 'gradio', 'pandas', 'polars', 'sklearn', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_design_note_names_every_module() -> None:
+    note = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert [name for name in MODULES if f"`{name}`" not in note] == []
