@@ -76,8 +76,6 @@ def theorem_one(scores: ArrayLike) -> TheoremOne:
     0.013333
     """
     st, ss, tt = shift_scores(scores)
-    known = ~np.isnan(st + ss + tt).any(axis=-1, keepdims=True)
-    st, ss, tt = (np.where(known, side, np.nan) for side in (st, ss, tt))
     sd, td, idd = ss - st, tt - st, ss - tt
     return TheoremOne(
         covariance=Inequality(_covariance(tt, st), _covariance(ss, st)),

@@ -64,6 +64,14 @@ def test_every_group_comes_to_every_domain() -> None:
     assert 0.25 < together < 0.42
 
 
+def test_groups_of_one_size_meet_at_random() -> None:
+    dealt = np.array(
+        [placebo_domains(np.arange(20), np.zeros(20, int), 2, np.random.default_rng(seed)) for seed in range(400)]
+    )
+    together = (dealt[:, :1] == dealt[:, 1:]).mean(axis=0)
+    np.testing.assert_allclose(together, 9 / 19, atol=0.1)
+
+
 def test_a_group_in_two_splits_is_dealt_as_a_whole() -> None:
     groups, splits = np.array([0, 0, 1, 1, 2, 3, 4, 5]), np.array([0, 1, 0, 1, 0, 0, 1, 1])
     domains = placebo_domains(groups, splits, 2, np.random.default_rng(0))
