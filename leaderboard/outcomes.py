@@ -20,6 +20,7 @@ from builders.encoder import Encoder
 from builders.manifest import TaskManifest
 from leaderboard.metrics.classification import accuracy, macro_f1
 from leaderboard.metrics.generation import bert_score, rouge_l
+from leaderboard.metrics.priors import NO_ANSWER_SHARE, prior_fixed_accuracy, prior_fixed_macro_f1, prior_fixed_mean
 from leaderboard.metrics.qa import qa_scores
 from leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS, Notation, span_counts, span_f1, tag_scheme
 from validation.vocabulary import UNPARSED, TaskKind
@@ -27,6 +28,10 @@ from validation.vocabulary import UNPARSED, TaskKind
 Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Floats]
 """Sums of counts (..., k) -> scores (...)."""
+
+PRIOR_FIXED = "prior_fixed_"
+"""Begins the names of metrics at one common class prior: uniform, for questions the share of unanswerable."""
+QA_PRIOR = (1 - NO_ANSWER_SHARE, NO_ANSWER_SHARE)
 
 
 @dataclass(frozen=True)
@@ -118,10 +123,16 @@ def _classification(
     labels = gold["label"].to_numpy()
     classes = np.bincount(full_gold["label"].to_numpy(), minlength=n_classes) > 0
     shape = (n_classes, n_classes + 1)
+
+    def table(sums: Floats) -> Floats:
+        return sums.reshape(*sums.shape[:-1], *shape)
+
     return Outcomes(
         formulas={
-            "accuracy": lambda sums: accuracy(sums.reshape(*sums.shape[:-1], *shape)),
-            "macro_f1": lambda sums: macro_f1(sums.reshape(*sums.shape[:-1], *shape), classes),
+            "accuracy": lambda sums: accuracy(table(sums)),
+            "macro_f1": lambda sums: macro_f1(table(sums), classes),
+            f"{PRIOR_FIXED}accuracy": lambda sums: prior_fixed_accuracy(table(sums)),
+            f"{PRIOR_FIXED}macro_f1": lambda sums: prior_fixed_macro_f1(table(sums)),
         },
         micro="accuracy",
         n_counts=n_classes * (n_classes + 1),
@@ -185,6 +196,7 @@ def _extractive_qa(gold: pl.DataFrame, predictions: pl.Series, n_runs: int) -> O
             "exact_match": lambda sums: (sums[..., 1] + sums[..., 4]) / (sums[..., 2] + sums[..., 5]),
             "answerable_f1": lambda sums: _ratio(sums[..., 0], sums[..., 2]),
             "unanswerable_f1": lambda sums: _ratio(sums[..., 3], sums[..., 5]),
+            f"{PRIOR_FIXED}token_f1": lambda sums: prior_fixed_mean(sums[..., [0, 3]], sums[..., [2, 5]], QA_PRIOR),
         },
         micro="token_f1",
         n_counts=6,

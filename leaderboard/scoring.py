@@ -50,6 +50,7 @@ def score_file(
     *,
     encoder: Encoder | None = None,
     n_draws: int = N_DRAWS,
+    reference: Path | None = None,
 ) -> Scores:
     """Read, check and score a prediction file.
 
@@ -59,10 +60,12 @@ def score_file(
         subset: the subset of test ids that it covers.
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
         n_draws: replicates behind the intervals; 0 leaves them out.
+        reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
     Raises: InvalidInput with every problem found in the file.
     """
     frame = checked_predictions(path, folder, subset)
-    return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws).scores
+    pinned = checked_predictions(reference, folder, subset) if reference else None
+    return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned).scores
 
 
 def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
@@ -81,15 +84,25 @@ def score_predictions(
     *,
     encoder: Encoder | None = None,
     n_draws: int = N_DRAWS,
+    reference: pl.DataFrame | None = None,
 ) -> Scored:
-    """Score checked predictions; arguments as for ``score_file``, ``predictions`` as ``check_predictions`` gives."""
-    found = {
-        str(task): task_values(str(task), rows, folder, subset, encoder=encoder, n_draws=n_draws)
-        for (task,), rows in predictions.group_by("task", maintain_order=True)
-    }
+    """Score checked predictions.
+
+    Arguments are as for ``score_file``; ``predictions`` and ``reference`` are what ``check_predictions`` gives.
+    """
+
+    def by_task(frame: pl.DataFrame) -> dict[str, TaskValues]:
+        return {
+            str(task): task_values(str(task), rows, folder, subset, encoder=encoder, n_draws=n_draws)
+            for (task,), rows in frame.group_by("task", maintain_order=True)
+        }
+
+    found = by_task(predictions)
+    # Of a reference only its models at home matter.
+    pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
     rows = [row for values in found.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
-    return Scored(table, summarise_values(found, folder, subset))
+    return Scored(table, summarise_values(found, folder, subset, pinned))
 
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None]

@@ -10,13 +10,27 @@ from leaderboard.metrics.bootstrap import split_half_worst
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.metrics.robustness import (
     in_domain_difference,
+    reference_target_drop,
     scenario,
     scenario_shares,
     source_drop,
     summarise,
     target_drop,
 )
-from leaderboard.scores import METRIC_VERSION, Estimate, InDomain, Missing, Scores, Shift, Summary, TaskScores
+from leaderboard.metrics.significance import scenario_chi_square, source_permutation_test
+from leaderboard.outcomes import PRIOR_FIXED
+from leaderboard.scores import (
+    METRIC_VERSION,
+    Estimate,
+    Flips,
+    InDomain,
+    Missing,
+    PriorFixed,
+    Scores,
+    Shift,
+    Summary,
+    TaskScores,
+)
 from leaderboard.uncertainty import DROP, SCORE, Figure, estimates, known, scenario_certainty, total_bounds, worst
 from leaderboard.values import Cell, Floats, TaskValues
 from validation.vocabulary import NO_SOURCE, source_parts
@@ -24,18 +38,31 @@ from validation.vocabulary import NO_SOURCE, source_parts
 FIGURES = ("st", "ss", "tt", "sd", "td", "idd")
 _MEANS = ("mean_ss", "mean_st", "average_drop", "mean_sd", "mean_td")
 _PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
+_PERMUTATIONS = 3
 _UNKNOWN = np.array([np.nan])
 
 
-def summarise_values(found: Mapping[str, TaskValues], folder: DatasetFolder, subset: str = "all") -> Scores:
-    """Nest the scores of all tasks that there are predictions for; runs are averaged over seeds."""
+def summarise_values(
+    found: Mapping[str, TaskValues],
+    folder: DatasetFolder,
+    subset: str = "all",
+    reference: Mapping[str, TaskValues] | None = None,
+) -> Scores:
+    """Nest the scores of all tasks that there are predictions for; runs are averaged over seeds.
+
+    Args:
+        found: scores by task.
+        folder: the dataset.
+        subset: the subset that they are on.
+        reference: scores of a pinned reference, whose TT stands in where ``found`` has none (``reference_td`` only).
+    """
     tasks: list[TaskScores] = []
     missing: list[Missing] = []
     for name in folder.manifest.tasks:
         if name not in found:
             missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
             continue
-        task = _Task(found[name])
+        task = _Task(found[name], (reference or {}).get(name))
         tasks.append(task.scores())
         missing += task.missing(has_depth=folder.has_depth)
     return Scores(
@@ -65,14 +92,17 @@ class _Drops(NamedTuple):
 class _Task:
     """One task's scores, averaged over runs: arrays of shape (1 + n_draws,)."""
 
-    def __init__(self, values: TaskValues) -> None:
+    def __init__(self, values: TaskValues, reference: TaskValues | None) -> None:
+        self.reference = reference
         self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
         self.means = {
             metric: {cell: scores.mean(axis=0) for cell, scores in by_cell.items()}
             for metric, by_cell in values.scores.items()
         }
         self.secondary = [
-            metric for metric in self.means if metric not in (self.info.metric, "unparsed") and "@" not in metric
+            metric
+            for metric in self.means
+            if metric not in (self.info.metric, "unparsed") and "@" not in metric and not metric.startswith(PRIOR_FIXED)
         ]
         self.sources = sorted({source for source, _ in values.rows})
         self.shift_cells = [cell for cell in sorted(values.rows) if cell[1] not in source_parts(cell[0])]
@@ -171,10 +201,43 @@ class _Task:
             scenario_support=drops.support,
             secondary=self._secondary(cell),
             unparsed=float(self.score(*cell, "unparsed")[0]),
+            flips=self._flips(cell),
+            prior_fixed=self._prior_fixed(cell),
+            reference_td=self._reference_td(drops),
             effective_n=self.values.effective_n.get(cell, {}),
             **plain,
             **by_lambda,
         )
+
+    def _flips(self, cell: Cell) -> Flips | None:
+        ledger = self.values.flips.get(cell)
+        if ledger is None:
+            return None
+        return Flips(
+            loss=float(ledger.transfer_loss),
+            gain=float(ledger.transfer_gain),
+            churn_in_domain=known(ledger.churn_in_domain),
+            churn_cross_domain=known(ledger.churn_cross_domain),
+        )
+
+    def _prior_fixed(self, cell: Cell) -> PriorFixed | None:
+        metric = PRIOR_FIXED + self.info.metric
+        if metric not in self.means:
+            return None
+        source, target = cell
+        parts = source_parts(source)
+        st, tt = float(self.score(source, target, metric)[0]), float(self.score(target, target, metric)[0])
+        ss = float(np.mean([self.score(source, part, metric)[0] for part in parts])) if parts else float("nan")
+        return PriorFixed(st=known(st), ss=known(ss), tt=known(tt), sd=known(ss - st), td=known(tt - st))
+
+    def _reference_td(self, drops: _Drops) -> Estimate | None:
+        home = (drops.target, drops.target)
+        if self.reference is None or home in self.values.rows or home not in self.reference.rows:
+            return None
+        tt = self.reference.scores[self.info.metric][home].mean(axis=0)
+        st = drops.figures["st"]
+        figure = Figure(reference_target_drop(st.values, tt), st.n_groups, DROP)
+        return estimates({"reference_td": figure})["reference_td"]
 
     def _depth(self, cell: Cell, ss: Figure) -> dict[str, Figure]:
         found: dict[str, Figure] = {}
@@ -200,11 +263,13 @@ class _Task:
         else:
             basis, chosen = "joined", self.drops
         figures = self._of_grid(chosen) if basis == "single-source" else _of_shifts(chosen)
-        shares = scenario_shares([drops.scenario for drops in chosen])
+        names = [drops.scenario for drops in chosen]
+        shares = scenario_shares(names)
         return Summary(
             basis=basis,
             n_shifts=len(chosen),
             scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
+            scenario_chi_square_p=known(scenario_chi_square(names).p_value),
             resolved_share=float(np.mean([drops.resolved for drops in chosen])) if chosen else None,
             depth_f1=_mean_by_lambda(chosen, "depth_f1"),
             depth_score=_mean_by_lambda(chosen, "depth_score"),
@@ -225,11 +290,20 @@ class _Task:
         return {
             "complete": point.complete,
             **{name: Estimate(value=known(getattr(point, name))) for name in _ESTIMATED},
+            "sd_std": Estimate(value=known(point.sd_sample_std)),
+            "td_std": Estimate(value=known(point.td_sample_std)),
+            "source_permutation_p": self._permutation_p(matrix[0]),
             **{name: _with_total(found[name], self.total.get((None, None, name))) for name in _MEANS},
             **_worst_drops(drops),
             **self._split_halves(),
             **{name: known(getattr(point, name)) for name in _PLAIN},
         }
+
+    def _permutation_p(self, matrix: Floats) -> float | None:
+        if np.isnan(matrix).any():
+            return None
+        rng = np.random.default_rng([_PERMUTATIONS, *self.name.encode()])
+        return float(source_permutation_test(matrix, rng).p_value)
 
     def _split_halves(self) -> dict[str, float | None]:
         """Worst drops selected on one half of the groups and estimated on the other."""
@@ -288,7 +362,7 @@ def _of_shifts(drops: Sequence[_Drops]) -> dict[str, Any]:
             values = np.mean(_alike(*(figure.values for figure in found)), axis=0)
             means[f"mean_{name}"] = Figure(values, min(figure.n_groups for figure in found), _bounds(name))
     figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
-    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None}
+    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None, "source_permutation_p": None}
     return {"complete": False, **figures, **estimates(means), **_worst_drops(drops)}
 
 

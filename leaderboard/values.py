@@ -17,6 +17,7 @@ from builders.folder import DatasetFolder
 from builders.manifest import TaskManifest
 from leaderboard.metrics.bootstrap import half_weights, replicate_counts
 from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from leaderboard.outcomes import Outcomes, outcomes
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
@@ -70,6 +71,7 @@ class TaskValues:
         seeds, rows: seeds of the runs, and number of test rows, by source and target.
         kept_rows: number of test texts left under depth weights, by source and target, then by lambda.
         effective_n: the effective number of them.
+        flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
         n_groups: effective number of groups of each target's test set.
         depth_groups: the same under depth weights, by source and target, then by lambda.
     """
@@ -83,6 +85,7 @@ class TaskValues:
     rows: dict[Cell, int] = field(default_factory=dict)
     kept_rows: dict[Cell, dict[str, int]] = field(default_factory=dict)
     effective_n: dict[Cell, dict[str, float]] = field(default_factory=dict)
+    flips: dict[Cell, FlipLedger] = field(default_factory=dict)
     n_groups: dict[str, float] = field(default_factory=dict)
     depth_groups: dict[Cell, dict[str, float]] = field(default_factory=dict)
 
@@ -185,6 +188,10 @@ class _Target:
         values.put("unparsed", cell, found.unparsed[runs].mean(axis=1)[:, None])
         if self.primary:
             values.halves[cell] = self._halves(counts[:, :, 0])
+        at_home = target.of_source(target.target)
+        if at_home and target.target not in source_parts(source):
+            rows = flip_counts(found.example_scores[at_home], found.example_scores[runs])
+            values.flips[cell] = flip_ledger(rows.sum(axis=0))
         return _Block(counts, {self.primary: self.primary} if self.primary else {}, cell, ("",))
 
     @cached_property
