@@ -73,7 +73,7 @@ JsonOption = Annotated[
 ]
 SubsetOption = Annotated[str, typer.Option("--subset", help="Subset of test ids that the predictions cover.")]
 EncoderOption = Annotated[
-    str | None, typer.Option("--encoder", help="Hub id or path of the sentence encoder for depths.")
+    str | None, typer.Option("--encoder", help="Hub id or path of the sentence encoder, for depths and BERTScore.")
 ]
 
 
@@ -180,17 +180,24 @@ def score(
     predictions: Annotated[Path, typer.Argument(help="Prediction file: .parquet, .jsonl or .csv.")],
     data: DataOption,
     subset: SubsetOption = "all",
+    reference: Annotated[
+        Path | None, typer.Option("--reference", help="Prediction file whose TT stands in where this one has none.")
+    ] = None,
+    encoder: EncoderOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check and score a prediction file.
+    """Check and score a prediction file; every figure with its 95% interval.
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json
     """
+    from builders.encoder import DEFAULT_ENCODER
     from builders.folder import DatasetFolder
-    from leaderboard.scoring import score_file
+    from leaderboard.scoring import score_file, token_encoder
     from leaderboard.tables import print_scores
 
-    scores = score_file(predictions, DatasetFolder.open(data), subset)
+    folder = DatasetFolder.open(data)
+    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference)
     if json_ != "-":
         print_scores(scores, _console())
     _write_json(scores.model_dump(mode="json"), json_)
@@ -306,12 +313,58 @@ def compare(
     """
     from builders.folder import DatasetFolder
     from leaderboard.compare import compare_files
+    from leaderboard.scoring import token_encoder
     from leaderboard.tables import print_comparison
 
-    comparison = compare_files(a, b, DatasetFolder.open(data), subset, n_swaps=swaps, seed=seed)
+    folder = DatasetFolder.open(data)
+    comparison = compare_files(a, b, folder, subset, encoder=token_encoder(folder), n_swaps=swaps, seed=seed)
     if json_ != "-":
         print_comparison(comparison, _console())
     _write_json(comparison.model_dump(mode="json"), json_)
+
+
+@app.command()
+def bench(
+    scale: Annotated[
+        float, typer.Option("--scale", help="Test sizes as a share of the paper's; targets hold for 1.", min=0.01)
+    ] = 1.0,
+    json_: JsonOption = None,
+) -> None:
+    """Time depths and scoring beside yardsticks, all in this run; needs the extra 'dev'.
+
+    Example: shiftbench bench
+    """
+    from dataclasses import asdict
+
+    from leaderboard.bench import peak_memory, run_bench
+    from leaderboard.tables import print_timing
+
+    timings = []
+    for timing in run_bench(scale):
+        timings.append(timing)
+        if json_ != "-":
+            print_timing(timing, _console())
+    typer.echo(f"peak memory {peak_memory() / 2**20:,.0f} MiB", err=True)
+    _write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)
+
+
+@app.command()
+def coverage(
+    tasks: Annotated[int, typer.Option("--tasks", help="Simulated tasks of each kind.", min=1)] = 2000,
+    seed: Annotated[int, typer.Option("--seed", min=0)] = 1,
+    json_: JsonOption = None,
+) -> None:
+    """Simulate how often 95% intervals hold the known truth: test-sampling, total, worst drops, scenarios.
+
+    Example: shiftbench coverage --tasks 2000
+    """
+    from leaderboard.bench import measure_coverage
+    from leaderboard.tables import print_coverage
+
+    found = measure_coverage(tasks, seed)
+    if json_ != "-":
+        print_coverage(found, tasks, _console())
+    _write_json({"tasks": tasks, "seed": seed, "coverage": found}, json_)
 
 
 @app.command()

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from builders.encoder import Encoder
+from builders.encoder import DEFAULT_ENCODER, Encoder
 from builders.folder import DatasetFolder
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.scores import Scores
@@ -16,6 +17,7 @@ from leaderboard.values import N_DRAWS, TaskValues, task_values
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
 
 N_STORED = 400
 """Replicates kept of each primary score: what rank intervals are made from (see ``metrics.comparison``)."""
@@ -66,6 +68,16 @@ def score_file(
     frame = checked_predictions(path, folder, subset)
     pinned = checked_predictions(reference, folder, subset) if reference else None
     return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned).scores
+
+
+def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder | None:
+    """Give the encoder of BERTScore's tokens where a dataset has generated text and the extra is installed.
+
+    Without it BERTScore is a named gap; other tasks need none.
+    """
+    generates = any(task.kind is TaskKind.GENERATION for task in folder.manifest.tasks.values())
+    installed = find_spec("sentence_transformers") is not None
+    return Encoder(name) if generates and installed else None
 
 
 def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:

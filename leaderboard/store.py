@@ -21,7 +21,7 @@ import polars as pl
 
 from builders.folder import DatasetFolder
 from leaderboard.scores import METRIC_VERSION, Scores
-from leaderboard.scoring import Scored, checked_predictions, score_predictions
+from leaderboard.scoring import Scored, checked_predictions, score_predictions, token_encoder
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 
@@ -60,7 +60,7 @@ class Store:
         """
         folder = folder_of(card, folders)
         frame = checked_predictions(predictions, folder, card.subset)
-        scored = score_predictions(frame, folder, card.subset)
+        scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
         rows = frame.drop("task", "target").sort("source", "seed", "id")
         identity = _entry_id(submitter, card, rows)
         if (self._entry_path(identity) / "card.json").is_file():
@@ -98,7 +98,7 @@ class Store:
         if path.is_file():
             return Scores.model_validate_json(path.read_bytes())
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-        scored = score_predictions(frame, folder, entry.card.subset)
+        scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
         self._write_scores(entry.id, scored)
         return scored.scores
 

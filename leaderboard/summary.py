@@ -127,7 +127,7 @@ class _Task:
     def missing(self, *, has_depth: bool) -> Iterator[Missing]:
         """Name what a complete grid would have beside what is here."""
         if self.info.metric not in self.means:
-            what = f"no {self.info.metric} without an encoder of tokens"
+            what = f"no {self.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')"
             yield Missing(task=self.name, source=None, target=None, what=what)
         if any(source in self.domains for source in self.sources):
             for domain in self.domains:

@@ -1,13 +1,15 @@
 """Scores as text tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from leaderboard.bench import Timing
 from leaderboard.compare import Comparison
+from leaderboard.metrics.coverage import CAUTIOUS
 from leaderboard.scores import Estimate, Scores, Shift, TaskScores
 from validation.vocabulary import NO_SOURCE
 
@@ -72,6 +74,31 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
         if only:
             console.print(f"Only in {name}: {', '.join(only)}", markup=False)
+
+
+def print_timing(timing: Timing, console: Console) -> None:
+    """Print one measurement on a line of its own, as soon as it is there."""
+    verdict = "[green]met[/green]" if timing.met else "[red]missed[/red]"
+    console.print(
+        f"{escape(timing.name)}: {_seconds(timing.seconds)}; {escape(timing.yardstick)}: "
+        f"{_seconds(timing.yardstick_seconds)}; ratio {timing.ratio:,.2f}, wanted {escape(timing.wanted)}: {verdict}"
+    )
+
+
+def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, console: Console) -> None:
+    """Print how often each kind of interval held the truth."""
+    table = Table(title=f"Share of {n_tasks:,} simulated tasks in which 95% intervals hold the truth")
+    table.add_column("figure")
+    for kind in found:
+        table.add_column(kind, justify="right")
+    for figure in next(iter(found.values())):
+        wanted = " (at least 95% wanted)" if figure in CAUTIOUS else ""
+        table.add_row(figure + wanted, *(f"{100 * by_figure[figure]:.2f}%" for by_figure in found.values()))
+    console.print(table)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.2f} s" if value >= 1 else f"{1000 * value:,.2f} ms"
 
 
 def _p_value(p: float | None) -> str:

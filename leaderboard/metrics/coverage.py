@@ -12,14 +12,29 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.metrics.bootstrap import interval, replicate_counts, sampling_spread, total_spread
+from leaderboard.metrics.bootstrap import (
+    UNRESOLVED,
+    Spread,
+    interval,
+    replicate_counts,
+    resolved_scenario,
+    sampling_spread,
+    total_spread,
+    worst_interval,
+)
 from leaderboard.metrics.classification import macro_f1
 from leaderboard.metrics.depth import effective_size
+from leaderboard.metrics.robustness import scenario
 
 Floats = NDArray[np.float64]
 
 QUANTITIES = ("ST", "SD", "TD", "average drop")
-KINDS = ("test-sampling", "total")
+"""Figures whose intervals should hold the truth in 95% of tasks."""
+CAUTIOUS = ("worst SD", "scenario")
+"""Figures that should be right in at least 95%: a simultaneous interval, and a scenario said to be resolved."""
+
+Kind = Literal["test-sampling", "total"]
+KINDS: tuple[Kind, ...] = ("test-sampling", "total")
 
 _N_DOMAINS, _N_RUNS = 3, 5
 _GROUP_SD, _EXAMPLE_SD, _CHANCE_SD = 0.8, 1.0, 0.7
@@ -28,7 +43,7 @@ _CLASS_EASE = np.array([0.15, -0.15])
 
 
 def simulate_coverage(
-    kind: Literal["test-sampling", "total"],
+    kind: Kind,
     n_tasks: int,
     rng: np.random.Generator,
     *,
@@ -45,17 +60,19 @@ def simulate_coverage(
         level: nominal coverage.
         n_draws: replicates per task.
     Returns: for each of ``QUANTITIES`` (ST, SD and TD of one shift; the mean of SD over all shifts, which is
-        that of TD too) the share of tasks covered, in [0, 1]; near ``level`` is right.
+        that of TD too) the share of tasks covered, in [0, 1]; near ``level`` is right. For each of ``CAUTIOUS`` the
+        share of tasks where the interval of the largest SD covers it, and where the scenario of the shift is not
+        called resolved and wrong; ``level`` or more is right.
     Raises: ValueError when kind is unknown or n_tasks < 1.
 
-    >>> sorted(simulate_coverage("total", 2, np.random.default_rng(0), n_draws=50)) == sorted(QUANTITIES)
+    >>> list(simulate_coverage("total", 2, np.random.default_rng(0), n_draws=50)) == [*QUANTITIES, *CAUTIOUS]
     True
     """
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     if n_tasks < 1:
         raise ValueError(f"n_tasks must be at least 1, got {n_tasks}")
-    covered = np.zeros(len(QUANTITIES))
+    covered = np.zeros(len(QUANTITIES) + len(CAUTIOUS))
     for _ in range(n_tasks):
         ease = 0.9 + 0.5 * np.eye(_N_DOMAINS) + 0.25 * rng.normal(size=(_N_DOMAINS, _N_DOMAINS))
         run_sd = rng.uniform(0.05, 0.4)
@@ -77,9 +94,24 @@ def simulate_coverage(
             found = total_spread(_quantities, list(scores), runs, n_groups=n_groups, rng=rng)
             assert found is not None
             spread = found
-        low, high = interval(spread, level=level)
-        covered += (low <= truth) & (truth <= high)
-    return dict(zip(QUANTITIES, (covered / n_tasks).tolist(), strict=True))
+        covered += _right(spread, truth, level)
+    return dict(zip((*QUANTITIES, *CAUTIOUS), (covered / n_tasks).tolist(), strict=True))
+
+
+def _right(spread: Spread, truth: Floats, level: float) -> Floats:
+    """Tell for each figure whether it was right, 1 or 0."""
+    n = len(QUANTITIES)
+    low, high = interval(_part(spread, slice(n)), level=level)
+    plain = (low <= truth[:n]) & (truth[:n] <= high)
+    worst_low, worst_high = worst_interval(_part(spread, slice(n, None)), level=level)
+    worst = worst_low <= truth[n:].max() <= worst_high
+    named = str(resolved_scenario(_part(spread, 1), _part(spread, 2), level=level))
+    scenario_right = named in (UNRESOLVED, scenario(truth[1:2], truth[2:3])[0])
+    return np.array([*plain, worst, scenario_right], dtype=np.float64)
+
+
+def _part(spread: Spread, which: int | slice) -> Spread:
+    return Spread(spread.point[which], spread.deviations[:, which], spread.df[which])
 
 
 def _scored_task(ease: Floats, effects: Floats, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats, float]:
@@ -108,11 +140,13 @@ def _scored_task(ease: Floats, effects: Floats, n_draws: int, rng: np.random.Gen
 
 
 def _quantities(scores: Floats) -> Floats:
+    """Give ``QUANTITIES``, then SD of every shift."""
     own = np.diagonal(scores, axis1=-2, axis2=-1)
     cross = scores[..., 0, 1]
     source_drops = own[..., :, None] - scores
     average = source_drops.sum(axis=(-2, -1)) / (_N_DOMAINS * (_N_DOMAINS - 1))
-    return np.stack([cross, own[..., 0] - cross, own[..., 1] - cross, average], axis=-1)
+    plain = np.stack([cross, own[..., 0] - cross, own[..., 1] - cross, average], axis=-1)
+    return np.concatenate([plain, source_drops[..., ~np.eye(_N_DOMAINS, dtype=bool)]], axis=-1)
 
 
 def _expected_score(ease: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from leaderboard.scores import Scores
-from leaderboard.scoring import score_file
+from leaderboard.scoring import score_file, token_encoder
 from leaderboard.store import LOCAL_SUBMITTER, folder_of
 from leaderboard.views.board import missing_lines
 from leaderboard.views.listing import Catalogue, say
@@ -35,7 +35,8 @@ def check(catalogue: Catalogue, file: str | None, card_text: str) -> Answer:
     """Check and score a submission without keeping it."""
 
     def score(path: Path, card: Card) -> tuple[str | None, bool, Scores]:
-        return None, False, score_file(path, folder_of(card, catalogue.folders), card.subset)
+        folder = folder_of(card, catalogue.folders)
+        return None, False, score_file(path, folder, card.subset, encoder=token_encoder(folder))
 
     return _answer(catalogue, file, card_text, score)
 
