@@ -295,7 +295,7 @@ def _require_yardsticks() -> None:
 
 def measure_coverage(n_tasks: int, seed: int) -> dict[str, dict[str, float]]:
     """Simulate the coverage of each kind of interval with a progress bar; see ``metrics.coverage``."""
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for kind in KINDS:
         rng = np.random.default_rng(seed)
         sums: Counter[str] = Counter()
