@@ -18,6 +18,9 @@ from leaderboard.scores import Scores, Shift, TaskScores
 from leaderboard.scoring import checked_predictions, score_file
 from validation.report import InvalidInput
 
+# One process builds the grid.
+pytestmark = pytest.mark.xdist_group("grid")
+
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:

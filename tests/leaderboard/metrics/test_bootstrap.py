@@ -20,8 +20,9 @@ from leaderboard.metrics.bootstrap import (
     scenario_support,
     split_half_worst,
     total_spread,
+    worst_interval,
 )
-from leaderboard.metrics.coverage import KINDS, QUANTITIES, simulate_coverage
+from leaderboard.metrics.coverage import CAUTIOUS, KINDS, QUANTITIES, simulate_coverage
 
 
 def rng(seed=0):
@@ -204,8 +205,18 @@ def test_worst_by_halves_is_free_of_the_winners_curse():
 def test_intervals_cover_the_truth(kind):
     # A small version: the standard error of a share of 200 is 1.5 points. 2,000 tasks must lie in 93-97%.
     covered = simulate_coverage(kind, 200, rng(17), n_draws=300)
-    assert set(covered) == set(QUANTITIES)
-    assert all(0.91 <= share <= 0.985 for share in covered.values()), covered
+    assert set(covered) == {*QUANTITIES, *CAUTIOUS}
+    assert all(0.91 <= covered[figure] <= 0.985 for figure in QUANTITIES), covered
+    assert all(covered[figure] >= 0.93 for figure in CAUTIOUS), covered
+
+
+def test_the_interval_of_the_worst_drop_is_the_reach_of_a_simultaneous_band():
+    draws = rng(4).normal(size=(4000, 3)) * [0.01, 0.02, 0.01]
+    spread = sampling_spread(np.array([0.1, 0.09, -0.2]), draws + [0.1, 0.09, -0.2], n_groups=10_000)
+    low, high = worst_interval(spread)
+    # The largest of three absolute normals stays below 2.388 in 95%.
+    assert float(low) == pytest.approx(0.1 - 2.388 * 0.01, abs=0.001)
+    assert float(high) == pytest.approx(0.09 + 2.388 * 0.02, abs=0.002)
 
 
 @pytest.mark.parametrize(
