@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders.folder import DatasetFolder
+from builders.synthetic_grid import build_grid
 
 SCRIPT = """
 import importlib.util, json, sys
@@ -21,13 +23,14 @@ for name in ("builders", "validation", "baselines", "leaderboard", "shiftbench")
 from datasets import get_dataset_config_names, load_dataset
 
 loaded = {}
-for config in get_dataset_config_names(sys.argv[1]):
+for config in sys.argv[2:] or get_dataset_config_names(sys.argv[1]):
     dataset = load_dataset(sys.argv[1], config)
     loaded[config] = {
         split: {
             "rows": len(rows),
             "columns": rows.column_names,
             "labels": getattr(rows.features.get("label"), "names", None),
+            "tags": getattr(getattr(rows.features.get("tags"), "feature", None), "names", None),
             "first": rows[0],
             "domains": sorted(set(rows["domain"])) if "domain" in rows.column_names else None,
         }
@@ -38,19 +41,36 @@ print(json.dumps(loaded))
 """
 
 
-@pytest.fixture(scope="module")
-def loaded(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Everything that load_dataset gives of the synthetic folder, by config and split."""
-    home = tmp_path_factory.mktemp("home")
+pytestmark = pytest.mark.xdist_group("load_dataset")
+
+
+def load(folder: Path, home: Path, *configs: str) -> dict[str, Any]:
+    """Everything that load_dataset gives of a folder, by config and split."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HF_"))}
     environment |= {"HF_HOME": str(home / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
-    command = [sys.executable, "-I", "-c", SCRIPT, str(synthetic.path)]
+    command = [sys.executable, "-I", "-c", SCRIPT, str(folder), *configs]
     result = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=home, env=environment, timeout=120
     )
     assert result.returncode == 0, result.stderr
     content: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     return content
+
+
+@pytest.fixture(scope="module")
+def loaded(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return load(synthetic.path, tmp_path_factory.mktemp("home"))
+
+
+def test_every_task_kind_loads(tmp_path: Path) -> None:
+    build_grid(tmp_path / "grid", scale=0.01, n_train=2)
+    folder = DatasetFolder.open(tmp_path / "grid")
+    found = load(folder.path, tmp_path, "ab.d0", "qa.d0", "qg.d0", "tg")
+    for config in ("ab.d0", "qa.d0", "qg.d0"):
+        task, domain = config.split(".")
+        assert found[config]["test"]["first"] == folder.split(task, domain, "test").row(0, named=True)
+    assert found["ab.d0"]["test"]["tags"] == ["O", "T-POS", "T-NEG", "T-NEU"]
+    assert found["tg"]["test"]["domains"] == ["d0", "d1", "d2", "d3", "d4", "d5"]
 
 
 def test_every_config_loads(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:

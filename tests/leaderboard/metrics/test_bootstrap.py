@@ -211,8 +211,9 @@ def test_intervals_cover_the_truth(kind):
 
 
 def test_the_interval_of_the_worst_drop_is_the_reach_of_a_simultaneous_band():
+    drops = np.array([0.1, 0.09, -0.2])
     draws = rng(4).normal(size=(4000, 3)) * [0.01, 0.02, 0.01]
-    spread = sampling_spread(np.array([0.1, 0.09, -0.2]), draws + [0.1, 0.09, -0.2], n_groups=10_000)
+    spread = sampling_spread(drops, drops + draws, n_groups=10_000)
     low, high = worst_interval(spread)
     # The largest of three absolute normals stays below 2.388 in 95%.
     assert float(low) == pytest.approx(0.1 - 2.388 * 0.01, abs=0.001)
