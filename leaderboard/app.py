@@ -86,7 +86,9 @@ def _theme() -> gr.Theme:
     """Give one accent colour dark enough to read on white, and the system's own fonts, so that none is fetched."""
     fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
     mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
-    return Soft(primary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono).set(
+    return Soft(
+        primary_hue="teal", secondary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono
+    ).set(
         color_accent="*primary_700",
         block_title_background_fill="none",
         block_title_background_fill_dark="none",
@@ -99,6 +101,8 @@ def _theme() -> gr.Theme:
         block_label_shadow="none",
         body_text_color_subdued="*neutral_500",
         input_shadow="none",
+        input_placeholder_color="*neutral_500",
+        input_placeholder_color_dark="*neutral_400",
         input_border_width="1px",
         input_border_color="*neutral_200",
         input_border_color_dark="*neutral_700",
@@ -175,13 +179,17 @@ def _entry_tab(app: gr.Blocks, catalogue: Catalogue, tabs: gr.Tabs) -> None:
         updates: Updates = {column: gr.Column(visible=False) for column, _ in plots.values()}
         updates |= {gaps: gr.Column(visible=False), task: gr.Radio(visible=False)}
         if identity is None:
-            return {**updates, entry: gr.Dropdown(choices=[], value=None), about: pages.no_entries_html()}
+            return {
+                **updates,
+                entry: gr.Dropdown(choices=[], value=None, visible=False),
+                about: pages.no_entries_html(),
+            }
         try:
             item = catalogue.entry(identity)
         except InvalidInput as error:
             message = pages.message_html("There is no such entry", say(error.problems[0], catalogue.names()))
-            return {**updates, entry: gr.Dropdown(choices=choices, value=None), about: message}
-        updates[entry] = gr.Dropdown(choices=choices, value=item.id)
+            return {**updates, entry: gr.Dropdown(choices=choices, value=None, visible=True), about: message}
+        updates[entry] = gr.Dropdown(choices=choices, value=item.id, visible=True)
         names = [scored.task for scored in item.scores.tasks] if item.scores else []
         name = task_name if task_name in names else next(iter(names), None)
         scored = task_scores(item.scores, name) if item.scores and name else None

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from builders.folder import DatasetFolder
 from leaderboard.scores import Estimate, Scores, TaskScores
@@ -27,7 +29,7 @@ class Board:
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One entry on a board. Scores and drops are fractions; None where undefined.
+    """One entry on a board. Scores and drops are fractions with their intervals; None where undefined.
 
     ``rank`` is by mean ST, among entries that cover every shift; others have none, and ``missing`` says why.
     """
@@ -38,19 +40,20 @@ class BoardRow:
     paradigm: str
     submitter: str
     date: str
-    mean_ss: float | None
-    mean_st: float | None
-    average_drop: float | None
-    worst_sd: float | None
-    worst_td: float | None
+    mean_ss: Estimate
+    mean_st: Estimate
+    average_drop: Estimate
+    worst_sd: Estimate
+    worst_td: Estimate
     scenario_shares: dict[str, float | None]
-    depth_f1: dict[str, float | None]
+    depth_f1: dict[str, Estimate]
     n_shifts: int
     missing: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Give the row as plain JSON data, in fractions."""
-        return {**asdict(self), "missing": list(self.missing)}
+        content: dict[str, Any] = TypeAdapter(BoardRow).dump_python(self, mode="json")
+        return content
 
 
 def boards(folders: Sequence[DatasetFolder], listed: Iterable[Listed] = ()) -> list[Board]:
@@ -95,11 +98,10 @@ def board_rows(board: Board, listed: Iterable[Listed]) -> list[BoardRow]:
         if task is not None:
             rows.append((task.summary.complete, _row(item.entry, scores, task)))
     rows.sort(key=lambda pair: (not pair[0], _descending(pair[1].mean_st), pair[1].name.casefold(), pair[1].id))
-    ranked: list[BoardRow] = []
-    for complete, row in rows:
-        place = 1 + sum(_descending(other.mean_st) < _descending(row.mean_st) for whole, other in rows if whole)
-        ranked.append(BoardRow(**{**row.__dict__, "rank": place if complete else None}))
-    return ranked
+    order = [_descending(row.mean_st) for complete, row in rows if complete]
+    return [
+        replace(row, rank=1 + order.index(_descending(row.mean_st)) if complete else None) for complete, row in rows
+    ]
 
 
 def task_scores(scores: Scores, task: str) -> TaskScores | None:
@@ -110,8 +112,7 @@ def task_scores(scores: Scores, task: str) -> TaskScores | None:
 def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
     """Say what is not there to be scored, a line each; one task's, or all."""
     return [
-        " ".join(part for part in (_where(item.source, item.target, item.task if task is None else None),) if part)
-        + item.what
+        _where(item.source, item.target, item.task if task is None else None) + item.what
         for item in scores.missing
         if task is None or item.task == task
     ]
@@ -137,18 +138,18 @@ def _row(entry: Entry, scores: Scores, task: TaskScores) -> BoardRow:
         paradigm=entry.card.paradigm,
         submitter=entry.submitter,
         date=entry.submitted_at[:10],
-        mean_ss=summary.mean_ss.value,
-        mean_st=summary.mean_st.value,
-        average_drop=summary.average_drop.value,
-        worst_sd=summary.worst_sd.value,
-        worst_td=summary.worst_td.value,
+        mean_ss=summary.mean_ss,
+        mean_st=summary.mean_st,
+        average_drop=summary.average_drop,
+        worst_sd=summary.worst_sd,
+        worst_td=summary.worst_td,
         scenario_shares=dict(summary.scenario_shares),
-        depth_f1={key: summary.depth_f1.get(key, Estimate(value=None)).value for key in BOARD_LAMBDAS},
+        depth_f1={key: summary.depth_f1.get(key, Estimate(value=None)) for key in BOARD_LAMBDAS},
         n_shifts=summary.n_shifts,
         missing=tuple(missing),
     )
 
 
-def _descending(value: float | None) -> tuple[bool, float]:
+def _descending(score: Estimate) -> tuple[bool, float]:
     """Sort key: high scores first, unknown ones last."""
-    return (value is None, -(value or 0.0))
+    return (score.value is None, -(score.value or 0.0))

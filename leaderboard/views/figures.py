@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.scores import Shift, TaskScores
-from leaderboard.views.numbers import MISSING, drop_points, points
+from leaderboard.scores import Estimate, Shift, TaskScores
+from leaderboard.views.numbers import MISSING, drop_points, drop_text, points, score_text
 from validation.vocabulary import NO_SOURCE
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ ACCENT = "#0f766e"
 SEQUENTIAL = ("#f0fdfa", "#b5e3dc", "#6cbfb5", "#2c8f87", "#0f5f5a")
 DIVERGING = ("#2166ac", "#67a9cf", "#d1e5f0", "#f7f7f7", "#fddbc7", "#ef8a62", "#b2182b")
 # Okabe and Ito's colours, with symbols beside them so that colour is never the only difference.
-SOURCE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+SOURCE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star", "hexagon", "triangle-down")
 SCENARIO_COLOURS = {
     "Classic": "#b2182b",
     "Observed": "#e08214",
-    "Unobserved": "#8073ac",
+    "Unobserved": "#7065a0",
     "No Challenge": "#2166ac",
     "Tie": "#94a3b8",
 }
@@ -76,12 +76,12 @@ def heatmap(task: TaskScores, measure: Measure) -> "Figure":
 
 
 def scenario_plane(task: TaskScores) -> "Figure":
-    """Draw each shift by its drops, SD across and TD up, over the four scenario quadrants."""
+    """Draw each shift by its drops, SD across and TD up, over the four scenario quadrants; intervals are crosses."""
     import plotly.graph_objects as go
 
     known = [shift for shift in task.shifts if shift.sd.value is not None and shift.td.value is not None]
-    reach = max([0.02, *(abs(value) for shift in known for value in (shift.sd.value or 0.0, shift.td.value or 0.0))])
-    edge = 100 * reach * 1.3
+    ends = [end for shift in known for drop in (shift.sd, shift.td) for end in (drop.value, drop.low, drop.high)]
+    edge = 130 * max([0.02, *(abs(end) for end in ends if end is not None)])
     figure = go.Figure()
     for name, x, y in (("Classic", 1, 1), ("Observed", 1, -1), ("Unobserved", -1, 1), ("No Challenge", -1, -1)):
         colour = SCENARIO_COLOURS[name]
@@ -119,6 +119,8 @@ def scenario_plane(task: TaskScores) -> "Figure":
                     "symbol": SYMBOLS[index % len(SYMBOLS)],
                     "line": {"width": 1, "color": "white"},
                 },
+                error_x=_bars([shift.sd for shift in shifts]),
+                error_y=_bars([shift.td for shift in shifts]),
                 text=[_shift_hover(shift) for shift in shifts],
                 hovertemplate="%{text}<extra></extra>",
             )
@@ -131,7 +133,7 @@ def scenario_plane(task: TaskScores) -> "Figure":
 
 
 def depth_curves(task: TaskScores) -> "Figure":
-    """Draw Depth F1 against lambda: a thin line for each shift, a thick one for their mean."""
+    """Draw Depth F1 against lambda: a thin line for each shift, a thick one with intervals for their mean."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -150,23 +152,24 @@ def depth_curves(task: TaskScores) -> "Figure":
             legendgroup="shift",
             showlegend=first,
             text=[
-                f"{_arrow(shift)}<br>Depth F1 {points(shift.depth_f1[key].value)} at λ = {key}"
+                f"{_arrow(shift)}<br>Depth F1 {score_text(shift.depth_f1[key])} at λ = {key}"
                 f"<br>effective n {shift.effective_n.get(key, 0.0):,.0f} of {shift.n:,} texts"
                 for key in here
             ],
             hovertemplate="%{text}<extra></extra>",
         )
         first = False
-    mean = {key: value.value for key, value in task.summary.depth_f1.items() if value.value is not None}
+    mean = task.summary.depth_f1
     here = [key for key in keys if key in mean]
     figure.add_scatter(
         x=[int(key) for key in here],
-        y=[_points(mean[key]) for key in here],
+        y=[_points(mean[key].value) for key in here],
+        error_y=_bars([mean[key] for key in here], width=4),
         mode="lines+markers",
         line={"color": ACCENT, "width": 3.5},
         marker={"size": 8},
         name=f"mean of {task.summary.n_shifts} shifts",
-        text=[f"mean Depth F1 {points(mean[key])} at λ = {key}<br>{_effective(task.shifts, key)}" for key in here],
+        text=[f"mean Depth F1 {score_text(mean[key])} at λ = {key}<br>{_effective(task.shifts, key)}" for key in here],
         hovertemplate="%{text}<extra></extra>",
     )
     _style(figure, height=430, left=8, bottom=8)
@@ -278,7 +281,7 @@ def _sources(task: TaskScores) -> list[str]:
 def _cell_hover(task: TaskScores, source: str, target: str) -> str:
     for own in task.in_domain:
         if own.domain == source == target:
-            return f"<b>{_label(source)}, in-domain</b><br>{points(own.score.value)} on {own.n:,} texts"
+            return f"<b>{_label(source)}, in-domain</b><br>{score_text(own.score)} on {own.n:,} texts"
     for shift in task.shifts:
         if (shift.source, shift.target) == (source, target):
             return _shift_hover(shift)
@@ -287,11 +290,31 @@ def _cell_hover(task: TaskScores, source: str, target: str) -> str:
 
 def _shift_hover(shift: Shift) -> str:
     return (
-        f"<b>{_arrow(shift)}</b><br>ST {points(shift.st.value)}, SS {points(shift.ss.value)}"
-        f", TT {points(shift.tt.value)}"
-        f"<br>SD {drop_points(shift.sd.value)}, TD {drop_points(shift.td.value)}: {shift.scenario}"
+        f"<b>{_arrow(shift)}</b><br>ST {score_text(shift.st)}<br>SS {score_text(shift.ss)}, TT {score_text(shift.tt)}"
+        f"<br>SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}: {shift.scenario}"
         f"<br>{shift.n:,} texts, {shift.runs} run{'s' if shift.runs != 1 else ''}"
     )
+
+
+def _bars(estimates: Sequence[Estimate], width: int = 0) -> dict[str, Any] | None:
+    """Give plotly's error bars, from value to either end of the interval; None where no figure has one."""
+    if all(item.low is None or item.high is None for item in estimates):
+        return None
+    ends = [
+        (None, None)
+        if item.value is None or item.low is None or item.high is None
+        else (100 * (item.value - item.low), 100 * (item.high - item.value))
+        for item in estimates
+    ]
+    down, up = zip(*ends, strict=True)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": list(up),
+        "arrayminus": list(down),
+        "thickness": 1,
+        "width": width,
+    }
 
 
 def _effective(shifts: Sequence[Shift], key: str) -> str:

@@ -1,5 +1,7 @@
 """Fractions as readers see them: points (x100), with a word for what is not there."""
 
+from leaderboard.scores import Estimate
+
 MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
 
@@ -23,6 +25,35 @@ def drop_points(fraction: float | None, decimals: int = 1) -> str:
         return MISSING
     text = _signed(f"{100 * fraction:.{decimals}f}")
     return text if text.startswith(MINUS) or not text.strip("0.") else f"+{text}"
+
+
+def interval(estimate: Estimate, decimals: int = 1) -> str:
+    """Give a figure's interval in points; empty where none was computed.
+
+    >>> interval(Estimate(value=0.021, low=-0.004, high=0.047)), interval(Estimate(value=0.021))
+    ('[−0.4, 4.7]', '')
+    """
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"[{points(estimate.low, decimals)}, {points(estimate.high, decimals)}]"
+
+
+def score_text(estimate: Estimate) -> str:
+    """Give a score in points, with its interval where there is one.
+
+    >>> score_text(Estimate(value=0.4, low=0.38, high=0.42)), score_text(Estimate(value=None))
+    ('40.0 [38.0, 42.0]', 'n/a')
+    """
+    return f"{points(estimate.value)} {interval(estimate)}".rstrip()
+
+
+def drop_text(estimate: Estimate) -> str:
+    """Give a drop in points, signed, with its interval where there is one.
+
+    >>> drop_text(Estimate(value=0.04, low=-0.01, high=0.09))
+    '+4.0 [−1.0, 9.0]'
+    """
+    return f"{drop_points(estimate.value)} {interval(estimate)}".rstrip()
 
 
 def share(fraction: float | None) -> str:

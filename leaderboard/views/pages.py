@@ -1,15 +1,15 @@
 """HTML of the page's parts. Texts from cards go through ``tag``, which escapes them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from builders.folder import DatasetFolder
-from leaderboard.scores import TaskScores
+from leaderboard.scores import Estimate, TaskScores
 from leaderboard.views.board import BOARD_LAMBDAS, Board, BoardRow, missing_lines
 from leaderboard.views.figures import SCENARIO_COLOURS
 from leaderboard.views.html import Markup, join, link, tag
 from leaderboard.views.listing import Listed
-from leaderboard.views.numbers import MISSING, count, drop_points, metric_name, points, share
-from leaderboard.views.submission import Answer
+from leaderboard.views.numbers import MISSING, count, drop_points, interval, metric_name, points, share
+from leaderboard.views.submission import HEADLINES, Answer
 from validation.cards import Card
 
 UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
@@ -96,7 +96,8 @@ def legend_html() -> Markup:
     )
     rest = (
         f"All figures are points (×100). {UP} higher is better, {DOWN} lower is better. Entries that cover every "
-        "shift are ranked by mean ST; partial ones stand below, unranked."
+        "shift are ranked by mean ST; partial ones stand below, unranked. "
+        "Brackets hold 95% intervals, where there are any."
     )
     return tag(
         "details",
@@ -132,7 +133,7 @@ def missing_html(item: Listed, task: str | None) -> Markup:
         return Markup("")
     lines = missing_lines(item.scores, task)
     if not lines:
-        return tag("p", "Nothing: every shift of this task has predictions and depth weights.", class_="sb-quiet")
+        return tag("p", "Nothing is missing for this task.", class_="sb-quiet")
     return tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")
 
 
@@ -178,7 +179,10 @@ def data_html(folders: Sequence[DatasetFolder]) -> Markup:
     if not folders:
         return no_data_html()
     head = tag(
-        "tr", *(tag("th", name, scope="col") for name in ("Benchmark", "Task", "Domains", "Test texts", "State"))
+        "tr",
+        *(tag("th", name, scope="col") for name in ("Benchmark", "Task", "Domains")),
+        tag("th", "Test texts", scope="col", class_="sb-num"),
+        tag("th", "State", scope="col"),
     )
     rows = []
     for folder in folders:
@@ -217,7 +221,7 @@ def _table(rows: Sequence[BoardRow]) -> Markup:
         for key in BOARD_LAMBDAS
     ]
     shares = tag("th", "Scenarios", scope="col", title="Share of shifts in each scenario, by the signs of SD and TD")
-    head = tag("tr", *plain, *scores, shares, *depth, _head("Submitter"), _head("Date"))
+    head = tag("tr", *plain, *scores, shares, *depth, _head("Submitted"))
     table = tag(
         "table",
         tag("caption", "Entries of this board, in points", class_="sb-hidden"),
@@ -240,16 +244,15 @@ def _row(row: BoardRow) -> Markup:
     note: list[Markup] = []
     if row.rank is None:
         n = len(row.missing)
-        text = f"unranked, {row.n_shifts} shift{'s' if row.n_shifts != 1 else ''}: " + "; ".join(row.missing[:2])
-        text += f"; {n - 2} more" if n > 2 else ""
+        text = f"unranked, {row.n_shifts} shift{'s' if row.n_shifts != 1 else ''}: " + "".join(row.missing[:1])
+        text += f"; {n - 1} more" if n > 1 else ""
         note = [tag("span", text, class_="sb-note", title="\n".join(row.missing[:40]))]
     name = tag("th", tag("a", row.name, href=f"?entry={row.id}"), *note, scope="row", data_value=row.name)
     numbers = [
-        _number(points(row.mean_ss), row.mean_ss),
-        _number(points(row.mean_st), row.mean_st),
-        *(_number(drop_points(value), value) for value in (row.average_drop, row.worst_sd, row.worst_td)),
+        *(_number(score, points) for score in (row.mean_ss, row.mean_st)),
+        *(_number(drop, drop_points) for drop in (row.average_drop, row.worst_sd, row.worst_td)),
     ]
-    depth = [_number(points(row.depth_f1[key]), row.depth_f1[key]) for key in BOARD_LAMBDAS]
+    depth = [_number(row.depth_f1[key], points) for key in BOARD_LAMBDAS]
     rank = tag(
         "td",
         str(row.rank) if row.rank else "\N{EN DASH}",
@@ -264,16 +267,26 @@ def _row(row: BoardRow) -> Markup:
         *numbers,
         tag("td", _shares(row.scenario_shares)),
         *depth,
-        tag("td", row.submitter),
-        tag("td", row.date, class_="sb-date"),
+        tag("td", row.date, tag("span", row.submitter, class_="sb-note"), data_value=row.date, class_="sb-date"),
         class_="sb-unranked" if row.rank is None else None,
     )
 
 
-def _number(text: str, value: float | None) -> Markup:
+def _number(estimate: Estimate, written: Callable[[float | None], str]) -> Markup:
     """Give a cell of a figure; an empty sort value keeps a missing one last in either direction."""
-    missing = " sb-na" if text == MISSING else ""
-    return tag("td", text, class_=f"sb-num{missing}", data_value="" if value is None else repr(value))
+    missing, value = estimate.value is None, estimate.value
+    return tag(
+        "td",
+        *_with_interval(estimate, written),
+        class_="sb-num sb-na" if missing else "sb-num",
+        data_value="" if missing else repr(value),
+    )
+
+
+def _with_interval(estimate: Estimate, written: Callable[[float | None], str]) -> list[str | Markup]:
+    """Give a figure and, small below it, its interval where there is one."""
+    bounds = interval(estimate)
+    return [written(estimate.value), *([tag("span", bounds, class_="sb-interval")] if bounds else [])]
 
 
 def _shares(shares: Mapping[str, float | None]) -> Markup:
@@ -299,16 +312,17 @@ def _swatch(name: str) -> Markup:
 
 def _headline(task: TaskScores) -> Markup:
     summary = task.summary
-    figures = [
-        ("Mean SS", points(summary.mean_ss.value)),
-        ("Mean ST", points(summary.mean_st.value)),
-        ("Avg. drop", drop_points(summary.average_drop.value)),
-        ("Worst SD", drop_points(summary.worst_sd.value)),
-        ("Worst TD", drop_points(summary.worst_td.value)),
-        ("Shifts", f"{summary.n_shifts}" + ("" if summary.complete else " (partial)")),
-        ("Unparsed", share(summary.unparsed)),
+    note = "" if summary.complete else "partial" if summary.basis == "single-source" else summary.basis
+    figures: list[tuple[str, list[str | Markup]]] = [
+        ("Mean SS", _with_interval(summary.mean_ss, points)),
+        ("Mean ST", _with_interval(summary.mean_st, points)),
+        ("Avg. drop", _with_interval(summary.average_drop, drop_points)),
+        ("Worst SD", _with_interval(summary.worst_sd, drop_points)),
+        ("Worst TD", _with_interval(summary.worst_td, drop_points)),
+        ("Shifts", [f"{summary.n_shifts}", *([tag("span", note, class_="sb-interval")] if note else [])]),
+        ("Unparsed", [share(summary.unparsed)]),
     ]
-    tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in figures]
+    tiles = [tag("div", tag("dt", name), tag("dd", *value)) for name, value in figures]
     return tag("dl", *tiles, class_="sb-tiles")
 
 
@@ -364,15 +378,17 @@ def _preview(answer: Answer) -> Markup:
     head = tag("tr", *(tag("th", name, scope="col", class_=None if name == "Task" else "sb-num") for name in names))
     rows = []
     for task in answer["summary"]["tasks"]:
+        task_name = f"{answer['summary']['benchmark']}/{task['task']}"
         shifts = f"{task['n_shifts']}" + ("" if task["complete"] else ", partial")
+        estimates = [Estimate.model_validate(task[name]) for name in HEADLINES]
         cells = [
-            *(points(task[name]) for name in ("mean_ss", "mean_st")),
-            *(drop_points(task[name]) for name in ("average_drop", "worst_sd", "worst_td")),
-            shifts,
-            share(task["unparsed"]),
+            tag("td", task_name),
+            *(_number(estimate, points) for estimate in estimates[:2]),
+            *(_number(estimate, drop_points) for estimate in estimates[2:]),
+            tag("td", shifts, class_="sb-num"),
+            tag("td", share(task["unparsed"]), class_="sb-num"),
         ]
-        title = f"{answer['summary']['benchmark']}/{task['task']}"
-        rows.append(tag("tr", tag("td", title), *(tag("td", cell, class_="sb-num") for cell in cells)))
+        rows.append(tag("tr", *cells))
     missing = [tag("li", line) for line in answer["summary"]["missing"]]
     gaps = tag("div", tag("p", "Not there to be scored:"), tag("ul", *missing)) if missing else Markup("")
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")

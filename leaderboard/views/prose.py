@@ -52,7 +52,9 @@ def brand_html() -> Markup:
 def figure_heading(key: str) -> Markup:
     """Give the heading and caption of a figure."""
     title, caption = _FIGURES[key]
-    return tag("div", tag("h3", title), *([tag("p", caption)] if caption else []), class_="sb-figure")
+    # The three matrices stand side by side: captions of one height keep them level.
+    class_ = "sb-figure sb-level" if key in ("ST", "SD", "TD") else "sb-figure"
+    return tag("div", tag("h3", title), *([tag("p", caption)] if caption else []), class_=class_)
 
 
 def submit_html() -> Markup:

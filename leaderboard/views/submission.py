@@ -18,6 +18,8 @@ from validation.report import InvalidInput, Problem
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
 MAX_PROBLEMS = 100
 """As many problems as an answer lists; the rest are counted."""
+HEADLINES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
+"""Figures of a task's summary that an answer previews, each with its interval."""
 PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded")
 
 
@@ -160,11 +162,7 @@ def _summary(scores: Scores) -> dict[str, Any]:
                 "metric": task.metric,
                 "complete": task.summary.complete,
                 "n_shifts": task.summary.n_shifts,
-                "mean_ss": task.summary.mean_ss.value,
-                "mean_st": task.summary.mean_st.value,
-                "average_drop": task.summary.average_drop.value,
-                "worst_sd": task.summary.worst_sd.value,
-                "worst_td": task.summary.worst_td.value,
+                **{name: getattr(task.summary, name).model_dump() for name in HEADLINES},
                 "unparsed": task.summary.unparsed,
             }
             for task in scores.tasks
