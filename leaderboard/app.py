@@ -116,6 +116,10 @@ def _theme() -> gr.Theme:
         block_title_padding="0",
         block_shadow="none",
         block_border_width="0px",
+        block_background_fill="transparent",
+        block_background_fill_dark="transparent",
+        button_secondary_background_fill_dark="*neutral_700",
+        button_secondary_background_fill_hover_dark="*neutral_600",
         button_primary_background_fill="*primary_700",
         button_primary_background_fill_hover="*primary_800",
         button_primary_background_fill_dark="*primary_700",
@@ -217,8 +221,7 @@ def _submit_tab(catalogue: Catalogue) -> None:
     _html(prose.submit_html())
     with gr.Row(equal_height=False):
         with gr.Column(min_width=300):
-            label = "Prediction file (.parquet, .jsonl or .csv)"
-            file = _upload_only(gr.File(label=label, height=240, elem_id="prediction-file"))
+            file = _upload_only(gr.File(label="Prediction file", height=240, elem_id="prediction-file"))
         with gr.Column(min_width=300):
             card = gr.Textbox(
                 label="Card (YAML or JSON)",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 INK, MUTED, GRID = "#334155", "#64748b", "rgba(100, 116, 139, 0.22)"
-ACCENT = "#0f766e"
+ACCENT = "#0d9488"
 
 # Both scales keep their order for readers with any common colour blindness: one hue by lightness, and blue to red
 # through white (ColorBrewer's RdBu).
@@ -147,7 +147,7 @@ def depth_curves(task: TaskScores) -> "Figure":
             x=[int(key) for key in here],
             y=[_points(shift.depth_f1[key].value) for key in here],
             mode="lines",
-            line={"color": "rgba(100, 116, 139, 0.55)", "width": 1},
+            line={"color": "rgba(100, 116, 139, 0.7)", "width": 1},
             name="one shift",
             legendgroup="shift",
             showlegend=first,

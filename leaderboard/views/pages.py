@@ -235,7 +235,9 @@ def _table(rows: Sequence[BoardRow]) -> Markup:
 def _head(name: str, arrow: str = "", meaning: str = "") -> Markup:
     """Give a column's heading: a button that sorts, with the arrow of the better direction."""
     title = f"{meaning}; {_BETTER[arrow]}" if arrow else None
-    label = tag("span", name, " ", tag("span", arrow, class_="sb-arrow")) if arrow else tag("span", name)
+    label = (
+        tag("span", name, "\N{NO-BREAK SPACE}", tag("span", arrow, class_="sb-arrow")) if arrow else tag("span", name)
+    )
     button = tag("button", label, type="button", title=title)
     return tag("th", button, scope="col", class_="sb-num" if arrow or name == "#" else None)
 

@@ -63,7 +63,7 @@ def submit_html() -> Markup:
         "div",
         tag(
             "p",
-            "Send one prediction file and its card. ",
+            "Send one prediction file (.parquet, .jsonl or .csv) and its card. ",
             tag("b", "Check"),
             " lists every problem at once and previews the scores; nothing is stored until ",
             tag("b", "Submit"),
