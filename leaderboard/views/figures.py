@@ -217,7 +217,8 @@ def cell_colours(value: float, low: float, high: float, measure: Measure) -> tup
     part = place - left
     red, green, blue = (a + part * (b - a) for a, b in zip(colours[left], colours[left + 1], strict=True))
     fill = (red, green, blue)
-    text = max(("#ffffff", "#0f172a"), key=lambda colour: contrast(_rgb(colour), fill))
+    # One of pure white and black has a contrast of 4.58 or more on any colour; a softer black does not.
+    text = max(("#ffffff", "#000000"), key=lambda colour: contrast(_rgb(colour), fill))
     return f"rgb({red:.0f}, {green:.0f}, {blue:.0f})", text
 
 

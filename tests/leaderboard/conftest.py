@@ -1,0 +1,76 @@
+"""A store as the page shows it: three complete entries on one task (two of them equal), one partial, one zero-shot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder import DatasetFolder
+from leaderboard.store import Entry, Store
+from validation.cards import Card
+
+SCRIPT = "<script>document.title='owned'</script>"
+"""A name that runs as a program wherever it is not escaped."""
+
+
+def predict(folder: DatasetFolder, sources: Sequence[str], errors: float, task: str = "nli") -> pl.DataFrame:
+    """Predict gold labels with a share of errors, twice as many away from home."""
+    rng = np.random.default_rng(7)
+    labels = np.array(folder.task(task).labels)
+    parts = []
+    for source in sources:
+        for target in folder.task(task).domains:
+            rows = folder.split(task, target, "test").sort("id")
+            wrong = rng.random(len(rows)) < errors * (1 if source == target else 2)
+            codes = np.where(wrong, rng.integers(0, len(labels), len(rows)), rows["label"].to_numpy())
+            parts.append(rows.select("id", source=pl.lit(source), prediction=pl.Series(labels[codes])))
+    return pl.concat(parts).select("source", "id", "prediction")
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A store with entries, by the names that tests use."""
+
+    store: Store
+    folder: DatasetFolder
+    entries: dict[str, Entry]
+    files: dict[str, Path]
+
+    def card(self, name: str) -> Card:
+        return self.entries[name].card
+
+
+def fill(folder: DatasetFolder, root: Path) -> Filled:
+    """Submit the five entries; ``script`` has the same predictions as ``good``, so both rank first."""
+    domains = list(folder.task("nli").domains)
+    frames = {
+        "good": predict(folder, domains, 0.1),
+        "script": predict(folder, domains, 0.1),
+        "poor": predict(folder, domains, 0.4),
+        "partial": predict(folder, domains[:2], 0.05),
+        "zero-shot": predict(folder, ["none"], 0.2),
+    }
+    facts: dict[str, dict[str, Any]] = {
+        "good": {"name": "Good model", "url": "https://example.org/good", "parameters": 22_700_000},
+        "script": {"name": SCRIPT, "family": SCRIPT, "command": SCRIPT, "contact": SCRIPT, "versions": {SCRIPT: "1"}},
+        "poor": {"name": "Poor model"},
+        "partial": {"name": "Partial model"},
+        "zero-shot": {"name": "Zero-shot model", "paradigm": "zero-shot"},
+    }
+    store, entries, files = Store(root / "store"), {}, {}
+    for name, frame in frames.items():
+        files[name] = root / f"{name}.parquet"
+        frame.write_parquet(files[name])
+        card = Card(**{"paradigm": "fine-tuned", "data": folder.content_hash, **facts[name]})
+        entries[name], _ = store.submit(files[name], card, [folder])
+    return Filled(store, folder, entries, files)
+
+
+@pytest.fixture(scope="session")
+def filled(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """The filled store; tests that add to it take a copy (``fill`` into a folder of their own)."""
+    return fill(synthetic, tmp_path_factory.mktemp("filled"))

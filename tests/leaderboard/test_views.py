@@ -1,0 +1,501 @@
+"""What the page shows, made from real scores; texts of cards stay texts."""
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder import DatasetFolder
+from leaderboard.scores import Estimate, Scores, TaskScores
+from leaderboard.store import Entry, Store
+from leaderboard.views import figures, pages, submission
+from leaderboard.views.board import BOARD_LAMBDAS, Board, BoardRow, board_rows, boards, find_board
+from leaderboard.views.html import tag
+from leaderboard.views.listing import Catalogue, Listed
+from leaderboard.views.submission import MAX_PROBLEMS, check, local_submitter, submit
+from validation.report import InvalidInput
+
+from .conftest import SCRIPT, Filled
+
+
+@pytest.fixture(scope="module")
+def catalogue(filled: Filled) -> Catalogue:
+    return Catalogue([filled.folder], filled.store)
+
+
+@pytest.fixture(scope="module")
+def board(filled: Filled) -> Board:
+    return find_board("synthetic/nli", boards([filled.folder]))
+
+
+@pytest.fixture(scope="module")
+def rows(catalogue: Catalogue, board: Board) -> list[BoardRow]:
+    return board_rows(board, catalogue.entries())
+
+
+def scored(catalogue: Catalogue, filled: Filled, name: str) -> TaskScores:
+    scores = catalogue.entry(filled.entries[name].id).scores
+    assert scores is not None
+    return scores.tasks[0]
+
+
+def with_intervals(content: Any) -> Any:
+    """Fill every estimate's interval: 20 points below to 10 above."""
+    if isinstance(content, list):
+        return [with_intervals(item) for item in content]
+    if not isinstance(content, dict):
+        return content
+    if set(content) != {"value", "low", "high"}:
+        return {key: with_intervals(value) for key, value in content.items()}
+    value = content["value"]
+    return content if value is None else {"value": value, "low": value - 0.2, "high": value + 0.1}
+
+
+class Visible(HTMLParser):
+    """Collects the elements that a browser would make, and the text it would show."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        assert not any(name.startswith("on") for name, _ in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+# Listing
+
+
+def test_entries_come_newest_first_with_their_scores(catalogue: Catalogue, filled: Filled) -> None:
+    listed = catalogue.entries()
+    assert {item.id for item in listed} == {entry.id for entry in filled.entries.values()}
+    keys = [(item.entry.submitted_at, item.id) for item in listed if item.entry]
+    assert keys == sorted(keys, reverse=True)
+    assert all(item.scores is not None and item.reasons == () for item in listed)
+
+
+def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, board: Board, tmp_path: Path) -> None:
+    shutil.copytree(filled.store.root, tmp_path / "store")
+    store = Store(tmp_path / "store")
+    broken, foreign, table = (filled.entries[name].id for name in ("poor", "partial", "good"))
+    (store.root / "entries" / broken / "card.json").write_text("{")
+    card = store.root / "entries" / foreign / "card.json"
+    card.write_text(card.read_text().replace(filled.folder.content_hash, "0" * 64))
+    next(store.root.glob(f"scores/*/{table}.parquet")).write_bytes(b"PAR1")
+    catalogue = Catalogue([filled.folder], store)
+    reasons = {item.id: item.reasons for item in catalogue.entries() if item.scores is None}
+    assert set(reasons) == {broken, foreign, table}
+    assert "card is damaged" in reasons[broken][0]
+    assert "another version of the data" in reasons[foreign][0]
+    assert "table of scores is damaged" in reasons[table][0]
+    assert catalogue.entries()[-1].id == broken
+    assert str(tmp_path) not in str(reasons)
+    shown = Visible(pages.board_html(board, board_rows(board, catalogue.entries()), catalogue.entries()))
+    assert "Not scored on this server (3)" in shown.text
+    # What it lacks may come back: nothing is remembered of a failure.
+    next(store.root.glob(f"scores/*/{table}.parquet")).unlink()
+    assert catalogue.entry(table).scores is not None
+
+
+def test_an_unknown_entry_is_said_to_be_unknown(catalogue: Catalogue) -> None:
+    with pytest.raises(InvalidInput, match="there is no such entry"):
+        catalogue.entry("../../etc/passwd")
+
+
+# Board
+
+
+def test_each_task_is_a_board(filled: Filled) -> None:
+    assert [board.name for board in boards([filled.folder])] == ["synthetic/nli", "synthetic/sa"]
+    names = [board.name for board in boards([filled.folder, filled.folder])]
+    assert names[0] == f"synthetic/nli@{filled.folder.content_hash[:8]}"
+    with pytest.raises(InvalidInput, match="did you mean 'synthetic/nli'"):
+        find_board("syntetic/nli", boards([filled.folder]))
+    with pytest.raises(InvalidInput, match="no dataset"):
+        find_board("dr/nli", [])
+
+
+def test_a_subset_has_a_board_of_its_own(filled: Filled, tmp_path: Path) -> None:
+    chosen = filled.folder.subset("nli", "fewshot")["id"]
+    frame = pl.read_parquet(filled.files["good"]).filter(pl.col("id").is_in(chosen.implode()))
+    frame.filter(pl.col("source").is_in(chosen.str.split("/").list.get(2).implode())).write_parquet(
+        tmp_path / "f.parquet"
+    )
+    card = filled.card("good").model_copy(update={"subset": "fewshot"})
+    store = Store(tmp_path / "store")
+    store.submit(tmp_path / "f.parquet", card, [filled.folder])
+    listed = Catalogue([filled.folder], store).entries()
+    known = boards([filled.folder], listed)
+    assert "synthetic/nli:fewshot" in [board.name for board in known]
+    assert len(board_rows(find_board("synthetic/nli:fewshot", known), listed)) == 1
+    assert board_rows(find_board("synthetic/nli", known), listed) == []
+
+
+def test_equal_scores_share_a_rank_and_partial_entries_have_none(rows: list[BoardRow]) -> None:
+    names = ["Good model" if row.name == SCRIPT else row.name for row in rows]
+    assert names == ["Good model", "Good model", "Poor model", "Partial model", "Zero-shot model"]
+    assert [row.rank for row in rows] == [1, 1, 3, None, None]
+    # The partial one scores highest, and still stands below.
+    assert rows[3].mean_st.value > rows[0].mean_st.value
+
+
+def test_what_is_missing_is_named_and_shown_as_missing(rows: list[BoardRow], filled: Filled) -> None:
+    third, fourth = list(filled.folder.task("nli").domains)[2:]
+    partial, zero_shot = rows[3], rows[4]
+    assert partial.missing == tuple(f"{name}: no predictions of a model trained on it" for name in (third, fourth))
+    assert partial.average_drop.value is None
+    assert "zero-shot predictions only" in zero_shot.missing[0]
+    assert (zero_shot.mean_ss.value, zero_shot.worst_td.value) == (None, None)
+    assert rows[0].missing == ()
+
+
+def test_rows_as_json(rows: list[BoardRow]) -> None:
+    content = json.loads(json.dumps(rows[3].as_dict(), allow_nan=False))
+    assert content["rank"] is None
+    assert content["mean_st"] == {"value": rows[3].mean_st.value, "low": None, "high": None}
+    assert set(content["depth_f1"]) == set(BOARD_LAMBDAS)
+    assert isinstance(content["missing"], list)
+
+
+def test_cells_sort_by_their_fraction_and_missing_ones_are_empty(
+    board: Board, rows: list[BoardRow], catalogue: Catalogue
+) -> None:
+    body = pages.board_html(board, rows, catalogue.entries()).split("<tbody>")[1].split("</tbody>")[0]
+    lines = body.split("<tr")[1:]
+    assert f'data-value="{rows[0].mean_st.value!r}"' in lines[0]
+    assert f">{100 * rows[0].mean_st.value:.1f}</td>" in lines[0]
+    assert 'data-value="">n/a</td>' in lines[4]
+    assert "unranked, 6 shifts" in lines[3]
+
+
+def test_notices_tell_synthetic_and_partial_data(filled: Filled) -> None:
+    assert "Synthetic data." in pages.notices([filled.folder])
+    manifest = filled.folder.manifest.model_copy(update={"synthetic": False, "partial": True})
+    assert "Partial build." in pages.notices([DatasetFolder(filled.folder.path, manifest)])
+    manifest = manifest.model_copy(update={"partial": False})
+    assert pages.notices([DatasetFolder(filled.folder.path, manifest)]) == ""
+
+
+# Intervals
+
+
+def test_intervals_are_shown_where_there_are_any(board: Board, catalogue: Catalogue, filled: Filled) -> None:
+    item = catalogue.entry(filled.entries["poor"].id)
+    assert item.entry is not None
+    assert item.scores is not None
+    scores = Scores.model_validate(with_intervals(item.scores.model_dump(mode="json")))
+    with_bounds = Listed(item.id, item.entry, scores)
+    task, summary = scores.tasks[0], scores.tasks[0].summary
+    assert summary.mean_st.value is not None
+    assert summary.worst_td.value is not None
+    bounds = f"[{100 * summary.mean_st.value - 20:.1f}, {100 * summary.mean_st.value + 10:.1f}]"
+    drop = f"[{100 * summary.worst_td.value - 20:.1f}, {100 * summary.worst_td.value + 10:.1f}]".replace("-", "−")
+
+    table = pages.board_html(board, board_rows(board, [with_bounds]), [])
+    answer = submission._summary(scores)
+    preview = pages.answer_html({"ok": True, "entry": None, "new": False, "problems": [], "summary": answer})
+    for markup in (table, pages.entry_html(with_bounds, task), preview):
+        assert bounds in markup
+        assert drop in markup
+    assert "sb-interval" not in pages.board_html(board, board_rows(board, [item]), [])
+
+    plane = figures.scenario_plane(task)
+    mark = next(trace for trace in plane.data if trace.type == "scatter")
+    assert list(mark.error_x.array) == pytest.approx([10.0] * len(mark.x))
+    assert list(mark.error_y.arrayminus) == pytest.approx([20.0] * len(mark.y))
+    # No cross may leave the picture.
+    assert plane.layout.xaxis.range[1] >= max(
+        100 * abs(end) for shift in task.shifts for end in (shift.sd.low, shift.sd.high, shift.td.low, shift.td.high)
+    )
+    mean = figures.depth_curves(task).data[-1]
+    assert list(mean.error_y.array) == pytest.approx([10.0] * 5)
+    first = task.shifts[0]
+    assert first.td.low is not None
+    hover = [text for row in figures.heatmap(task, "TD").data[0].text for text in row]
+    assert any(f"[{100 * first.td.low:.1f}, ".replace("-", "−") in text for text in hover)
+
+    bare = scored(catalogue, filled, "poor")
+    assert figures.scenario_plane(bare).data[0].error_x.array is None
+    assert "[" not in "".join(text for row in figures.heatmap(bare, "TD").data[0].text for text in row)
+
+
+def test_a_figure_without_an_interval_among_others_that_have_one() -> None:
+    bars = figures._bars([Estimate(value=0.5, low=0.4, high=0.7), Estimate(value=0.5), Estimate(value=None)])
+    assert bars is not None
+    assert bars["array"] == [pytest.approx(20.0), None, None]
+    assert bars["arrayminus"] == [pytest.approx(10.0), None, None]
+
+
+# Figures
+
+
+def test_heatmaps_hold_the_scores_in_points(catalogue: Catalogue, filled: Filled) -> None:
+    task = scored(catalogue, filled, "good")
+    domains = list(task.domains)
+    st, sd, td = (figures.heatmap(task, measure) for measure in ("ST", "SD", "TD"))
+    for shift in task.shifts:
+        row, column = domains.index(shift.source), domains.index(shift.target)
+        for figure, estimate in ((st, shift.st), (sd, shift.sd), (td, shift.td)):
+            assert figure.data[0].z[row][column] == pytest.approx(100 * estimate.value)
+    for own in task.in_domain:
+        place = domains.index(own.domain)
+        assert st.data[0].z[place][place] == pytest.approx(100 * own.score.value)
+        assert sd.data[0].z[place][place] is None
+    # One scale for both drops, centred on 0: the same colour is the same loss.
+    assert (sd.data[0].zmin, sd.data[0].zmax) == (td.data[0].zmin, td.data[0].zmax)
+    assert sd.data[0].zmin == -sd.data[0].zmax
+    written = [text for trace in st.data[1:] for text in trace.text]
+    assert sorted(written) == sorted(
+        f"<b>{value:.1f}</b>" if row == column else f"{value:.1f}"
+        for row, values in enumerate(st.data[0].z)
+        for column, value in enumerate(values)
+    )
+
+
+def test_printed_values_can_be_read_on_every_cell() -> None:
+    for measure in ("ST", "SD"):
+        for step in range(101):
+            fill, text = figures.cell_colours(step / 100, 0.0, 1.0, measure)  # type: ignore[arg-type]
+            red, green, blue = (float(part) for part in re.findall(r"\d+", fill))
+            assert figures.contrast((red, green, blue), figures._rgb(text)) >= 4.5
+
+
+def test_scenario_plane_has_a_mark_for_every_shift(catalogue: Catalogue, filled: Filled) -> None:
+    task = scored(catalogue, filled, "good")
+    marks = [(x, y) for trace in figures.scenario_plane(task).data for x, y in zip(trace.x, trace.y, strict=True)]
+    expected = [(100 * shift.sd.value, 100 * shift.td.value) for shift in task.shifts]
+    assert np.array(sorted(marks)) == pytest.approx(np.array(sorted(expected)))
+    # Never by colour alone.
+    looks = {(trace.marker.color, trace.marker.symbol) for trace in figures.scenario_plane(task).data}
+    assert len({symbol for _, symbol in looks}) == 4
+
+
+def test_depth_curves_end_in_their_mean(catalogue: Catalogue, filled: Filled) -> None:
+    task = scored(catalogue, filled, "good")
+    traces = figures.depth_curves(task).data
+    assert len(traces) == len(task.shifts) + 1
+    assert list(traces[-1].x) == [0, 25, 50, 75, 90]
+    assert list(traces[-1].y) == pytest.approx([100 * task.summary.depth_f1[str(x)].value for x in traces[-1].x])
+    assert "effective n from" in traces[-1].text[0]
+
+
+def test_figures_without_data_are_left_out(catalogue: Catalogue, filled: Filled) -> None:
+    zero_shot = scored(catalogue, filled, "zero-shot")
+    assert not figures.has_drops(zero_shot)
+    assert not figures.has_depth(zero_shot)
+    assert figures.heatmap(zero_shot, "ST").data[0].y == ("none (zero-shot)",)
+    partial = scored(catalogue, filled, "partial")
+    assert figures.has_drops(partial)
+    assert [len(row) for row in figures.heatmap(partial, "TD").data[0].z] == [4, 4]
+    printed = [text for trace in figures.heatmap(partial, "TD").data[1:] for text in trace.text]
+    assert printed.count("n/a") == 4
+
+
+# Escaping
+
+
+def test_a_script_in_a_card_is_text_everywhere(board: Board, catalogue: Catalogue, filled: Filled) -> None:
+    listed = catalogue.entries()
+    item = catalogue.entry(filled.entries["script"].id)
+    unscored = Listed(item.id, item.entry, None, (f"reason {SCRIPT}",))
+    answer = check(catalogue, None, f"name: {json.dumps(SCRIPT)}\nparadigm: {json.dumps(SCRIPT)}\n{SCRIPT}: 1\n")
+    assert item.scores is not None
+    markup = {
+        "board": pages.board_html(board, board_rows(board, listed), listed),
+        "unscored": pages.board_html(board, [], [unscored]),
+        "entry": pages.entry_html(item, item.scores.tasks[0]),
+        "reasons": pages.entry_html(unscored, None),
+        "message": pages.message_html(SCRIPT, SCRIPT),
+        "answer": pages.answer_html(answer),
+    }
+    for name, text in markup.items():
+        shown = Visible(text)
+        assert "script" not in shown.tags, name
+        assert SCRIPT in shown.text, name
+
+
+def test_names_in_figures_are_escaped(catalogue: Catalogue, filled: Filled) -> None:
+    """Plotly draws some HTML in labels and hovers: a domain of somebody's own data may be called anything."""
+    task = scored(catalogue, filled, "good")
+    evil = "<a href='https://example.org'>" + SCRIPT
+    renamed = TaskScores.model_validate_json(task.model_dump_json().replace(task.domains[0], evil))
+    assert renamed.domains[0] == evil
+    for figure in (
+        figures.heatmap(renamed, "ST"),
+        figures.heatmap(renamed, "TD"),
+        figures.scenario_plane(renamed),
+        figures.depth_curves(renamed),
+    ):
+        content = figure.to_plotly_json()
+        texts = strings(content)
+        assert any("&lt;script&gt;" in text for text in texts)
+        assert not [text for text in texts if re.search(r"<(?!/?(b|br|extra)>)", text)]
+
+
+def strings(content: Any) -> list[str]:
+    """Every string in nested lists, tuples and dicts."""
+    if isinstance(content, str):
+        return [content]
+    if isinstance(content, dict):
+        return [text for value in content.values() for text in strings(value)]
+    if isinstance(content, list | tuple):
+        return [text for value in content for text in strings(value)]
+    return []
+
+
+def test_links_are_https_only(catalogue: Catalogue, filled: Filled) -> None:
+    item = catalogue.entry(filled.entries["good"].id)
+    assert "https://example.org/good" in Visible(pages.entry_html(item, None)).links
+    assert item.entry is not None
+    card = item.entry.card.model_copy(update={"url": "javascript:alert(1)"})
+    entry = Entry(item.id, "local", "2026-01-01", card)
+    assert Visible(pages.entry_html(Listed(item.id, entry, None), None)).links == [f"?entry={item.id}"]
+
+
+def test_attributes_are_escaped() -> None:
+    assert tag("td", title='"><script>') == '<td title="&quot;&gt;&lt;script&gt;"></td>'
+
+
+# Submission
+
+
+@pytest.fixture
+def card_text(filled: Filled) -> str:
+    return json.dumps(filled.card("good").as_dict())
+
+
+def test_check_previews_and_keeps_nothing(catalogue: Catalogue, filled: Filled, card_text: str, tmp_path: Path) -> None:
+    empty = Catalogue([filled.folder], Store(tmp_path / "store"))
+    answer = check(empty, str(filled.files["good"]), card_text)
+    assert (answer["ok"], answer["entry"], answer["new"], answer["problems"]) == (True, None, False, [])
+    task = answer["summary"]["tasks"][0]
+    assert task["mean_st"]["value"] == scored(catalogue, filled, "good").summary.mean_st.value
+    assert answer["summary"]["missing"] == ["sa: no predictions for this task"]
+    assert not (tmp_path / "store").exists()
+    assert f"{100 * task['mean_st']['value']:.1f}" in pages.answer_html(answer)
+
+
+def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path) -> None:
+    catalogue = Catalogue([filled.folder], Store(tmp_path / "store"))
+    first = submit(catalogue, str(filled.files["good"]), card_text, submitter="local")
+    again = submit(catalogue, str(filled.files["good"]), card_text, submitter="local")
+    assert (first["ok"], first["new"], again["new"]) == (True, True, False)
+    assert first["entry"] == again["entry"]
+    assert [item.id for item in catalogue.entries()] == [first["entry"]]
+    assert "Accepted as" in pages.answer_html(first)
+    assert "sent before" in pages.answer_html(again)
+
+
+def test_an_unknown_sender_is_refused_before_anything_is_read(catalogue: Catalogue) -> None:
+    answer = submit(catalogue, "/no/such/file", "", submitter=None)
+    assert not answer["ok"]
+    assert "from its own machine only" in answer["problems"][0]
+
+
+def test_every_problem_at_once(catalogue: Catalogue, filled: Filled, tmp_path: Path) -> None:
+    upload = tmp_path / "upload" / "my predictions.parquet"
+    upload.parent.mkdir()
+    frame = pl.read_parquet(filled.files["good"])
+    frame.rename({"prediction": "predicton"}).write_parquet(upload)
+    # A wrong card and a wrong file: both are told.
+    answer = check(catalogue, str(upload), "name: x\nparadigm: magic\ncolour: red\n")
+    told = "\n".join(answer["problems"])
+    for words in ("column 'data': required key", "column 'paradigm'", "'colour'", "did you mean 'prediction'?"):
+        assert words in told
+    assert str(tmp_path) not in told
+    assert "my predictions.parquet" in told
+    shown = Visible(pages.answer_html(answer))
+    assert shown.tags.count("li") == len(answer["problems"]) >= 4
+    assert f"{len(answer['problems'])} problems. Nothing was stored." in shown.text
+
+
+def test_nothing_given(catalogue: Catalogue) -> None:
+    told = check(catalogue, None, "  ")["problems"]
+    assert len(told) == 2
+    assert "there is no prediction file" in told[0]
+    assert "there is no card" in told[1]
+
+
+def test_a_card_for_other_data(catalogue: Catalogue, filled: Filled) -> None:
+    card = filled.card("good").model_copy(update={"data": "0" * 64})
+    told = check(catalogue, str(filled.files["good"]), json.dumps(card.as_dict()))["problems"]
+    assert len(told) == 1
+    assert "another version of the data" in told[0]
+    assert filled.folder.content_hash[:12] in told[0]
+
+
+def test_no_path_of_the_server_in_a_message(catalogue: Catalogue, filled: Filled, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    broken = {
+        "label": pl.read_parquet(filled.files["good"]).with_columns(prediction=pl.lit("Entailmnt")),
+        "ids": pl.read_parquet(filled.files["good"]).with_columns(id="x" + pl.col("id")),
+        "short": pl.read_parquet(filled.files["good"]).head(7),
+        "empty": pl.read_parquet(filled.files["good"]).head(0),
+    }
+    cards = [filled.card("good"), filled.card("good").model_copy(update={"subset": "nowhere"})]
+    for frame in broken.values():
+        frame.write_csv(bad)
+        for card in cards:
+            answer = check(catalogue, str(bad), json.dumps(card.as_dict()))
+            assert answer["problems"]
+            for path in (tmp_path, filled.folder.path, filled.store.root):
+                assert str(path) not in "\n".join(answer["problems"])
+    bad.write_bytes(b"\x00\xff\xfe not a table")
+    told = check(catalogue, str(bad), json.dumps(filled.card("good").as_dict()))["problems"]
+    assert told
+    assert str(tmp_path) not in "\n".join(told)
+
+
+def test_too_large(catalogue: Catalogue, filled: Filled, card_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submission, "MAX_UPLOAD_BYTES", 1024)
+    told = check(catalogue, str(filled.files["good"]), card_text)["problems"]
+    assert len(told) == 1
+    assert "the file is too large" in told[0]
+    told = check(catalogue, str(filled.files["good"]), "name: " + "x" * 70_000)["problems"]
+    assert ["too large" in line for line in told] == [True, True]
+
+
+def test_a_long_list_of_problems_is_cut_and_counted(catalogue: Catalogue, card_text: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.touch()
+    card = "\n".join(f"key{number}: 1" for number in range(MAX_PROBLEMS + 20))
+    told = check(catalogue, str(bad), card)["problems"]
+    assert len(told) == MAX_PROBLEMS + 1
+    assert re.fullmatch(r"and \d+ more problems", told[-1])
+    # name, paradigm and data are missing, 120 keys unknown, and the file is empty.
+    assert int(told[-1].split()[1]) == MAX_PROBLEMS + 20 + 3 + 1 - MAX_PROBLEMS
+
+
+@pytest.mark.parametrize(
+    ("host", "headers", "known"),
+    [
+        ("127.0.0.1", {"host": "127.0.0.1:7860"}, True),
+        ("::1", {"host": "[::1]:7860"}, True),
+        ("::ffff:127.0.0.1", {}, True),
+        ("127.0.0.1", {"host": "localhost:7860", "origin": "http://localhost:7860"}, True),
+        ("192.0.2.7", {"host": "127.0.0.1:7860"}, False),
+        ("127.0.0.1", {"x-forwarded-for": "192.0.2.7"}, False),
+        ("127.0.0.1", {"forwarded": "for=192.0.2.7"}, False),
+        ("127.0.0.1", {"x-real-ip": "127.0.0.1"}, False),
+        ("127.0.0.1", {"host": "evil.example"}, False),
+        ("127.0.0.1", {"host": "127.0.0.1:7860", "origin": "https://evil.example"}, False),
+        ("127.0.0.1", {"origin": "null"}, False),
+        ("testclient", {}, False),
+        (None, {}, False),
+    ],
+)
+def test_only_the_machine_itself_submits(host: str | None, headers: dict[str, str], known: bool) -> None:
+    assert (local_submitter(host, headers) == "local") is known
