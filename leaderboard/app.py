@@ -63,6 +63,7 @@ def launch_options(folders: Sequence[DatasetFolder], store: Store) -> dict[str, 
         "max_file_size": MAX_UPLOAD_BYTES,
         "blocked_paths": [str(store.root.resolve()), *(str(folder.path.resolve()) for folder in folders)],
         "enable_monitoring": False,
+        "run_history": False,
         "ssr_mode": False,
         "quiet": True,
     }

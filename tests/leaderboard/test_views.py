@@ -46,7 +46,7 @@ def scored(catalogue: Catalogue, filled: Filled, name: str) -> TaskScores:
 
 
 def with_intervals(content: Any) -> Any:
-    """Fill every estimate's interval: 20 points below to 10 above."""
+    """Fill every estimate's interval: 50 points below to 25 above."""
     if isinstance(content, list):
         return [with_intervals(item) for item in content]
     if not isinstance(content, dict):
@@ -54,7 +54,7 @@ def with_intervals(content: Any) -> Any:
     if set(content) != {"value", "low", "high"}:
         return {key: with_intervals(value) for key, value in content.items()}
     value = content["value"]
-    return content if value is None else {"value": value, "low": value - 0.2, "high": value + 0.1}
+    return content if value is None else {"value": value, "low": value - 0.5, "high": value + 0.25}
 
 
 class Visible(HTMLParser):
@@ -201,8 +201,8 @@ def test_intervals_are_shown_where_there_are_any(board: Board, catalogue: Catalo
     task, summary = scores.tasks[0], scores.tasks[0].summary
     assert summary.mean_st.value is not None
     assert summary.worst_td.value is not None
-    bounds = f"[{100 * summary.mean_st.value - 20:.1f}, {100 * summary.mean_st.value + 10:.1f}]"
-    drop = f"[{100 * summary.worst_td.value - 20:.1f}, {100 * summary.worst_td.value + 10:.1f}]".replace("-", "−")
+    bounds = f"[{100 * summary.mean_st.value - 50:.1f}, {100 * summary.mean_st.value + 25:.1f}]".replace("-", "−")
+    drop = f"[{100 * summary.worst_td.value - 50:.1f}, {100 * summary.worst_td.value + 25:.1f}]".replace("-", "−")
 
     table = pages.board_html(board, board_rows(board, [with_bounds]), [])
     answer = submission._summary(scores)
@@ -214,14 +214,14 @@ def test_intervals_are_shown_where_there_are_any(board: Board, catalogue: Catalo
 
     plane = figures.scenario_plane(task)
     mark = next(trace for trace in plane.data if trace.type == "scatter")
-    assert list(mark.error_x.array) == pytest.approx([10.0] * len(mark.x))
-    assert list(mark.error_y.arrayminus) == pytest.approx([20.0] * len(mark.y))
+    assert list(mark.error_x.array) == pytest.approx([25.0] * len(mark.x))
+    assert list(mark.error_y.arrayminus) == pytest.approx([50.0] * len(mark.y))
     # No cross may leave the picture.
     assert plane.layout.xaxis.range[1] >= max(
         100 * abs(end) for shift in task.shifts for end in (shift.sd.low, shift.sd.high, shift.td.low, shift.td.high)
     )
     mean = figures.depth_curves(task).data[-1]
-    assert list(mean.error_y.array) == pytest.approx([10.0] * 5)
+    assert list(mean.error_y.array) == pytest.approx([25.0] * 5)
     first = task.shifts[0]
     assert first.td.low is not None
     hover = [text for row in figures.heatmap(task, "TD").data[0].text for text in row]

@@ -1,0 +1,233 @@
+"""The page's endpoints over HTTP, on a server of the test's own that listens on the loopback address only."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import httpx
+import polars as pl
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+
+from leaderboard.app import serve
+from leaderboard.client import submit_to_url
+from leaderboard.store import Store
+from validation.report import InvalidInput
+
+from .conftest import Filled, fill
+
+pytestmark = pytest.mark.xdist_group("page")
+
+
+class Served:
+    """A page that is being served, and its store."""
+
+    def __init__(self, app: gr.Blocks, filled: Filled) -> None:
+        self.app, self.filled = app, filled
+        self.url = str(app.local_url).rstrip("/")
+        self.client = Client(self.url, verbose=False)
+
+    def ask(self, api_name: str, *arguments: Any) -> Any:
+        return self.client.predict(*arguments, api_name=api_name)
+
+
+@pytest.fixture(scope="module")
+def served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    own = fill(filled.folder, tmp_path_factory.mktemp("served"))
+    with pytest.MonkeyPatch.context() as patch:
+        # Even where somebody opens the folders around them, the store and the datasets stay closed.
+        patch.setenv("GRADIO_ALLOWED_PATHS", f"{own.store.root.parent},{own.folder.path.parent}")
+        app = serve([own.folder], own.store, port=free_port(), block=False)
+    try:
+        yield Served(app, own)
+    finally:
+        app.close(verbose=False)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def new_file(served: Served, tmp_path: Path) -> Path:
+    """A prediction file that the store does not hold yet."""
+    domains = list(served.filled.folder.task("sa").domains)
+    rows = served.filled.folder.split("sa", domains[0], "test")
+    label = served.filled.folder.task("sa").labels[0]
+    rows.select("id", source=pl.lit(domains[0]), prediction=pl.lit(label)).write_csv(tmp_path / "new.csv")
+    return tmp_path / "new.csv"
+
+
+def card_text(served: Served, **changes: Any) -> str:
+    return json.dumps(served.filled.card("good").model_copy(update=changes).as_dict())
+
+
+def test_it_listens_on_the_loopback_address_only(served: Served) -> None:
+    assert httpx.get(served.url).status_code == 200
+    port = int(served.url.rsplit(":", 1)[1])
+    listening = {line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if line.split()[3] == "0A"}
+    assert f"0100007F:{port:04X}" in listening
+    assert f"00000000:{port:04X}" not in listening
+
+
+def test_board(served: Served) -> None:
+    rows = served.ask("/board", "synthetic/nli")
+    assert [row["rank"] for row in rows] == [1, 1, 3, None, None]
+    assert 0 < rows[0]["mean_st"]["value"] < 1
+    assert served.ask("/board", "synthetic/sa") == []
+    with pytest.raises(AppError, match="did you mean 'synthetic/nli'"):
+        served.ask("/board", "syntetic/nli")
+
+
+def test_scores(served: Served) -> None:
+    entry = served.filled.entries["good"]
+    scores = served.ask("/scores", entry.id)
+    assert scores == served.filled.store.scores(entry, served.filled.folder).model_dump(mode="json")
+    with pytest.raises(AppError, match="there is no such entry"):
+        served.ask("/scores", "../" + entry.id)
+
+
+def test_check_keeps_nothing(served: Served, new_file: Path) -> None:
+    before = served.filled.store.entries()
+    answer = served.ask("/check", handle_file(str(new_file)), card_text(served))
+    assert answer["ok"]
+    assert answer["summary"]["tasks"][0]["task"] == "sa"
+    assert served.filled.store.entries() == before
+
+
+def test_the_same_file_twice_is_one_entry(served: Served, new_file: Path) -> None:
+    card = card_text(served, name="Sent twice")
+    first = served.ask("/submit", handle_file(str(new_file)), card)
+    again = served.ask("/submit", handle_file(str(new_file)), card)
+    assert (first["ok"], first["new"]) == (True, True)
+    assert (again["ok"], again["new"], again["entry"]) == (True, False, first["entry"])
+    assert [row["id"] for row in served.ask("/board", "synthetic/sa")] == [first["entry"]]
+    # The command's own client says the same.
+    answer = submit_to_url(served.url, new_file, served.filled.card("good").model_copy(update={"name": "Sent twice"}))
+    assert (answer["entry"], answer["new"]) == (first["entry"], False)
+
+
+def test_problems_come_back_and_nothing_is_kept(served: Served, tmp_path: Path) -> None:
+    before = served.filled.store.entries()
+    bad = tmp_path / "bad.parquet"
+    pl.read_parquet(served.filled.files["good"]).head(20).write_parquet(bad)
+    answer = served.ask("/submit", handle_file(str(bad)), card_text(served))
+    assert not answer["ok"]
+    assert any("test ids are missing" in problem for problem in answer["problems"])
+    # Neither this machine's paths nor the folder that uploads go to.
+    assert "/" not in "".join(problem.split(":")[0] for problem in answer["problems"])
+    with pytest.raises(InvalidInput, match="test ids are missing"):
+        submit_to_url(served.url, bad, served.filled.card("good"))
+    assert served.filled.store.entries() == before
+
+
+def submitted_with(served: Served, new_file: Path, headers: dict[str, str], name: str) -> dict[str, Any]:
+    """Submit as a client with headers of its own."""
+    client = Client(served.url, verbose=False, headers=headers)
+    answer: dict[str, Any] = client.predict(
+        handle_file(str(new_file)), card_text(served, name=name), api_name="/submit"
+    )
+    return answer
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"x-forwarded-for": "192.0.2.7"}, {"x-real-ip": "192.0.2.7"}, {"forwarded": "for=192.0.2.7"}],
+    ids=lambda headers: next(iter(headers)),
+)
+def test_nobody_submits_through_a_proxy(served: Served, new_file: Path, headers: dict[str, str]) -> None:
+    before = served.filled.store.entries()
+    answer = submitted_with(served, new_file, headers, "By proxy")
+    assert not answer["ok"]
+    assert "from its own machine only" in answer["problems"][0]
+    assert served.filled.store.entries() == before
+
+
+def call(served: Served, api_name: str, data: list[Any], headers: dict[str, str] | None = None) -> str:
+    """Call an endpoint as a program would that does not use Gradio's client; give the stream it answers with."""
+    base = f"{served.url}/gradio_api/call{api_name}"
+    started = httpx.post(base, json={"data": data}, headers=headers)
+    if started.status_code != 200:
+        return started.text
+    return httpx.get(f"{base}/{started.json()['event_id']}", headers=headers, timeout=30).text
+
+
+def test_a_web_page_elsewhere_cannot_submit_through_a_visitors_browser(served: Served) -> None:
+    answer = call(served, "/submit", [None, ""], {"origin": "https://evil.example", "host": "evil.example"})
+    assert "there is no card" not in answer
+    answer = call(served, "/submit", [None, ""])
+    assert "there is no card" in answer
+
+
+@pytest.fixture
+def other_server(tmp_path: Path) -> Iterator[tuple[str, socket.socket]]:
+    """An address that notices being fetched from."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.5)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/preds.csv", server
+
+
+@pytest.mark.parametrize("api_name", ["/check", "/submit"])
+def test_an_address_instead_of_a_file_is_refused_and_not_fetched(
+    served: Served, other_server: tuple[str, socket.socket], api_name: str
+) -> None:
+    url, server = other_server
+    answer = call(served, api_name, [{"path": url, "meta": {"_type": "gradio.FileData"}}, card_text(served)])
+    assert "send the file itself, not an address" in answer
+    for file in ({"path": None, "url": url}, {"path": url, "url": url}, url):
+        answer = call(served, api_name, [file, card_text(served)])
+        assert '"ok": true' not in answer
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_files_of_the_server_cannot_be_named(served: Served) -> None:
+    """A path is not an upload: neither entries of the store nor anything else on the machine is read."""
+    secret = served.filled.store.root / "entries" / served.filled.entries["poor"].id / "predictions.parquet"
+    for path in (secret, Path("/etc/passwd"), Path("pyproject.toml").resolve()):
+        file = {"path": str(path), "meta": {"_type": "gradio.FileData"}}
+        answer = call(served, "/check", [file, card_text(served)])
+        assert "event: error" in answer
+
+
+def test_server_and_dataset_files_cannot_be_fetched(served: Served, new_file: Path) -> None:
+    folder, store = served.filled.folder.path, served.filled.store.root
+    files = [
+        folder / "shiftbench.json",
+        next(folder.glob("data/nli/*/test-*.parquet")),
+        store / "entries" / served.filled.entries["good"].id / "card.json",
+        store / "entries" / served.filled.entries["good"].id / "predictions.parquet",
+        Path("/etc/passwd"),
+        Path(__file__),
+        Path("pyproject.toml").resolve(),
+    ]
+    for file in files:
+        assert file.is_file()
+        for name in (file, f"{folder}/../{folder.name}/../..{file}", f"./{file}"):
+            answer = httpx.get(f"{served.url}/gradio_api/file={name}")
+            assert answer.status_code in (403, 404), name
+    # The route itself works, for files beside the store and for what somebody uploaded.
+    assert httpx.get(f"{served.url}/gradio_api/file={served.filled.files['good']}").status_code == 200
+    with new_file.open("rb") as stream:
+        uploaded = httpx.post(f"{served.url}/gradio_api/upload", files={"files": ("new.csv", stream)}).json()[0]
+    assert httpx.get(f"{served.url}/gradio_api/file={uploaded}").status_code == 200
+
+
+def test_only_the_named_endpoints_are_open(served: Served) -> None:
+    api = served.client.view_api(return_format="dict", print_info=False)
+    assert set(api["named_endpoints"]) == {"/check", "/submit", "/scores", "/board"}
+    assert api["unnamed_endpoints"] == {}
+
+
+def test_the_page_serves_what_other_programs_add(served: Served, filled: Filled, new_file: Path) -> None:
+    """The store has one truth, its folder: an entry added beside the running server is on the next board."""
+    card = filled.card("poor").model_copy(update={"name": "Added beside"})
+    entry, new = Store(served.filled.store.root).submit(new_file, card, [filled.folder])
+    assert new
+    assert entry.id in [row["id"] for row in served.ask("/board", "synthetic/sa")]
