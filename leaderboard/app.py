@@ -102,6 +102,7 @@ def _theme() -> gr.Theme:
         block_label_shadow="none",
         body_text_color_subdued="*neutral_500",
         input_shadow="none",
+        input_background_fill_dark="*neutral_800",
         input_placeholder_color="*neutral_500",
         input_placeholder_color_dark="*neutral_400",
         input_border_width="1px",
@@ -148,7 +149,7 @@ def _board_tab(app: gr.Blocks, catalogue: Catalogue) -> None:
         try:
             board = find_board(name or names[0], known)
         except InvalidInput as error:
-            message = pages.message_html("There is no such board", str(error))
+            message = pages.message_html("Not found", str(error))
             return {choice: gr.Radio(choices=names, value=None), table: message}
         content = pages.board_html(board, board_rows(board, listed), listed)
         return {choice: gr.Radio(choices=names, value=board.name), table: content}
@@ -192,7 +193,7 @@ def _entry_tab(app: gr.Blocks, catalogue: Catalogue, tabs: gr.Tabs) -> None:
         try:
             item = catalogue.entry(identity)
         except InvalidInput as error:
-            message = pages.message_html("There is no such entry", say(error.problems[0], catalogue.names()))
+            message = pages.message_html("Not found", say(error.problems[0], catalogue.names()))
             return {**updates, entry: gr.Dropdown(choices=choices, value=None, visible=True), about: message}
         updates[entry] = gr.Dropdown(choices=choices, value=item.id, visible=True)
         names = [scored.task for scored in item.scores.tasks] if item.scores else []
