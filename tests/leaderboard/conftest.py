@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from builders.folder import DatasetFolder
 from leaderboard.store import Entry, Store
+from leaderboard.views.listing import Catalogue
 from validation.cards import Card
 
 SCRIPT = "<script>document.title='owned'</script>"
@@ -74,3 +76,27 @@ def fill(folder: DatasetFolder, root: Path) -> Filled:
 def filled(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Filled:
     """The filled store; tests that add to it take a copy (``fill`` into a folder of their own)."""
     return fill(synthetic, tmp_path_factory.mktemp("filled"))
+
+
+@pytest.fixture(scope="module")
+def catalogue(filled: Filled) -> Catalogue:
+    return Catalogue([filled.folder], filled.store)
+
+
+class Visible(HTMLParser):
+    """Collects the elements that a browser would make, and the text it would show."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        assert not any(name.startswith("on") for name, _ in attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
