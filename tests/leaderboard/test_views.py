@@ -39,16 +39,22 @@ def scored(catalogue: Catalogue, filled: Filled, name: str) -> TaskScores:
     return scores.tasks[0]
 
 
-def with_intervals(content: Any) -> Any:
-    """Fill every estimate's interval: 50 points below to 25 above."""
-    if isinstance(content, list):
-        return [with_intervals(item) for item in content]
-    if not isinstance(content, dict):
-        return content
-    if set(content) != {"value", "low", "high"}:
-        return {key: with_intervals(value) for key, value in content.items()}
-    value = content["value"]
-    return content if value is None else {"value": value, "low": value - 0.5, "high": value + 0.25}
+def with_intervals(scores: Scores, below: float | None, above: float | None) -> Scores:
+    """Give every estimate an interval by hand, that far below and above it; with None, take its interval away."""
+
+    def filled_in(content: Any) -> Any:
+        if isinstance(content, list):
+            return [filled_in(item) for item in content]
+        if not isinstance(content, dict):
+            return content
+        if not {"value", "low", "high"} <= set(content):
+            return {key: filled_in(value) for key, value in content.items()}
+        value = content["value"]
+        if value is None or below is None or above is None:
+            return {"value": value}
+        return {"value": value, "low": value - below, "high": value + above}
+
+    return Scores.model_validate(filled_in(scores.model_dump(mode="json")))
 
 
 # Listing
@@ -69,19 +75,20 @@ def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, board: B
     (store.root / "entries" / broken / "card.json").write_text("{")
     card = store.root / "entries" / foreign / "card.json"
     card.write_text(card.read_text().replace(filled.folder.content_hash, "0" * 64))
-    next(store.root.glob(f"scores/*/{table}.parquet")).write_bytes(b"PAR1")
+    derived = next(store.root.glob(f"scores/*/{table}.json"))
+    derived.write_text("{")
     catalogue = Catalogue([filled.folder], store)
     reasons = {item.id: item.reasons for item in catalogue.entries() if item.scores is None}
     assert set(reasons) == {broken, foreign, table}
     assert "card is damaged" in reasons[broken][0]
     assert "another version of the data" in reasons[foreign][0]
-    assert "table of scores is damaged" in reasons[table][0]
+    assert "file of scores is damaged" in reasons[table][0]
     assert catalogue.entries()[-1].id == broken
     assert str(tmp_path) not in str(reasons)
     shown = Visible(pages.board_html(board, board_rows(board, catalogue.entries()), catalogue.entries()))
     assert "Not scored on this server (3)" in shown.text
     # What it lacks may come back: nothing is remembered of a failure.
-    next(store.root.glob(f"scores/*/{table}.parquet")).unlink()
+    derived.unlink()
     assert catalogue.entry(table).scores is not None
 
 
@@ -140,7 +147,8 @@ def test_what_is_missing_is_named_and_shown_as_missing(rows: list[BoardRow], fil
 def test_rows_as_json(rows: list[BoardRow]) -> None:
     content = json.loads(json.dumps(rows[3].as_dict(), allow_nan=False))
     assert content["rank"] is None
-    assert content["mean_st"] == {"value": rows[3].mean_st.value, "low": None, "high": None}
+    assert content["mean_st"] == rows[3].mean_st.model_dump()
+    assert content["average_drop"]["value"] is None
     assert set(content["depth_f1"]) == set(BOARD_LAMBDAS)
     assert isinstance(content["missing"], list)
 
@@ -151,7 +159,7 @@ def test_cells_sort_by_their_fraction_and_missing_ones_are_empty(
     body = pages.board_html(board, rows, catalogue.entries()).split("<tbody>")[1].split("</tbody>")[0]
     lines = body.split("<tr")[1:]
     assert f'data-value="{rows[0].mean_st.value!r}"' in lines[0]
-    assert f">{100 * rows[0].mean_st.value:.1f}</td>" in lines[0]
+    assert f">{100 * rows[0].mean_st.value:.1f}<" in lines[0]
     assert 'data-value="">n/a</td>' in lines[4]
     assert "unranked, 6 shifts" in lines[3]
 
@@ -171,8 +179,10 @@ def test_intervals_are_shown_where_there_are_any(board: Board, catalogue: Catalo
     item = catalogue.entry(filled.entries["poor"].id)
     assert item.entry is not None
     assert item.scores is not None
-    scores = Scores.model_validate(with_intervals(item.scores.model_dump(mode="json")))
+    scores = with_intervals(item.scores, 0.5, 0.25)
     with_bounds = Listed(item.id, item.entry, scores)
+    without = Listed(item.id, item.entry, with_intervals(item.scores, None, None))
+    assert without.scores is not None
     task, summary = scores.tasks[0], scores.tasks[0].summary
     assert summary.mean_st.value is not None
     assert summary.worst_td.value is not None
@@ -185,7 +195,7 @@ def test_intervals_are_shown_where_there_are_any(board: Board, catalogue: Catalo
     for markup in (table, pages.entry_html(with_bounds, task), preview):
         assert bounds in markup
         assert drop in markup
-    assert "sb-interval" not in pages.board_html(board, board_rows(board, [item]), [])
+    assert "sb-interval" not in pages.board_html(board, board_rows(board, [without]), [])
 
     plane = figures.scenario_plane(task)
     mark = next(trace for trace in plane.data if trace.type == "scatter")
@@ -202,7 +212,7 @@ def test_intervals_are_shown_where_there_are_any(board: Board, catalogue: Catalo
     hover = [text for row in figures.heatmap(task, "TD").data[0].text for text in row]
     assert any(f"[{100 * first.td.low:.1f}, ".replace("-", "−") in text for text in hover)
 
-    bare = scored(catalogue, filled, "poor")
+    bare = without.scores.tasks[0]
     assert figures.scenario_plane(bare).data[0].error_x.array is None
     assert "[" not in "".join(text for row in figures.heatmap(bare, "TD").data[0].text for text in row)
 
