@@ -97,7 +97,7 @@ def legend_html() -> Markup:
     rest = (
         f"All figures are points (×100). {UP} higher is better, {DOWN} lower is better. Entries that cover every "
         "shift are ranked by mean ST; partial ones stand below, unranked. "
-        "Brackets hold 95% intervals, where there are any."
+        "Brackets hold 95% intervals: other test texts, the same trained models."
     )
     return tag(
         "details",
