@@ -130,7 +130,7 @@ def target_runs(
     for (target,), part in predictions.group_by("target", maintain_order=True):
         gold = chosen.filter(domain=target).sort("id")
         ordered = part.sort("source", "seed", "id")
-        full_gold = folder.split(task, str(target), "test")
+        full_gold = gold if subset == "all" else folder.split(task, str(target), "test")
         yield TargetRuns(
             task=task,
             target=str(target),
@@ -265,7 +265,9 @@ def _depth_in(parts: Sequence[str], target: TargetRuns, folder: DatasetFolder) -
         table = folder.depth(target.task, part, target.target)
         # A table lists the source's train texts first, each once, then the target's test texts.
         n_train = folder.task(target.task).domains[part].splits["train"].rows
-        texts = pl.DataFrame({"id": target.ids}).join(table[n_train:], on="id", how="left", maintain_order="left")
+        texts = table[n_train:]
+        if not texts["id"].equals(target.ids):  # a subset
+            texts = pl.DataFrame({"id": target.ids}).join(texts, on="id", how="left", maintain_order="left")
         if texts["depth"].null_count():
             what = f"the depth table {part}--{target.target} lacks test ids"
             raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))

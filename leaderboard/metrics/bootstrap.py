@@ -33,6 +33,8 @@ UNRESOLVED = "Unresolved"
 _N_CODES = 5  # of SCENARIOS, Unknown left out: a replicate's drops are known
 _BLOCK_CELLS = 2**22
 """Weights held at once; small blocks would make the product with counts slower by far."""
+_PIECE_CELLS = 2**15
+"""Weights drawn at once; what is at work on them then stays in the cache."""
 
 
 @dataclass(frozen=True)
@@ -357,21 +359,28 @@ def _jackknife_variance(statistic: Statistic, mean: Floats, source: int, scores:
 
 
 def _weight_blocks(n_groups: int, n_draws: int, rng: np.random.Generator) -> Iterator[Floats]:
-    # Each row takes whole 64-bit words of the generator, so the size of a block does not change the draws. A
+    """Draw weights, a large block at a time for the sake of what multiplies them, each filled in small pieces."""
+    _check_groups(n_groups)
+    rows, piece = (max(1, cells // n_groups) for cells in (_BLOCK_CELLS, _PIECE_CELLS))
+    for start in range(0, n_draws, rows):
+        block = np.empty((min(rows, n_draws - start), n_groups))
+        for first in range(0, len(block), piece):
+            part = block[first : first + piece]
+            part[:] = _drawn(len(part), n_groups, rng)
+        yield block
+
+
+def _drawn(n_rows: int, n_groups: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # Each row takes whole 64-bit words of the generator, so the size of a piece does not change the draws. A
     # word holds two draws: 32 random bits times n_groups, of which the upper 32 name a group. The groups'
     # chances then differ by less than n_groups / 2^32 of themselves, and no draw has to be rejected.
-    _check_groups(n_groups)
-    rows = max(1, _BLOCK_CELLS // n_groups)
-    words = (n_groups + 1) // 2
-    for start in range(0, n_draws, rows):
-        n_rows = min(rows, n_draws - start)
-        bits = rng.integers(0, 2**64 - 1, size=(n_rows, words), dtype=np.uint64, endpoint=True)
-        drawn = bits.view(np.uint32)[:, :n_groups].astype(np.uint64)
-        drawn *= np.uint64(n_groups)
-        drawn >>= np.uint64(32)
-        flat = drawn.view(np.int64)
-        flat += np.arange(n_rows)[:, None] * n_groups
-        yield np.bincount(flat.ravel(), minlength=flat.size).reshape(n_rows, n_groups).astype(np.float64)
+    bits = rng.integers(0, 2**64 - 1, size=(n_rows, (n_groups + 1) // 2), dtype=np.uint64, endpoint=True)
+    drawn = bits.view(np.uint32)[:, :n_groups].astype(np.uint64)
+    drawn *= np.uint64(n_groups)
+    drawn >>= np.uint64(32)
+    flat = drawn.view(np.int64)
+    flat += np.arange(n_rows)[:, None] * n_groups
+    return np.bincount(flat.ravel(), minlength=flat.size).reshape(n_rows, n_groups)
 
 
 def _scenario_codes(source_drop: Floats, target_drop: Floats) -> NDArray[np.int64]:
