@@ -400,10 +400,7 @@ def demo(
         for program in PROGRAMS:
             typer.echo(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})", err=True)
             predictions = out / f"{data.name}-{task}-{program}.parquet"
-            command = typer.main.get_command(app)
-            command.main(
-                ["train", program, task, "--data", str(data), "--out", str(predictions)], standalone_mode=False
-            )
+            _run(["train", program, task, "--data", str(data), "--out", str(predictions)])
             card = read_card(predictions.with_suffix(".card.yaml"))
             entry, _ = store.submit(predictions, card, [folder])
             results.append((entry.card.name, store.scores(entry, folder)))
@@ -413,6 +410,16 @@ def demo(
         return
     typer.echo("4/4 showing them in a browser; Ctrl-C stops", err=True)
     serve([data], store.root, port)
+
+
+def _run(arguments: list[str]) -> None:
+    """Run a command as if it had been typed, because cards record what was."""
+    typed = sys.argv
+    sys.argv = [typed[0], *arguments]
+    try:
+        typer.main.get_command(app).main(arguments, standalone_mode=False)
+    finally:
+        sys.argv = typed
 
 
 def _console() -> "Console":

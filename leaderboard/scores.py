@@ -1,8 +1,8 @@
 """The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
 
 Values are fractions, unrounded. ``low`` and ``high`` bound the 95% test-sampling interval (other test sets, the same
-trained models), ``total_low`` and ``total_high`` the one over training runs as well. Bounds are null where no interval
-exists: total ones with fewer than 5 runs of a source, and those of extremes and spreads over shifts.
+trained models); they are null where none exists, as for extremes and spreads over shifts. ``total`` holds, by figure,
+the interval over training runs as well; it is empty with fewer than 5 runs of a source: training variance not measured.
 A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
 """
 
@@ -17,13 +17,22 @@ class _Shape(pydantic.BaseModel):
 
 
 class Estimate(_Shape):
-    """A figure and the bounds of its intervals."""
+    """A figure and the bounds of its interval."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
-    total_low: float | None = None
-    total_high: float | None = None
+
+
+class Interval(_Shape):
+    """The bounds of a 95% interval."""
+
+    low: float
+    high: float
+
+
+Total = dict[str, Interval]
+"""Total intervals by figure."""
 
 
 class InDomain(_Shape):
@@ -33,6 +42,7 @@ class InDomain(_Shape):
     n: int
     runs: int
     score: Estimate
+    total: Total
     secondary: dict[str, float | None] = pydantic.Field(description="Other metrics, by name")
     unparsed: float
 
@@ -73,6 +83,7 @@ class Shift(_Shape):
     sd: Estimate
     td: Estimate
     idd: Estimate
+    total: Total
     scenario: str
     resolved: bool = pydantic.Field(description="Whether the joint 95% region of (SD, TD) lies in one quadrant")
     scenario_support: dict[str, float] = pydantic.Field(description="Share of replicates by scenario")
@@ -128,6 +139,7 @@ class Summary(_Shape):
     scenario_chi_square_p: float | None = pydantic.Field(
         description="The Domain Robustness paper's test of scenario counts; its assumptions do not hold"
     )
+    total: Total
     scenario_shares: dict[str, float | None]
     resolved_share: float | None = pydantic.Field(description="Share of shifts whose scenario is resolved")
     depth_f1: dict[str, Estimate] = pydantic.Field(description="Mean Depth F1 over the shifts, by lambda")

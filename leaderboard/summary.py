@@ -24,6 +24,7 @@ from leaderboard.scores import (
     Estimate,
     Flips,
     InDomain,
+    Interval,
     Missing,
     PriorFixed,
     Scores,
@@ -154,7 +155,8 @@ class _Task:
             domain=domain,
             n=self.values.rows[cell],
             runs=len(self.values.seeds[cell]),
-            score=_with_total(estimate, self.total.get((domain, domain, "ss"))),
+            score=estimate,
+            total=self._total_of(domain, domain, {"ss": "score"}),
             secondary=self._secondary(cell),
             unparsed=float(self.score(*cell, "unparsed")[0]),
         )
@@ -186,7 +188,7 @@ class _Task:
     def _shift(self, drops: _Drops) -> Shift:
         cell = (drops.source, drops.target)
         found = estimates(drops.figures | drops.depth)
-        plain: dict[str, Any] = {name: _with_total(found[name], self.total.get((*cell, name))) for name in FIGURES}
+        plain: dict[str, Any] = {name: found[name] for name in FIGURES}
         by_lambda: dict[str, Any] = {
             group: {key: found[f"{group}@{key}"] for key in map(str, LAMBDAS) if f"{group}@{key}" in found}
             for group in ("depth_f1", "depth_score", "depth_sd", "depth_td")
@@ -196,6 +198,7 @@ class _Task:
             target=drops.target,
             n=self.values.rows[cell],
             runs=len(self.values.seeds[cell]),
+            total=self._total_of(*cell, {name: name for name in FIGURES}),
             scenario=drops.scenario,
             resolved=drops.resolved,
             scenario_support=drops.support,
@@ -269,6 +272,7 @@ class _Task:
             basis=basis,
             n_shifts=len(chosen),
             scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
+            total=self._total_of(None, None, {name: name for name in _MEANS}) if basis == "single-source" else {},
             scenario_chi_square_p=known(scenario_chi_square(names).p_value),
             resolved_share=float(np.mean([drops.resolved for drops in chosen])) if chosen else None,
             depth_f1=_mean_by_lambda(chosen, "depth_f1"),
@@ -293,7 +297,7 @@ class _Task:
             "sd_std": Estimate(value=known(point.sd_sample_std)),
             "td_std": Estimate(value=known(point.td_sample_std)),
             "source_permutation_p": self._permutation_p(matrix[0]),
-            **{name: _with_total(found[name], self.total.get((None, None, name))) for name in _MEANS},
+            **found,
             **_worst_drops(drops),
             **self._split_halves(),
             **{name: known(getattr(point, name)) for name in _PLAIN},
@@ -317,6 +321,15 @@ class _Task:
             if drops:
                 found[name] = known(split_half_worst(np.stack(drops, axis=-1)))
         return found
+
+    def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
+        """Give total intervals of a cell (None: of the task), figures renamed."""
+        found = {name: self.total.get((source, target, figure)) for figure, name in names.items()}
+        return {
+            name: Interval(low=bounds[0], high=bounds[1])
+            for name, bounds in found.items()
+            if bounds is not None and not np.isnan(bounds).any()
+        }
 
     def _total(self) -> dict[tuple[str | None, str | None, str], tuple[float, float]]:
         """Bounds of total intervals by source, target and figure, where training variance was measured."""
@@ -392,9 +405,3 @@ def _alike(*arrays: Floats) -> list[Floats]:
 
 def _bounds(name: str) -> tuple[float, float]:
     return SCORE if name in ("st", "ss", "tt", "mean_ss", "mean_st") else DROP
-
-
-def _with_total(estimate: Estimate, bounds: tuple[float, float] | None) -> Estimate:
-    if bounds is None or np.isnan(bounds).any():
-        return estimate
-    return estimate.model_copy(update={"total_low": bounds[0], "total_high": bounds[1]})
