@@ -36,7 +36,7 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
     """Print one table a task with a row for each named entry."""
     tasks = dict.fromkeys(task.task for _, scores in results for task in scores.tasks)
     for name in tasks:
-        table = Table(title=f"{name}: points")
+        table = Table(title=f"{name}: points", box=box.SIMPLE_HEAD)
         for column in (
             "entry",
             "mean SS",
@@ -48,12 +48,12 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
             "DF1@50",
             "DF1@90",
         ):
-            table.add_column(column, justify="left" if column == "entry" else "right")
+            table.add_column(column, justify="left" if column == "entry" else "right", no_wrap=column != "entry")
         for entry, scores in results:
             for summary in (task.summary for task in scores.tasks if task.task == name):
                 depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "50", "90")]
                 drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
-                table.add_row(escape(entry), *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth)))
+                table.add_row(escape(entry), *map(_two_lines, (summary.mean_ss, summary.mean_st, *drops, *depth)))
         console.print(table)
 
 
@@ -122,9 +122,9 @@ def _matrix(task: TaskScores, title: str, figure: Callable[[Shift], Estimate], *
     table.add_column("source")
     for domain in task.domains:
         table.add_column(domain, justify="right")
-    cells = {(shift.source, shift.target): points(figure(shift)) for shift in task.shifts}
+    cells = {(shift.source, shift.target): _two_lines(figure(shift)) for shift in task.shifts}
     if diagonal:
-        cells |= {(item.domain, item.domain): f"[bold]{points(item.score)}[/bold]" for item in task.in_domain}
+        cells |= {(item.domain, item.domain): f"[bold]{_two_lines(item.score)}[/bold]" for item in task.in_domain}
     sources = sorted({source for source, _ in cells}, key=lambda source: (source == NO_SOURCE, "+" in source, source))
     for source in sources:
         table.add_row(source, *(cells.get((source, domain), "") for domain in task.domains))
@@ -150,11 +150,29 @@ def _summary(task: TaskScores) -> Table:
         ("average worst TD", "average_worst_td"),
     ):
         table.add_row(label, points(getattr(summary, name)))
+    for drop, value in (("SD", summary.worst_sd_split_half), ("TD", summary.worst_td_split_half)):
+        table.add_row(f"worst {drop}, selected on one half, taken on the other", points(Estimate(value=value)))
+    for name, interval in summary.total.items():
+        bounds = f"[{_decimal(interval.low)}, {_decimal(interval.high)}]"
+        table.add_row(f"{name.replace('_', ' ')}, training runs too", bounds)
     for lambda_, estimate in summary.depth_f1.items():
         table.add_row(f"Depth F1 at lambda {lambda_}", points(estimate))
     for name, share in summary.scenario_shares.items():
-        table.add_row(f"{name} shifts", "n/a" if share is None else f"{100 * share:.0f}%")
+        table.add_row(f"{name} shifts", _percent(share))
+    table.add_row("scenarios resolved", _percent(summary.resolved_share))
+    table.add_row("p that the source does not matter (permutation)", _p_value(summary.source_permutation_p))
+    if not summary.total:
+        table.caption = "Intervals: other test sets, same models. Training variance needs 5 runs a source."
     return table
+
+
+def _percent(share: float | None) -> str:
+    return "n/a" if share is None else f"{100 * share:.0f}%"
+
+
+def _two_lines(estimate: Estimate) -> str:
+    """Put the interval below the figure: in a table of many columns it has no room beside it."""
+    return points(estimate).replace(" ", "\n", 1)
 
 
 def points(estimate: Estimate) -> str:
@@ -165,10 +183,11 @@ def points(estimate: Estimate) -> str:
     """
     if estimate.value is None:
         return "n/a"
-    interval = (
-        f" [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
-        if estimate.low is not None and estimate.high is not None
-        else ""
-    )
+    if estimate.low is None or estimate.high is None:
+        return _decimal(estimate.value)
+    return f"{_decimal(estimate.value)} [{_decimal(estimate.low)}, {_decimal(estimate.high)}]"
+
+
+def _decimal(fraction: float) -> str:
     # Adding 0.0 turns a rounded minus zero into zero.
-    return f"{round(100 * estimate.value, 1) + 0.0:.1f}{interval}"
+    return f"{round(100 * fraction, 1) + 0.0:.1f}"
