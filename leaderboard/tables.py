@@ -36,7 +36,7 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
     """Print one table a task with a row for each named entry."""
     tasks = dict.fromkeys(task.task for _, scores in results for task in scores.tasks)
     for name in tasks:
-        table = Table(title=f"{name}: points", box=box.SIMPLE_HEAD)
+        table = Table(title=f"{name}: points", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for column in (
             "entry",
             "mean SS",
