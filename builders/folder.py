@@ -1,5 +1,6 @@
 """Reading a dataset folder: the one thing that baselines and the leaderboard know of the builders."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,12 +87,10 @@ class DatasetFolder:
             )
         return self._read(split_path(task, domain, split))
 
-    def test(self, task: str, subset: str = "all") -> pl.DataFrame:
-        """Read the test rows of all domains of a task that belong to a subset."""
-        facts = self.task(task)
-        rows = pl.concat(
-            [self.split(task, domain, "test") for domain in facts.domains if "test" in facts.domains[domain].splits]
-        )
+    def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Read the test rows of all domains of a task that belong to a subset; ``columns`` must hold ``id``."""
+        domains = [domain for domain, facts in self.task(task).domains.items() if "test" in facts.splits]
+        rows = self._read([split_path(task, domain, "test") for domain in domains], columns)
         return rows.join(self.subset(task, subset), on="id", how="semi", maintain_order="left")
 
     def subset(self, task: str, name: str) -> pl.DataFrame:
@@ -110,16 +109,20 @@ class DatasetFolder:
     def facts(self, task: str, subset: str = "all") -> TaskFacts:
         """Give what checking predictions needs."""
         info = self.task(task)
-        rows = self.test(task, subset)
+        counted = [TOKENS] if info.kind is TaskKind.TAGGING else []
+        rows = self.test(task, subset, ["id", "domain", *counted])
         domains = tuple(domain for domain in info.domains if domain in set(rows["domain"].unique()))
-        columns = [pl.col("id"), pl.col("domain")]
-        if info.kind is TaskKind.TAGGING:
-            columns.append(pl.col(TOKENS).list.len().alias("n_tokens"))
-        return TaskFacts(self.manifest.benchmark, task, info.kind, info.labels, domains, rows.select(columns))
+        test = rows.select("id", "domain", *(pl.col(name).list.len().alias("n_tokens") for name in counted))
+        return TaskFacts(self.manifest.benchmark, task, info.kind, info.labels, domains, test)
 
     def depth(self, task: str, source: str, target: str) -> pl.DataFrame:
         """Read a depth table: id, source, depth, weight (null for the source's own train texts)."""
         return self._read(depth_path(task, source, target))
+
+    def depths(self, task: str, sources: Sequence[str], target: str) -> dict[str, pl.DataFrame]:
+        """Read the depth tables of several sources at once: id, source, depth; each as ``depth`` gives it."""
+        rows = self._read([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
+        return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
 
     def check(self) -> None:
         """Check every file against its schema and its hash; InvalidInput names all that differ."""
@@ -179,16 +182,17 @@ class DatasetFolder:
                     problems += error.problems
         return problems
 
-    def _read(self, pattern: str) -> pl.DataFrame:
-        files = sorted(self.path.glob(pattern))
-        if not files:
-            raise InvalidInput(
-                Problem(
-                    "a file of the dataset folder is missing", str(self.path / pattern), cure="build the folder again"
-                )
-            )
+    def _read(self, patterns: str | Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
+        files: list[Path] = []
+        for pattern in [patterns] if isinstance(patterns, str) else patterns:
+            found = sorted(self.path.glob(pattern))
+            if not found:
+                what, cure = "a file of the dataset folder is missing", "build the folder again"
+                raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
+            files += found
         try:
-            return pl.read_parquet(files, glob=False)  # a folder may be named [1]
+            # A folder may be named [1].
+            return pl.read_parquet(files, columns=list(columns) if columns else None, glob=False)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InvalidInput(
                 Problem(

@@ -82,7 +82,7 @@ class Outcomes:
 
     def score(self, metric: str, sums: Floats) -> Floats:
         """Score sums of counts; NaN where nothing was summed (a replicate that drew no row of any weight)."""
-        something = (sums != 0).any(axis=-1)
+        something = sums @ np.ones(self.n_counts) != 0  # counts are never negative
         if something.all():
             return np.asarray(self.formulas[metric](sums))
         scores = np.full(something.shape, np.nan)

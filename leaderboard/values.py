@@ -4,7 +4,7 @@ One draw of weights over a domain's groups serves every score on its test set: t
 all entries, because the generator is seeded by task and domain alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, le
 from leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from leaderboard.outcomes import Outcomes, outcomes
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import source_parts
+from validation.vocabulary import GOLD, source_parts
 
 Floats = NDArray[np.float64]
 Cell = tuple[str, str]
@@ -126,7 +126,7 @@ def target_runs(
 ) -> Iterator[TargetRuns]:
     """Arrange one task's checked predictions by target; arguments as for ``task_values``."""
     info = folder.task(task)
-    chosen = folder.test(task, subset)
+    chosen = folder.test(task, subset, ["id", "domain", "group", GOLD[info.kind]])
     for (target,), part in predictions.group_by("target", maintain_order=True):
         gold = chosen.filter(domain=target).sort("id")
         ordered = part.sort("source", "seed", "id")
@@ -166,9 +166,12 @@ class _Target:
         sizes = np.bincount(target.groups)
         values.n_groups[target.target] = effective_size(sizes)
         blocks = [self._plain(source) for source in self.sources]
-        for source in self.sources:
-            if self.folder.has_depth:
-                blocks += self._depth(source)
+        shifted = [source for source in self.sources if target.target not in source_parts(source)]
+        parts = sorted({part for source in shifted for part in source_parts(source)})
+        if self.folder.has_depth and parts:
+            tables = self.folder.depths(target.task, parts, target.target)
+            for source in shifted:
+                blocks += self._depth(source, tables)
         replicates = self._replicates(blocks)
         for block, drawn in zip(blocks, replicates, strict=True):
             self._score(block, drawn)
@@ -205,13 +208,13 @@ class _Target:
         assert self.primary
         return np.moveaxis(self.target.outcomes.score(self.primary, sums), -1, 0)
 
-    def _depth(self, source: str) -> Iterator[_Block]:
+    def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[_Block]:
         """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
         target, values, found = self.target, self.values, self.target.outcomes
         parts = source_parts(source)
-        if not parts or target.target in parts:
+        if not parts:
             return
-        depth, deepest = _depth_in(parts, target, self.folder)
+        depth, deepest = _depth_in(parts, target, tables, self.folder)
         if not (depth < deepest).any():
             return
         kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
@@ -254,7 +257,9 @@ class _Target:
         return np.random.default_rng([purpose, *f"{self.target.task}/{self.target.target}".encode()])
 
 
-def _depth_in(parts: Sequence[str], target: TargetRuns, folder: DatasetFolder) -> tuple[Floats, float]:
+def _depth_in(
+    parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
+) -> tuple[Floats, float]:
     """Depth of the target's texts in a source, and of the deepest source text.
 
     For joined sources both are means over the parts, weighted by their train sizes.
@@ -262,7 +267,7 @@ def _depth_in(parts: Sequence[str], target: TargetRuns, folder: DatasetFolder) -
     depth = np.zeros(len(target.ids))
     deepest, total = 0.0, 0
     for part in parts:
-        table = folder.depth(target.task, part, target.target)
+        table = tables[part]
         # A table lists the source's train texts first, each once, then the target's test texts.
         n_train = folder.task(target.task).domains[part].splits["train"].rows
         texts = table[n_train:]

@@ -65,7 +65,7 @@ def group_weights(n_groups: int, n_draws: int, rng: np.random.Generator) -> Floa
     >>> group_weights(4, 2, np.random.default_rng(0)).sum(axis=1).tolist()
     [4.0, 4.0]
     """
-    return np.concatenate(list(_weight_blocks(n_groups, n_draws, rng)))
+    return np.concatenate(list(_weight_blocks(n_groups, n_draws, rng))).astype(np.float64)
 
 
 def replicate_counts(counts: ArrayLike, n_draws: int, rng: np.random.Generator) -> Floats:
@@ -75,7 +75,8 @@ def replicate_counts(counts: ArrayLike, n_draws: int, rng: np.random.Generator) 
         counts: additive counts of each group, shape (n_groups, ...).
         n_draws: number of replicates.
         rng: as for ``group_weights``; the same seed gives the same replicates.
-    Returns: summed counts, shape (n_draws, ...); a metric's formula turns them into replicate scores.
+    Returns: summed counts, shape (n_draws, ...); a metric's formula turns them into replicate scores. Whole
+        numbers are exact, weighted counts good to about six digits: far below what replicates differ by.
     Raises: ValueError with fewer than 2 groups.
 
     >>> replicate_counts([[1.0, 1.0], [0.0, 1.0]], 3, np.random.default_rng(0))[:, 1].tolist()
@@ -85,7 +86,7 @@ def replicate_counts(counts: ArrayLike, n_draws: int, rng: np.random.Generator) 
     flat = table.reshape(len(table), -1)
     # Many cells of a confusion table are empty in every group.
     filled = flat.any(axis=0)
-    counted = np.ascontiguousarray(flat[:, filled])
+    counted = flat[:, filled].astype(np.float32)
     sums = np.zeros((n_draws, flat.shape[1]))
     start = 0
     for weights in _weight_blocks(len(table), n_draws, rng):
@@ -358,12 +359,12 @@ def _jackknife_variance(statistic: Statistic, mean: Floats, source: int, scores:
     return np.asarray(np.var(left_out, axis=0) * (n - 1))
 
 
-def _weight_blocks(n_groups: int, n_draws: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _weight_blocks(n_groups: int, n_draws: int, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:
     """Draw weights, a large block at a time for the sake of what multiplies them, each filled in small pieces."""
     _check_groups(n_groups)
     rows, piece = (max(1, cells // n_groups) for cells in (_BLOCK_CELLS, _PIECE_CELLS))
     for start in range(0, n_draws, rows):
-        block = np.empty((min(rows, n_draws - start), n_groups))
+        block = np.empty((min(rows, n_draws - start), n_groups), dtype=np.float32)
         for first in range(0, len(block), piece):
             part = block[first : first + piece]
             part[:] = _drawn(len(part), n_groups, rng)

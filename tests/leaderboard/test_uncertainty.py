@@ -1,5 +1,6 @@
 """Intervals: the same draws everywhere, recomputed here by taking rows again and again."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -161,8 +162,10 @@ def test_one_group_says_nothing_about_groups(
     """A test set of one document has a score and no interval."""
 
     class OneGroup(DatasetFolder):
-        def test(self, task: str, subset: str = "all") -> pl.DataFrame:
-            rows = super().test(task, subset)
+        def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
+            rows = super().test(task, subset, columns)
+            if "group" not in rows.columns:
+                return rows
             alone = pl.col("domain") == "harbour"
             return rows.with_columns(group=pl.when(alone).then(pl.lit("g")).otherwise("group"))
 

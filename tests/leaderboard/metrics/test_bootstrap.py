@@ -49,7 +49,9 @@ def test_replicates_depend_on_the_seed_alone(n_groups, block, monkeypatch):
     monkeypatch.setattr(bootstrap, "_BLOCK_CELLS", block)
     np.testing.assert_array_equal(group_weights(n_groups, 50, rng(3)), expected)
     sums = replicate_counts(counts, 50, rng(3))
-    np.testing.assert_allclose(sums, np.einsum("bg,gij->bij", expected, counts), atol=1e-12)
+    np.testing.assert_allclose(sums, np.einsum("bg,gij->bij", expected, counts), rtol=1e-6)
+    whole = replicate_counts((counts > 0.5) * 1.0, 50, rng(3))
+    np.testing.assert_array_equal(whole, np.einsum("bg,gij->bij", expected, (counts > 0.5) * 1.0))
 
 
 def test_interval_of_a_mean_is_students():
