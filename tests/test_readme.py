@@ -1,0 +1,47 @@
+"""What the README says can be typed can be typed, and the files it names are there."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from shiftbench import app
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README, flags=re.M | re.S)
+COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("shiftbench ")]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_command_is_one(line: str) -> None:
+    _, *words = shlex.split(line, comments=True)
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "list_commands"):
+        context = command.make_context("shiftbench", [words[0]], resilient_parsing=True)
+        name, *words = words
+        command = command.get_command(context, name)
+        assert command is not None, f"there is no command {name}"
+    # Parsing complains of unknown options, missing arguments and values of the wrong type.
+    command.make_context(name, words)
+
+
+def test_there_are_commands_to_test() -> None:
+    assert {line.split()[1] for line in COMMANDS} >= {"build", "train", "score", "compare", "submit", "serve", "bench"}
+
+
+def test_make_targets_are_there() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = {target for block in BLOCKS for target in re.findall(r"^make (\w+)", block, flags=re.M)}
+    assert named == {"demo", "test"}
+    assert all(re.search(rf"^{target}:", makefile, flags=re.M) for target in named)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(set(re.findall(r"`((?:validation|builders|baselines|leaderboard)/[^`]*)`", README)))
+)
+def test_files_named_are_there(path: str) -> None:
+    assert (ROOT / path).exists()
