@@ -100,16 +100,15 @@ def _depth_against_a_sum() -> Timing:
     rng = np.random.default_rng(0)
     source = rng.standard_normal((60_000, DIMENSIONS), dtype=np.float32)
     target = rng.standard_normal((97_320, DIMENSIONS), dtype=np.float32)
-    pairs = [(_once(lambda: tte_depth(source, target)), _once(lambda: (source.sum(), target.sum()))) for _ in range(11)]
-    ours, total = np.median(pairs, axis=0)
+    ours, total = _medians(lambda: tte_depth(source, target), lambda: (source.sum(), target.sum()), times=15)
     return Timing(
         "depth of 60,000 x 97,320 texts",
-        float(ours),
+        ours,
         "one numpy sum over the same arrays",
-        float(total),
-        float(ours / total),
+        total,
+        ours / total,
         "at most 2 times as long",
-        bool(ours / total <= 2),
+        ours / total <= 2,
     )
 
 
@@ -127,7 +126,9 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     without = path.with_name("without-generation.parquet")
     is_generated = pl.col("id").str.contains(f"^[^/]+/({'|'.join(generated)})/")
     frame.filter(~is_generated).write_parquet(without)
-    ours = _median(lambda: _score(folder, path), 3)
+    ours, ours_without, with_intervals = _medians(
+        lambda: _score(folder, path), lambda: _score(folder, without), lambda: _score(folder, path, N_DRAWS)
+    )
     yield Timing(
         f"{len(frame):,} predictions read, checked and scored",
         ours,
@@ -139,7 +140,6 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     )
     plain = _once(lambda: _plain_scores(folder, frame.filter(~is_generated)))
     rouge = _once(lambda: _plain_rouge(folder, frame.filter(is_generated)))
-    ours_without = _median(lambda: _score(folder, without), 3)
     tools = "scikit-learn, seqeval and a plain SQuAD script"
     ratio = plain / ours_without
     yield Timing(
@@ -149,7 +149,6 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     yield Timing(
         "all of it, ROUGE-L too", ours, f"{tools}, rouge-score", plain + rouge, ratio, "at least 6 times", ratio >= 6
     )
-    with_intervals = _median(lambda: _score(folder, path, N_DRAWS), 3)
     draws = with_intervals - ours
     yield Timing(
         f"{N_DRAWS:,} bootstrap draws of everything",
@@ -163,8 +162,7 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
 
 
 def _linear(folder: DatasetFolder, path: Path, small_folder: DatasetFolder, small_path: Path) -> Timing:
-    large = _median(lambda: _score(folder, path), 3)
-    small = _median(lambda: _score(small_folder, small_path), 3)
+    large, small = _medians(lambda: _score(folder, path), lambda: _score(small_folder, small_path))
     return Timing(
         "ten times the rows", large, "one tenth", small, large / small, "at most 11 times", large / small <= 11
     )
@@ -316,5 +314,11 @@ def _once(work: Callable[[], object]) -> float:
 
 
 def _median(work: Callable[[], object], times: int) -> float:
-    work()  # the first run loads and warms
-    return float(np.median([_once(work) for _ in range(times)]))
+    return _medians(work, times=times)[0]
+
+
+def _medians(*works: Callable[[], object], times: int = 5) -> list[float]:
+    """Time several pieces of work in turn, so that a slow spell of the machine falls on all of them."""
+    for work in works:
+        work()  # the first run loads and warms
+    return [float(seconds) for seconds in np.median([[_once(work) for work in works] for _ in range(times)], axis=0)]
