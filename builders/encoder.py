@@ -29,6 +29,8 @@ LENGTH_STEP = 16
 MAX_WINDOW = 256
 
 Vectors = NDArray[np.float32]
+ChunkEncoder = Callable[[list[str]], Sequence[Vectors] | Vectors]
+"""Some texts -> one array each."""
 
 
 def offline_weights(encoder: str) -> Path | None:
@@ -76,16 +78,8 @@ class Encoder:
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
         """Encode texts to unit vectors, shape (n, d), float32, in the order given."""
-        distinct = list(dict.fromkeys(texts))
-        keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
-        with _VectorStore(self._cache / f"{self.revision[:16]}.sqlite") as store:
-            found = store.get(list(keys.values()))
-            todo = [text for text in distinct if keys[text] not in found]
-            for batch_texts, vectors in self._batches(todo, description, self._encode_chunk):
-                fresh = dict(zip((keys[text] for text in batch_texts), vectors, strict=True))
-                store.put(fresh)
-                found.update(fresh)
-        return np.stack([found[keys[text]] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+        found = self._cached(f"{self.revision[:16]}.sqlite", texts, description, self._encode_chunk)
+        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def token_vectors(self, texts: Sequence[str], description: str = "embedding") -> tuple[Vectors, NDArray[np.int64]]:
         """Embed the tokens of texts, for BERTScore; the model's own marks at either end are left out.
@@ -98,22 +92,27 @@ class Encoder:
         Returns: the token vectors of all texts end to end, shape (n_tokens, d), float32, and where each text begins
             and the last ends, shape (n + 1,).
         """
-        distinct = list(dict.fromkeys(texts))
-        keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
         width = self.encode(["size"]).shape[1]
-        with _VectorStore(self._cache / f"{self.revision[:16]}.tokens.sqlite") as store:
-            found = store.get(list(keys.values()))
-            todo = [text for text in distinct if keys[text] not in found]
-            for chunk, tokens in self._batches(todo, description, self._token_chunk):
-                fresh = dict(zip((keys[text] for text in chunk), tokens, strict=True))
-                store.put(fresh)
-                found.update(fresh)
-        parts = [found[keys[text]].reshape(-1, width) for text in texts]
+        found = self._cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
+        parts = [found[text].reshape(-1, width) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return np.concatenate([np.zeros((0, width), np.float32), *parts]), offsets
 
+    def _cached(self, file: str, texts: Sequence[str], description: str, encode: ChunkEncoder) -> dict[str, Vectors]:
+        """Look texts up in a cache file, and encode those that it lacks, each distinct one once."""
+        distinct = list(dict.fromkeys(texts))
+        keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
+        with _VectorStore(self._cache / file) as store:
+            found = store.get(list(keys.values()))
+            todo = [text for text in distinct if keys[text] not in found]
+            for chunk, vectors in self._batches(todo, description, encode):
+                fresh = dict(zip((keys[text] for text in chunk), vectors, strict=True))
+                store.put(fresh)
+                found.update(fresh)
+        return {text: found[key] for text, key in keys.items()}
+
     def _batches(
-        self, texts: list[str], description: str, encode: Callable[[list[str]], Sequence[Vectors] | Vectors]
+        self, texts: list[str], description: str, encode: ChunkEncoder
     ) -> Iterator[tuple[list[str], Sequence[Vectors] | Vectors]]:
         if not texts:
             return
