@@ -38,6 +38,8 @@ class StubModel:
         self.where = where
         self.tokenizer = self
         self.pad_token_id = PAD
+        self.cls_token_id = self.bos_token_id = START
+        self.sep_token_id = self.eos_token_id = END
         self.batches: list[tuple[np.ndarray, np.ndarray]] = []
         models.append(self)
 
@@ -61,7 +63,10 @@ class StubModel:
     def forward(self, features: dict[str, Any]) -> dict[str, Any]:
         ids, mask = features["input_ids"].numpy(), features["attention_mask"].numpy()
         self.batches.append((ids, mask))
-        return {"sentence_embedding": torch.from_numpy((self.table[ids] * mask[:, :, None]).sum(axis=1))}
+        return {
+            "sentence_embedding": torch.from_numpy((self.table[ids] * mask[:, :, None]).sum(axis=1)),
+            "token_embeddings": torch.from_numpy(self.table[ids]),
+        }
 
     def __call__(self, first: Any, **options: Any) -> Any:
         return self.forward(first) if isinstance(first, dict) else self.tokenize(first, **options)
@@ -107,6 +112,26 @@ def test_each_distinct_text_is_encoded_once(encoder: Encoder) -> None:
     assert (vectors[[0, 1, 0, 1, 0]] == vectors).all()
     encoder.encode(["c", "d"])
     assert models[0].windows() == 3
+
+
+def test_tokens_of_every_text_end_to_end_without_the_models_marks(encoder: Encoder) -> None:
+    long = [f"w{number}" for number in range(70)]  # three windows
+    texts = ["b c", "", " ".join(long), "b c"]
+    vectors, offsets = encoder.token_vectors(texts)
+    assert offsets.tolist() == [0, 2, 2, 72, 74]
+    assert vectors.dtype == np.float32
+    expected = StubModel.table[[word_id(word) for word in ["b", "c", *long, "b", "c"]]]
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+
+
+def test_tokens_are_embedded_once_and_kept(encoder: Encoder, weights: Path, tmp_path: Path) -> None:
+    first = encoder.token_vectors(["a b", "c", "a b"])
+    seen = models[0].windows()
+    again = Encoder(str(weights), cache=tmp_path / "cache").token_vectors(["c", "a b"])
+    assert len(models) == 1
+    assert models[0].windows() == seen
+    assert again[1].tolist() == [0, 1, 3]
+    assert (again[0] == first[0][[2, 0, 1]]).all()
 
 
 def test_a_second_encoder_reads_the_cache_and_loads_no_model(encoder: Encoder, weights: Path, tmp_path: Path) -> None:
