@@ -152,7 +152,8 @@ def _predictions(source: str, seed: int, rows: pl.DataFrame, predict: Predict, l
             "prediction": names,
             "seed": pl.repeat(seed, len(rows), eager=True, dtype=pl.Int64),
             "confidence": confidence,
-        }
+        },
+        schema_overrides={"confidence": pl.Float64},
     )
 
 

@@ -69,7 +69,7 @@ class Encoder:
         local = offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
         self._where = str(local or name)
         self._loaded: Any = None
-        self.revision = _weights_sha256(local) if local else self._model_revision()
+        self.revision = _model_sha256(local) if local else self._model_revision()
         self._cache = (cache or cache_folder()) / "vectors"
 
     def facts(self) -> EncoderFacts:
@@ -81,19 +81,26 @@ class Encoder:
         found = self._cached(f"{self.revision[:16]}.sqlite", texts, description, self._encode_chunk)
         return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
-    def token_vectors(self, texts: Sequence[str], description: str = "embedding") -> tuple[Vectors, NDArray[np.int64]]:
+    def token_vectors(
+        self, texts: Sequence[str], description: str = "embedding", *, keep: bool = True
+    ) -> tuple[Vectors, NDArray[np.int64]]:
         """Embed the tokens of texts, for BERTScore; the model's own marks at either end are left out.
 
         Texts longer than the model reads give the tokens of all their windows.
 
         Args:
-            texts: n texts; each distinct one is embedded once and cached on disk.
+            texts: n texts; each distinct one is embedded once.
             description: what the progress bar says.
+            keep: whether to cache them on disk, about 1.5 kB a token: references come back, generated texts do not.
         Returns: the token vectors of all texts end to end, shape (n_tokens, d), float32, and where each text begins
             and the last ends, shape (n + 1,).
         """
         width = self.encode(["size"]).shape[1]
-        found = self._cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
+        if keep:
+            found = self._cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
+        else:
+            batches = self._batches(list(dict.fromkeys(texts)), description, self._token_chunk)
+            found = {text: part for chunk, parts in batches for text, part in zip(chunk, parts, strict=True)}
         parts = [found[text].reshape(-1, width) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return np.concatenate([np.zeros((0, width), np.float32), *parts]), offsets
@@ -207,15 +214,19 @@ class Encoder:
             return str(HfApi().model_info(self.name).sha)
 
 
-def _weights_sha256(folder: Path) -> str:
-    files = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
-    if not files:  # all such folders would share one cache
+def _model_sha256(folder: Path) -> str:
+    """Hash what decides a model's vectors: weights, and the settings and vocabulary beside them."""
+    if not any(folder.rglob("*.safetensors")) and not any(folder.rglob("*.bin")):
+        # All such folders would share one cache.
         found, cure = "no *.safetensors or *.bin file in it", "give the folder that SentenceTransformer.save wrote"
         raise InvalidInput(Problem("the folder holds no sentence encoder", str(folder), found, cure))
     digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.read_bytes())
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES):
+        digest.update(f"{path.relative_to(folder).as_posix()}\n".encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+_MODEL_FILES = (".safetensors", ".bin", ".json", ".txt")
 
 
 class _VectorStore:

@@ -4,7 +4,8 @@ Texts are random words, so they measure nothing about language; sizes, kinds, gr
 (Table 2). Predictions are gold with errors, more of them away from home.
 """
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from builders.assemble import Splits, assemble
-from builders.encoder import Vectors
+from builders.encoder import Encoder, Vectors
 from builders.folder import DatasetFolder
-from builders.manifest import EncoderFacts, Manifest, SourceFacts
+from builders.manifest import Manifest, SourceFacts
 from builders.specs import TaskSpec
 from builders.writer import check_out, write_folder
 from validation.vocabulary import GOLD, UNPARSED, TaskKind
@@ -109,17 +110,17 @@ _TASKS = (
 )  # fmt: skip
 
 
-class RandomVectors:
-    """Stands in for an encoder where only the arithmetic of depths matters: random unit vectors, 32 dimensions."""
+class RandomVectors(Encoder):
+    """Stands in for an encoder where only the arithmetic of depths matters: each text's hash as a direction."""
 
-    def encode(self, texts: list[str], description: str = "") -> Vectors:
-        """Give each text a random vector."""
-        vectors = np.random.default_rng(len(texts)).normal(size=(len(texts), 32)).astype(np.float32)
+    def __init__(self) -> None:
+        self.name, self.revision = "random-vectors", "1"
+
+    def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
+        """Give each text a unit vector of 32 dimensions that looks random and is its own."""
+        digests = b"".join(hashlib.sha256(text.encode()).digest() for text in texts)
+        vectors = np.frombuffer(digests, dtype=np.uint8).reshape(len(texts), 32).astype(np.float32) - 127.5
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-
-    def facts(self) -> EncoderFacts:
-        """Name it in the manifest."""
-        return EncoderFacts(id="random-vectors", revision="1", dimensions=32)
 
 
 def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 30, overwrite: bool = False) -> Manifest:
@@ -162,9 +163,15 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
         citation="",
     )
     return write_folder(
-        out, tasks, {"generated": source}, title=TITLE, seed=seed, partial=False, synthetic=True,
-        encoder=RandomVectors(),  # type: ignore[arg-type]
-    )  # fmt: skip
+        out,
+        tasks,
+        {"generated": source},
+        title=TITLE,
+        seed=seed,
+        partial=False,
+        synthetic=True,
+        encoder=RandomVectors(),
+    )
 
 
 def noisy_predictions(folder: DatasetFolder, *, seed: int = 0, n_runs: int = 1) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Comparing two prediction files on the shifts that both have: paired swap test by group, Holm over all tests."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from builders.folder import DatasetFolder
 from leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
 from leaderboard.outcomes import Outcomes
 from leaderboard.scoring import checked_predictions
+from leaderboard.uncertainty import known
 from leaderboard.values import Floats, TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
@@ -31,7 +32,10 @@ class Difference(pydantic.BaseModel):
 
 
 class ShiftComparison(pydantic.BaseModel):
-    """Two entries on one shift, over as many runs as both have; drops only where both have them."""
+    """Two entries on one shift, over as many runs as both have; drops only where both have them.
+
+    ``runs`` are those of ST; drops are over as many as all of their scores have.
+    """
 
     task: str
     source: str
@@ -98,7 +102,7 @@ def compare_files(
         shift.model_copy(
             update={
                 "differences": tuple(
-                    difference.model_copy(update={"p_holm": _known(p)})
+                    difference.model_copy(update={"p_holm": known(p)})
                     for difference, p in zip(shift.differences, row, strict=True)
                 )
             }
@@ -144,51 +148,52 @@ def _compare_shift(
 ) -> ShiftComparison:
     """Test ST, SD and TD of one shift; the three share their swaps.
 
-    TT stands beside ST in the counts of the target's test set, SS in those of the source's.
+    TT stands beside ST in the counts of the target's test set. SS of a joined source is the mean over its parts. Drops
+    are over as many runs as all of their scores have, ST over all its own.
     """
     task, source, target = shift
     on_target = [entry[task, target] for entry in entries]
-    # The source's test set counts only where both entries predicted it with a model trained on the source.
-    on_source = [entry[task, source] for entry in entries if (task, source) in entry]
-    if len(on_source) < 2 or not all(runs.of_source(source) for runs in on_source):
-        on_source = []
-    has_tt = all(runs.of_source(target) for runs in on_target)
-    trained = [source, target] if has_tt else [source]
-    lengths = [len(runs.of_source(trained_on)) for runs in on_target for trained_on in trained]
-    n_runs = min(lengths + [len(runs.of_source(source)) for runs in on_source])
+    n_st = min(len(runs.of_source(source)) for runs in on_target)
+    n_tt = min(len(runs.of_source(target)) for runs in on_target)
+    # A source's test set counts only where both entries predicted it with a model trained on the source.
+    at_home = [[entry[task, part] for entry in entries if (task, part) in entry] for part in source_parts(source)]
+    n_ss = min((len(runs.of_source(source)) if len(both) == 2 else 0 for both in at_home for runs in both), default=0)
+    at_home = at_home if n_ss and all(at_home) else []
+    n_sd, n_td = min(n_st, n_ss), min(n_st, n_tt)
 
-    def scores(totals: Floats, part: int, outcomes: Outcomes) -> Floats:
-        """Mean score over the runs whose counts are the given part of the columns."""
-        if metric not in outcomes.formulas:
+    def mean_score(totals: Floats, first: int, n: int, outcomes: Outcomes) -> Floats:
+        """Mean over n runs of a table's columns, from the given run on; NaN where there is nothing."""
+        if metric not in outcomes.formulas or not n:
             return np.full(totals.shape[:-1], np.nan)
-        width = n_runs * outcomes.n_counts
-        counts = totals[..., part * width : (part + 1) * width]
-        by_run = counts.reshape(*totals.shape[:-1], n_runs, outcomes.n_counts)
-        return np.asarray(outcomes.score(metric, by_run).mean(axis=-1))
+        width = outcomes.n_counts
+        counts = totals[..., first * width : (first + n) * width].reshape(*totals.shape[:-1], n, width)
+        return np.asarray(outcomes.score(metric, counts).mean(axis=-1))
 
     def finish(*totals: Floats) -> Floats:
-        st = scores(totals[0], 0, on_target[0].outcomes)
-        tt = scores(totals[0], 1, on_target[0].outcomes) if has_tt else np.full_like(st, np.nan)
-        ss = scores(totals[1], 0, on_source[0].outcomes) if on_source else np.full_like(st, np.nan)
-        return np.stack([st, ss - st, tt - st], axis=-1)
+        here = on_target[0].outcomes
+        st, tt = mean_score(totals[0], 0, n_st, here), mean_score(totals[0], n_st, n_td, here)
+        each = [mean_score(total, 0, n_sd, both[0].outcomes) for total, both in zip(totals[1:], at_home, strict=True)]
+        ss = np.mean(each, axis=0) if each else np.full_like(st, np.nan)
+        sd, td = ss - mean_score(totals[0], 0, n_sd, here), tt - mean_score(totals[0], 0, n_td, here)
+        return np.stack([st, sd, td], axis=-1)
 
-    tables = [[_group_table(runs, trained, n_runs)] for runs in on_target]
-    for table, runs in zip(tables, on_source, strict=False):
-        table.append(_group_table(runs, [source], n_runs))
+    tables = [
+        [
+            _group_table(entry[task, target], {source: n_st, target: n_tt}),
+            *(_group_table(both[number], {source: n_ss}) for both in at_home),
+        ]
+        for number, entry in enumerate(entries)
+    ]
     result = swap_test(tables[0], tables[1], finish, rng, n_swaps=n_swaps)
     differences = tuple(
-        Difference(figure=figure, value=_known(float(value)), p=_known(float(p)), p_holm=None)
+        Difference(figure=figure, value=known(float(value)), p=known(float(p)), p_holm=None)
         for figure, value, p in zip(FIGURES, result.difference, result.p_value, strict=True)
     )
     n = len(on_target[0].ids)
-    return ShiftComparison(task=task, source=source, target=target, n=n, runs=n_runs, differences=differences)
+    return ShiftComparison(task=task, source=source, target=target, n=n, runs=n_st, differences=differences)
 
 
-def _group_table(runs: TargetRuns, trained_on: Sequence[str], n_runs: int) -> Floats:
+def _group_table(runs: TargetRuns, n_runs: Mapping[str, int]) -> Floats:
     """Counts by group of the first runs of each source, side by side, shape (n_groups, k)."""
-    chosen = [index for source in trained_on for index in runs.of_source(source)[:n_runs]]
+    chosen = [index for source, n in n_runs.items() for index in runs.of_source(source)[:n]]
     return np.concatenate([runs.outcomes.by_group(index, runs.groups)[:, 0] for index in chosen], axis=1)
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

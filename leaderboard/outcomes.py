@@ -31,6 +31,7 @@ Formula = Callable[[Floats], Floats]
 
 PRIOR_FIXED = "prior_fixed_"
 """Begins the names of metrics at one common class prior: uniform, for questions the share of unanswerable."""
+_CANDIDATES = 2000
 QA_PRIOR = (1 - NO_ANSWER_SHARE, NO_ANSWER_SHARE)
 
 
@@ -229,15 +230,20 @@ def _bert_score(candidates: list[str], references: list[str], encoder: Encoder) 
     """BERTScore-F1 of every pair; each distinct text is embedded once, and each distinct pair scored once."""
     pairs = pl.DataFrame({"candidate": candidates, "reference": references})
     distinct = pairs.unique(maintain_order=True)
-    texts = [distinct[side].unique(maintain_order=True) for side in ("candidate", "reference")]
-    rows = [
-        distinct[side].replace_strict(text, pl.int_range(len(text), eager=True)).to_numpy()
-        for side, text in zip(("candidate", "reference"), texts, strict=True)
-    ]
-    tokens, offsets = encoder.token_vectors(texts[0].to_list(), "embedding candidates")
-    reference_tokens, reference_offsets = encoder.token_vectors(texts[1].to_list(), "embedding references")
-    f1 = bert_score(tokens, offsets, reference_tokens, reference_offsets, np.stack(rows, axis=1)).f1
-    scored = pairs.join(distinct.with_columns(f1=f1), on=pairs.columns, how="left", maintain_order="left")
+    known = distinct["reference"].unique(maintain_order=True)
+    reference_tokens, reference_offsets = encoder.token_vectors(known.to_list(), "embedding references")
+    rows = distinct.with_columns(row=pl.col("reference").replace_strict(known, pl.int_range(len(known), eager=True)))
+    texts = distinct["candidate"].unique(maintain_order=True)
+    parts = []
+    # The tokens of all generated texts at once might not fit.
+    for start in range(0, len(texts), _CANDIDATES):
+        some = pl.DataFrame({"candidate": texts[start : start + _CANDIDATES]}).with_row_index("number")
+        tokens, offsets = encoder.token_vectors(some["candidate"].to_list(), "embedding candidates", keep=False)
+        chosen = rows.join(some, on="candidate", how="inner", maintain_order="left")
+        table = chosen.select("number", "row").to_numpy()
+        f1 = bert_score(tokens, offsets, reference_tokens, reference_offsets, table).f1
+        parts.append(chosen.select("candidate", "reference", f1=pl.Series(f1)))
+    scored = pairs.join(pl.concat(parts), on=pairs.columns, how="left", maintain_order="left")
     return np.asarray(scored["f1"].to_numpy())
 
 

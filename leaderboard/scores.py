@@ -9,7 +9,7 @@ A figure that is undefined, or whose predictions are missing, is null; ``missing
 import pydantic
 
 METRIC_VERSION = "2"
-"""Changes when the same predictions on the same data would score differently."""
+"""Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 
 class _Shape(pydantic.BaseModel):
@@ -176,5 +176,7 @@ class Scores(_Shape):
     synthetic_data: bool
     subset: str
     metric_version: str
+    depth_encoder: str | None = pydantic.Field(description="Encoder of the depths, id@revision; null without depths")
+    token_encoder: str | None = pydantic.Field(description="Encoder of BERTScore's tokens; null where none was given")
     tasks: tuple[TaskScores, ...]
     missing: tuple[Missing, ...]

@@ -80,6 +80,11 @@ def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder
     return Encoder(name) if generates and installed else None
 
 
+def encoder_name(encoder: Encoder | None) -> str | None:
+    """Name an encoder as ``Scores.token_encoder`` does."""
+    return f"{encoder.name}@{encoder.revision}" if encoder else None
+
+
 def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
     """Read a prediction file and check it against a dataset folder; see ``check_predictions``."""
     tasks = [folder.facts(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets]
@@ -114,7 +119,7 @@ def score_predictions(
     pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
     rows = [row for values in found.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
-    return Scored(table, summarise_values(found, folder, subset, pinned))
+    return Scored(table, summarise_values(found, folder, subset, pinned, encoder_name(encoder)))
 
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None]

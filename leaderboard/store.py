@@ -21,7 +21,8 @@ import polars as pl
 
 from builders.folder import DatasetFolder
 from leaderboard.scores import METRIC_VERSION, Scores
-from leaderboard.scoring import Scored, checked_predictions, score_predictions, token_encoder
+from leaderboard.scoring import Scored, checked_predictions, encoder_name, score_predictions, token_encoder
+from leaderboard.summary import depth_encoder_name
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 
@@ -60,11 +61,11 @@ class Store:
         """
         folder = folder_of(card, folders)
         frame = checked_predictions(predictions, folder, card.subset)
-        scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
         rows = frame.drop("task", "target").sort("source", "seed", "id")
         identity = _entry_id(submitter, card, rows)
         if (self._entry_path(identity) / "card.json").is_file():
             return self.entry(identity), False
+        scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
         entry = Entry(identity, submitter, datetime.now(UTC).isoformat(timespec="seconds"), card)
         self._write_scores(identity, scored)
         self._write_entry(entry, rows)
@@ -93,14 +94,27 @@ class Store:
         return self._entry_path(entry.id) / "predictions.parquet"
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Give an entry's scores: from the derived file, or computed again where that is missing."""
-        path = self._scores_path(entry.id)
-        if path.is_file():
-            return Scores.model_validate_json(path.read_bytes())
+        """Give an entry's scores: from the derived file, or computed again.
+
+        They are computed again where the file is missing or damaged, or was made with other encoders than the folder
+        and this machine have now: the content hash is of rows alone.
+        """
+        encoder = token_encoder(folder)
+        kept = self._kept_scores(entry.id)
+        made_with = (depth_encoder_name(folder), encoder_name(encoder))
+        if kept is not None and (kept.depth_encoder, kept.token_encoder) == made_with:
+            return kept
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-        scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
+        scored = score_predictions(frame, folder, entry.card.subset, encoder=encoder)
         self._write_scores(entry.id, scored)
         return scored.scores
+
+    def _kept_scores(self, identity: str) -> Scores | None:
+        path = self._scores_path(identity)
+        try:
+            return Scores.model_validate_json(path.read_bytes()) if path.is_file() else None
+        except ValueError:
+            return None  # scores are derived: damaged ones are made again
 
     def _entry_path(self, identity: str) -> Path:
         if not identity.isalnum():
@@ -161,10 +175,8 @@ def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
 
 def _entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
     digest = hashlib.sha256(json.dumps([submitter, card.as_dict()], sort_keys=True).encode())
-    texts = rows.select(pl.concat_str("source", "seed", "id", "prediction", separator="\x1f")).to_series()
-    digest.update("\x1e".join(texts.to_list()).encode())
-    if "confidence" in rows.columns:
-        digest.update(rows["confidence"].to_numpy().astype("<f8").tobytes())
+    for name in rows.columns:
+        digest.update(json.dumps([name, rows[name].to_list()], ensure_ascii=False).encode())
     return digest.hexdigest()[:16]
 
 

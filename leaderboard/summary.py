@@ -1,11 +1,12 @@
 """From a task's scores to the nested shape: drops, scenarios, intervals, task summaries, what is missing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from builders.folder import DatasetFolder
+from leaderboard.gaps import gaps, kept_seeds
 from leaderboard.metrics.bootstrap import split_half_worst
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.metrics.robustness import (
@@ -48,6 +49,7 @@ def summarise_values(
     folder: DatasetFolder,
     subset: str = "all",
     reference: Mapping[str, TaskValues] | None = None,
+    token_encoder: str | None = None,
 ) -> Scores:
     """Nest the scores of all tasks that there are predictions for; runs are averaged over seeds.
 
@@ -56,6 +58,7 @@ def summarise_values(
         folder: the dataset.
         subset: the subset that they are on.
         reference: scores of a pinned reference, whose TT stands in where ``found`` has none (``reference_td`` only).
+        token_encoder: what BERTScore's tokens were embedded with.
     """
     tasks: list[TaskScores] = []
     missing: list[Missing] = []
@@ -65,7 +68,7 @@ def summarise_values(
             continue
         task = _Task(found[name], (reference or {}).get(name))
         tasks.append(task.scores())
-        missing += task.missing(has_depth=folder.has_depth)
+        missing += gaps(found[name], has_depth=folder.has_depth)
     return Scores(
         benchmark=folder.manifest.benchmark,
         data=folder.content_hash,
@@ -73,9 +76,17 @@ def summarise_values(
         synthetic_data=folder.manifest.synthetic,
         subset=subset,
         metric_version=METRIC_VERSION,
+        depth_encoder=depth_encoder_name(folder),
+        token_encoder=token_encoder,
         tasks=tuple(tasks),
         missing=tuple(missing),
     )
+
+
+def depth_encoder_name(folder: DatasetFolder) -> str | None:
+    """Name the encoder that a folder's depths were computed with, as ``Scores.depth_encoder`` does."""
+    facts = folder.manifest.encoder
+    return f"{facts.id}@{facts.revision}" if facts else None
 
 
 class _Drops(NamedTuple):
@@ -96,8 +107,12 @@ class _Task:
     def __init__(self, values: TaskValues, reference: TaskValues | None) -> None:
         self.reference = reference
         self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
+        self.kept = kept_seeds(values)
         self.means = {
-            metric: {cell: scores.mean(axis=0) for cell, scores in by_cell.items()}
+            metric: {
+                cell: scores[self._kept_runs(cell[1] if metric.startswith("tt_") else cell[0], cell[1])].mean(axis=0)
+                for cell, scores in by_cell.items()
+            }
             for metric, by_cell in values.scores.items()
         }
         self.secondary = [
@@ -105,10 +120,14 @@ class _Task:
             for metric in self.means
             if metric not in (self.info.metric, "unparsed") and "@" not in metric and not metric.startswith(PRIOR_FIXED)
         ]
-        self.sources = sorted({source for source, _ in values.rows})
-        self.shift_cells = [cell for cell in sorted(values.rows) if cell[1] not in source_parts(cell[0])]
+        self.sources = values.sources
+        self.shift_cells = values.shift_cells
         self.drops = [self._drops(*cell) for cell in self.shift_cells]
         self.total = self._total()
+
+    def _kept_runs(self, source: str, target: str) -> list[int]:
+        seeds = self.values.seeds[source, target]
+        return [run for run, seed in enumerate(seeds) if seed in self.kept[source]]
 
     def score(self, source: str, target: str, metric: str | None = None) -> Floats:
         """Give the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
@@ -125,36 +144,13 @@ class _Task:
             shifts=tuple(self._shift(drops) for drops in self.drops),
         )
 
-    def missing(self, *, has_depth: bool) -> Iterator[Missing]:
-        """Name what a complete grid would have beside what is here."""
-        if self.info.metric not in self.means:
-            what = f"no {self.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')"
-            yield Missing(task=self.name, source=None, target=None, what=what)
-        if any(source in self.domains for source in self.sources):
-            for domain in self.domains:
-                if domain not in self.sources and "train" in self.info.domains[domain].splits:
-                    yield Missing(
-                        task=self.name, source=domain, target=None, what="no predictions of a model trained on it"
-                    )
-        for source in self.sources:
-            for target in self.domains:
-                if (source, target) not in self.values.rows:
-                    yield Missing(task=self.name, source=source, target=target, what="no predictions")
-        if not has_depth:
-            yield Missing(task=self.name, source=None, target=None, what="the dataset folder has no depth tables")
-            return
-        for source, target in self.shift_cells:
-            if source != NO_SOURCE and (source, target) not in self.values.effective_n:
-                what = "depth weights are all 0: no test text lies further out than the deepest source text"
-                yield Missing(task=self.name, source=source, target=target, what=what)
-
     def _in_domain(self, domain: str) -> InDomain:
         cell = (domain, domain)
-        estimate = estimates({"score": Figure(self.score(*cell), self.values.n_groups[domain])})["score"]
+        estimate = estimates({"score": Figure(self.score(*cell), self.values.effective_groups[domain])})["score"]
         return InDomain(
             domain=domain,
             n=self.values.rows[cell],
-            runs=len(self.values.seeds[cell]),
+            runs=len(self._kept_runs(*cell)),
             score=estimate,
             total=self._total_of(domain, domain, {"ss": "score"}),
             secondary=self._secondary(cell),
@@ -170,8 +166,10 @@ class _Task:
         st, tt = self.score(source, target), self.score(target, target)
         ss = np.mean(_alike(*(self.score(source, part) for part in parts)), axis=0) if parts else _UNKNOWN
         st, ss, tt = _alike(st, ss, tt)
-        here = self.values.n_groups[target]
-        both = min([here, *(self.values.n_groups[part] for part in parts if part in self.values.n_groups)])
+        here = self.values.effective_groups[target]
+        both = min(
+            [here, *(self.values.effective_groups[part] for part in parts if part in self.values.effective_groups)]
+        )
         sd, td = source_drop(st, ss), target_drop(st, tt)
         figures = {
             "st": Figure(st, here),
@@ -197,7 +195,7 @@ class _Task:
             source=drops.source,
             target=drops.target,
             n=self.values.rows[cell],
-            runs=len(self.values.seeds[cell]),
+            runs=len(self._kept_runs(*cell)),
             total=self._total_of(*cell, {name: name for name in FIGURES}),
             scenario=drops.scenario,
             resolved=drops.resolved,
@@ -237,9 +235,12 @@ class _Task:
         home = (drops.target, drops.target)
         if self.reference is None or home in self.values.rows or home not in self.reference.rows:
             return None
-        tt = self.reference.scores[self.info.metric][home].mean(axis=0)
+        scores = self.reference.scores.get(self.info.metric, {})
+        if home not in scores:
+            return None
+        tt = scores[home].mean(axis=0)
         st = drops.figures["st"]
-        figure = Figure(reference_target_drop(st.values, tt), st.n_groups, DROP)
+        figure = Figure(reference_target_drop(st.values, tt), st.effective_groups, DROP)
         return estimates({"reference_td": figure})["reference_td"]
 
     def _depth(self, cell: Cell, ss: Figure) -> dict[str, Figure]:
@@ -252,7 +253,7 @@ class _Task:
             tt = self.score(*cell, f"tt_depth_{self.info.metric}@{key}")
             st, tt, source_in_domain = _alike(st, tt, ss.values)
             found[f"depth_score@{key}"] = Figure(st, n_groups)
-            found[f"depth_sd@{key}"] = Figure(source_in_domain - st, min(n_groups, ss.n_groups), DROP)
+            found[f"depth_sd@{key}"] = Figure(source_in_domain - st, min(n_groups, ss.effective_groups), DROP)
             found[f"depth_td@{key}"] = Figure(tt - st, n_groups, DROP)
         return found
 
@@ -274,7 +275,7 @@ class _Task:
             scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
             total=self._total_of(None, None, {name: name for name in _MEANS}) if basis == "single-source" else {},
             scenario_chi_square_p=known(scenario_chi_square(names).p_value),
-            resolved_share=float(np.mean([drops.resolved for drops in chosen])) if chosen else None,
+            resolved_share=_share([drops.resolved for drops in chosen if drops.scenario != "Unknown"]),
             depth_f1=_mean_by_lambda(chosen, "depth_f1"),
             depth_score=_mean_by_lambda(chosen, "depth_score"),
             unparsed=float(np.mean([self.score(*cell, "unparsed")[0] for cell in self.values.rows])),
@@ -288,7 +289,7 @@ class _Task:
         # A replicate on which a known score is undefined leaves out the interval, not the shift.
         defined = np.array_equal(np.isnan(matrix).any(axis=0), np.isnan(matrix[0]))
         point, replicated = summarise(matrix[0]), summarise(matrix if defined else matrix[:1])
-        n_groups = min(self.values.n_groups.values(), default=1.0)
+        n_groups = min(self.values.effective_groups.values(), default=1.0)
         means = {name: Figure(getattr(replicated, name), n_groups, _bounds(name)) for name in _MEANS}
         found = estimates(means)
         return {
@@ -312,11 +313,16 @@ class _Task:
     def _split_halves(self) -> dict[str, float | None]:
         """Worst drops selected on one half of the groups and estimated on the other."""
         empty = np.full((1, 2), np.nan)
-        halves = {cell: scores.mean(axis=0) for cell, scores in self.values.halves.items()}
+        halves = {cell: scores[self._kept_runs(*cell)].mean(axis=0) for cell, scores in self.values.halves.items()}
         shifts = [cell for cell in self.shift_cells if cell[0] in self.domains]
         found: dict[str, float | None] = {"worst_sd_split_half": None, "worst_td_split_half": None}
-        for name, home in (("worst_sd_split_half", 0), ("worst_td_split_half", 1)):
-            pairs = [(halves.get((cell[home], cell[home]), empty), halves.get(cell, empty)) for cell in shifts]
+        homes = {"worst_sd_split_half": [source for source, _ in shifts]}
+        homes["worst_td_split_half"] = [target for _, target in shifts]
+        for name, at_home in homes.items():
+            pairs = [
+                (halves.get((home, home), empty), halves.get(cell, empty))
+                for home, cell in zip(at_home, shifts, strict=True)
+            ]
             drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
             if drops:
                 found[name] = known(split_half_worst(np.stack(drops, axis=-1)))
@@ -361,6 +367,10 @@ class _Task:
         return {key: (float(low), float(high)) for key, low, high in zip(keys, *clipped, strict=True)}
 
 
+def _share(marks: Sequence[bool]) -> float | None:
+    return float(np.mean(marks)) if marks else None
+
+
 _ESTIMATED = tuple(name for name, field in Summary.model_fields.items() if field.annotation is Estimate)
 
 
@@ -373,7 +383,7 @@ def _of_shifts(drops: Sequence[_Drops]) -> dict[str, Any]:
         found = [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
         if found:
             values = np.mean(_alike(*(figure.values for figure in found)), axis=0)
-            means[f"mean_{name}"] = Figure(values, min(figure.n_groups for figure in found), _bounds(name))
+            means[f"mean_{name}"] = Figure(values, min(figure.effective_groups for figure in found), _bounds(name))
     figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
     figures |= {"worst_sd_split_half": None, "worst_td_split_half": None, "source_permutation_p": None}
     return {"complete": False, **figures, **estimates(means), **_worst_drops(drops)}
@@ -385,7 +395,7 @@ def _mean_by_lambda(shifts: Sequence[_Drops], group: str) -> dict[str, Estimate]
         found = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
         if found:
             values = np.mean(_alike(*(figure.values for figure in found)), axis=0)
-            means[key] = Figure(values, min(figure.n_groups for figure in found))
+            means[key] = Figure(values, min(figure.effective_groups for figure in found))
     return estimates(means)
 
 

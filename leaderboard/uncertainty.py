@@ -23,14 +23,19 @@ from leaderboard.values import Floats, TaskValues
 
 SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""
+MAX_UNDEFINED = 0.01
+"""Share of replicates that may be undefined; with more a figure has no interval."""
 _RUN_DRAWS = 2
 
 
 class Figure(NamedTuple):
-    """A figure with its replicates, shape (1 + n_draws,), and the effective number of groups behind it."""
+    """A figure with its replicates, shape (1 + n_draws,), and the effective number of groups behind it.
+
+    A replicate may be undefined (NaN): one that draws no weighted text, say.
+    """
 
     values: Floats
-    n_groups: float
+    effective_groups: float
     bounds: tuple[float, float] = SCORE
 
 
@@ -63,7 +68,8 @@ def scenario_certainty(sd: Figure, td: Figure) -> tuple[bool, dict[str, float]]:
     spreads = [_spread([drop]) for drop in (sd, td)]
     resolved = str(resolved_scenario(*spreads)[0]) != UNRESOLVED
     shares = scenario_support(*spreads)[0]
-    return resolved, {name: float(share) for name, share in zip(SCENARIOS, shares, strict=False) if share > 0}
+    names = SCENARIOS[: len(shares)]
+    return resolved, {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0}
 
 
 def total_bounds(
@@ -83,7 +89,7 @@ def total_bounds(
         return None
     if any(len({values.seeds[cell] for cell in row}) > 1 for row in cells):
         return None
-    n_groups = min(values.n_groups[target] for target in domains)
+    n_groups = min(values.effective_groups[target] for target in domains)
     if n_groups < 2 or min(len(values.seeds[row[0]]) for row in cells) < MIN_RUNS:
         return None
     by_source = [np.stack([scores[cell] for cell in row], axis=-1) for row in cells]  # (n_runs, 1 + n_draws, d)
@@ -100,8 +106,10 @@ def total_bounds(
 
 
 def has_spread(figure: Figure) -> bool:
-    """Whether a figure is known and has replicates of at least two groups."""
-    return bool(len(figure.values) > 1 and figure.n_groups >= 2 and not np.isnan(figure.values).any())
+    """Whether a figure is known, has replicates of at least two groups, and hardly any undefined one."""
+    if len(figure.values) == 1 or figure.effective_groups < 2 or np.isnan(figure.values[0]):
+        return False
+    return bool(np.isnan(figure.values).mean() <= MAX_UNDEFINED)
 
 
 def known(value: float | NDArray[np.float64]) -> float | None:
@@ -110,5 +118,15 @@ def known(value: float | NDArray[np.float64]) -> float | None:
 
 
 def _spread(figures: Sequence[Figure]) -> Spread:
-    table = np.stack([figure.values for figure in figures], axis=-1)
-    return sampling_spread(table[0], table[1:], n_groups=np.array([figure.n_groups for figure in figures]))
+    table = np.stack([_defined(figure.values) for figure in figures], axis=-1)
+    return sampling_spread(table[0], table[1:], n_groups=np.array([figure.effective_groups for figure in figures]))
+
+
+def _defined(values: Floats) -> Floats:
+    """Put the first defined replicates in the place of the few undefined ones."""
+    undefined = np.isnan(values)
+    if not undefined.any():
+        return values
+    filled = values.copy()
+    filled[undefined] = values[1:][~undefined[1:]][: undefined.sum()]
+    return filled

@@ -72,7 +72,7 @@ class TaskValues:
         kept_rows: number of test texts left under depth weights, by source and target, then by lambda.
         effective_n: the effective number of them.
         flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
-        n_groups: effective number of groups of each target's test set.
+        effective_groups: effective number of groups of each target's test set.
         depth_groups: the same under depth weights, by source and target, then by lambda.
     """
 
@@ -86,8 +86,18 @@ class TaskValues:
     kept_rows: dict[Cell, dict[str, int]] = field(default_factory=dict)
     effective_n: dict[Cell, dict[str, float]] = field(default_factory=dict)
     flips: dict[Cell, FlipLedger] = field(default_factory=dict)
-    n_groups: dict[str, float] = field(default_factory=dict)
+    effective_groups: dict[str, float] = field(default_factory=dict)
     depth_groups: dict[Cell, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> list[str]:
+        """List the sources that there are predictions of."""
+        return sorted({source for source, _ in self.rows})
+
+    @property
+    def shift_cells(self) -> list[Cell]:
+        """List the shifts that there are predictions of: the target is no part of the source."""
+        return [cell for cell in sorted(self.rows) if cell[1] not in source_parts(cell[0])]
 
     def put(self, metric: str, cell: Cell, scores: Floats) -> None:
         """Keep the scores of a metric's runs."""
@@ -164,17 +174,23 @@ class _Target:
     def fill(self) -> None:
         target, values = self.target, self.values
         sizes = np.bincount(target.groups)
-        values.n_groups[target.target] = effective_size(sizes)
+        values.effective_groups[target.target] = effective_size(sizes)
         blocks = [self._plain(source) for source in self.sources]
-        shifted = [source for source in self.sources if target.target not in source_parts(source)]
+        shifted = [source for source in self.sources if self._has_depth(source)]
         parts = sorted({part for source in shifted for part in source_parts(source)})
-        if self.folder.has_depth and parts:
+        if parts:
             tables = self.folder.depths(target.task, parts, target.target)
             for source in shifted:
                 blocks += self._depth(source, tables)
         replicates = self._replicates(blocks)
         for block, drawn in zip(blocks, replicates, strict=True):
             self._score(block, drawn)
+
+    def _has_depth(self, source: str) -> bool:
+        """Whether a shift into the target has depth tables: they need two train texts of every part."""
+        parts = source_parts(source)
+        tables = self.folder.has_depth and all(n_train(self.values.info, part) >= 2 for part in parts)
+        return bool(parts) and tables and self.target.target not in parts
 
     def _plain(self, source: str) -> _Block:
         """Counts of a source's runs; its secondary metrics, which have no replicates, are scored at once."""
@@ -211,10 +227,7 @@ class _Target:
     def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[_Block]:
         """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
         target, values, found = self.target, self.values, self.target.outcomes
-        parts = source_parts(source)
-        if not parts:
-            return
-        depth, deepest = _depth_in(parts, target, tables, self.folder)
+        depth, deepest = _depth_in(source_parts(source), target, tables, self.folder)
         if not (depth < deepest).any():
             return
         kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
@@ -257,6 +270,12 @@ class _Target:
         return np.random.default_rng([purpose, *f"{self.target.task}/{self.target.target}".encode()])
 
 
+def n_train(info: TaskManifest, domain: str) -> int:
+    """Give the number of a domain's train rows."""
+    splits = info.domains[domain].splits
+    return splits["train"].rows if "train" in splits else 0
+
+
 def _depth_in(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
 ) -> tuple[Floats, float]:
@@ -269,14 +288,14 @@ def _depth_in(
     for part in parts:
         table = tables[part]
         # A table lists the source's train texts first, each once, then the target's test texts.
-        n_train = folder.task(target.task).domains[part].splits["train"].rows
-        texts = table[n_train:]
+        n_own = n_train(folder.task(target.task), part)
+        texts = table[n_own:]
         if not texts["id"].equals(target.ids):  # a subset
             texts = pl.DataFrame({"id": target.ids}).join(texts, on="id", how="left", maintain_order="left")
         if texts["depth"].null_count():
             what = f"the depth table {part}--{target.target} lacks test ids"
             raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))
-        depth += n_train * texts["depth"].to_numpy()
-        deepest += n_train * float(table["depth"][:n_train].to_numpy().max())
-        total += n_train
+        depth += n_own * texts["depth"].to_numpy()
+        deepest += n_own * float(table["depth"][:n_own].to_numpy().max())
+        total += n_own
     return depth / total, deepest / total

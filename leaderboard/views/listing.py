@@ -65,7 +65,7 @@ class Catalogue:
         try:
             entry = _card(self.store, identity)
             folder = folder_of(entry.card, self.folders)
-            return Listed(identity, entry, _scores(self.store, entry, folder))
+            return Listed(identity, entry, self.store.scores(entry, folder))
         except InvalidInput as error:
             reasons = tuple(say(problem, self.names()) for problem in error.problems)
             return Listed(identity, entry, None, reasons)
@@ -91,13 +91,3 @@ def _card(store: Store, identity: str) -> Entry:
     except (ValueError, KeyError, TypeError) as error:
         found = type(error).__name__
         raise InvalidInput(Problem("the entry's card is damaged", identity, found, "submit the file again")) from error
-
-
-def _scores(store: Store, entry: Entry, folder: DatasetFolder) -> Scores:
-    """Read an entry's scores; the derived file may be damaged though the entry is whole."""
-    try:
-        return store.scores(entry, folder)
-    except ValueError as error:
-        cure = "delete the entry's file under scores/; it is computed again from the predictions"
-        found = type(error).__name__
-        raise InvalidInput(Problem("the entry's file of scores is damaged", entry.id, found, cure)) from error

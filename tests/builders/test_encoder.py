@@ -131,6 +131,9 @@ def test_tokens_are_embedded_once_and_kept(encoder: Encoder, weights: Path, tmp_
     assert len(models) == 1
     assert models[0].windows() == seen
     assert again[1].tolist() == [0, 1, 3]
+    encoder.token_vectors(["d"], keep=False)
+    encoder.token_vectors(["d"], keep=False)
+    assert models[0].windows() == seen + 2
     assert (again[0] == first[0][[2, 0, 1]]).all()
 
 
@@ -173,16 +176,26 @@ def test_no_texts_need_no_model(encoder: Encoder) -> None:
     assert models == []
 
 
-def test_facts_name_the_model_its_weights_and_size(encoder: Encoder, weights: Path) -> None:
+def test_facts_name_the_model_its_files_and_size(encoder: Encoder, weights: Path) -> None:
     facts = encoder.facts()
     assert (facts.id, facts.dimensions) == (str(weights), 6)
-    assert facts.revision == hashlib.sha256(b"weights").hexdigest()
+    assert facts.revision == hashlib.sha256(b"model.safetensors\nweights").hexdigest()
+
+
+def test_other_settings_make_another_revision(encoder: Encoder, weights: Path, tmp_path: Path) -> None:
+    (weights / "1_Pooling").mkdir()
+    (weights / "1_Pooling/config.json").write_text("{}")
+    other = Encoder(str(weights), cache=tmp_path)
+    assert other.revision != encoder.revision
+    (weights / "README.md").write_text("words about it")
+    assert Encoder(str(weights), cache=tmp_path).revision == other.revision
 
 
 def test_weights_may_lie_deeper_and_must_be_there(weights: Path, tmp_path: Path) -> None:
     (weights / "0_Transformer").mkdir()
     (weights / "model.safetensors").rename(weights / "0_Transformer/model.safetensors")
-    assert Encoder(str(weights), cache=tmp_path).revision == hashlib.sha256(b"weights").hexdigest()
+    expected = hashlib.sha256(b"0_Transformer/model.safetensors\nweights").hexdigest()
+    assert Encoder(str(weights), cache=tmp_path).revision == expected
     (weights / "0_Transformer/model.safetensors").unlink()
     with pytest.raises(InvalidInput) as refused:
         Encoder(str(weights), cache=tmp_path)

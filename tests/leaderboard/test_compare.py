@@ -56,6 +56,37 @@ def test_a_file_does_not_differ_from_itself(synthetic: DatasetFolder, tmp_path: 
     assert {(d.value, d.p_holm) for shift in result.shifts for d in shift.differences} == {(0.0, 1.0)}
 
 
+def test_a_joined_source_is_at_home_in_its_parts(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    joined = "+".join(list(synthetic.task("nli").domains)[:2])
+    a, b = (predictions(synthetic, error, [joined], seed) for seed, error in ((0, 0.1), (1, 0.4)))
+    result = compared(synthetic, a, b, tmp_path)
+    scores = [score_file(tmp_path / name, synthetic).tasks[0].shifts for name in ("a.csv", "b.csv")]
+    for shift, first, second in zip(result.shifts, *scores, strict=True):
+        st, sd, td = shift.differences
+        assert st.value == pytest.approx(first.st.value - second.st.value, abs=1e-12)
+        assert sd.value == pytest.approx(first.sd.value - second.sd.value, abs=1e-12)
+        assert td.value is None
+
+
+def test_a_missing_run_of_the_target_does_not_shorten_st(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    domains = list(synthetic.task("nli").domains)
+    entries = []
+    for error in (0.1, 0.4):
+        runs = [predictions(synthetic, error, domains, seed).with_columns(seed=pl.lit(seed)) for seed in (0, 1)]
+        both = pl.concat(runs)
+        entries.append(both.filter((pl.col("source") != domains[1]) | (pl.col("seed") == 0)))
+    result = compared(synthetic, *entries, tmp_path)
+    shift = next(item for item in result.shifts if (item.source, item.target) == (domains[0], domains[1]))
+    assert shift.runs == 2
+    a, b = (
+        next(item for item in score_file(tmp_path / name, synthetic).tasks[0].shifts if item.target == domains[1])
+        for name in ("a.csv", "b.csv")
+    )
+    assert shift.differences[0].value == pytest.approx(a.st.value - b.st.value, abs=1e-12)
+    assert shift.differences[1].value == pytest.approx(a.sd.value - b.sd.value, abs=1e-12)
+    assert shift.differences[2].value is not None
+
+
 def test_only_shared_shifts_are_compared(synthetic: DatasetFolder, tmp_path: Path) -> None:
     first, second, *_ = synthetic.task("nli").domains
     a, b = predictions(synthetic, 0.1, [first, second]), predictions(synthetic, 0.5, [first])

@@ -14,6 +14,7 @@ from seqeval.scheme import IOB2
 
 from builders.folder import DatasetFolder
 from builders.synthetic_grid import build_grid, noisy_predictions
+from leaderboard import outcomes
 from leaderboard.scores import Scores, Shift, TaskScores
 from leaderboard.scoring import checked_predictions, score_file
 from validation.report import InvalidInput
@@ -45,11 +46,14 @@ class _WordTokens:
     """Token vectors from the letters of words, in place of an encoder."""
 
     calls: list[int]
+    name, revision = "word-tokens", "1"
 
     def __init__(self) -> None:
         self.calls = []
 
-    def token_vectors(self, texts: list[str], description: str = "") -> tuple[np.ndarray, np.ndarray]:
+    def token_vectors(
+        self, texts: list[str], description: str = "", *, keep: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
         assert len(set(texts)) == len(texts)
         self.calls.append(len(texts))
         words = [text.split() for text in texts]
@@ -178,7 +182,22 @@ def test_bertscore_embeds_each_text_once_and_scores_every_pair(
         precision, recall = cosines.max(axis=1).mean(), cosines.max(axis=0).mean()
         each.append(2 * precision * recall / (precision + recall))
     assert shift.st.value == pytest.approx(np.mean(each), abs=1e-6)
-    assert encoder.calls[:2] == [rows["prediction"].n_unique(), rows["target_text"].n_unique()]
+    assert encoder.calls[:2] == [rows["target_text"].n_unique(), rows["prediction"].n_unique()]
+
+
+def test_bertscore_in_pieces_is_bertscore(
+    grid: DatasetFolder, path: Path, scores: Scores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "_CANDIDATES", 7)
+    again = score_file(path, grid, encoder=_WordTokens(), n_draws=0)  # type: ignore[arg-type]
+    for name in ("qg", "as", "tg"):
+        for shift, other in zip(task(again, name).shifts, task(scores, name).shifts, strict=True):
+            assert shift.st.value == pytest.approx(other.st.value, abs=1e-6)
+
+
+def test_a_reference_without_an_encoder_gives_no_reference_td(grid: DatasetFolder, path: Path) -> None:
+    scored = score_file(path, grid, n_draws=0, reference=path)
+    assert all(shift.reference_td is None for shift in task(scored, "tg").shifts)
 
 
 def test_generation_without_an_encoder_is_a_named_gap(grid: DatasetFolder, path: Path) -> None:

@@ -187,3 +187,48 @@ def test_scores_are_the_same_whatever_the_row_order(
     assert scored(synthetic, frame, tmp_path) == scored(
         synthetic, frame.sample(fraction=1, shuffle=True, seed=1), tmp_path
     )
+
+
+def test_runs_on_some_targets_only_are_named_and_left_out(
+    synthetic: DatasetFolder, domains: list[str], tmp_path: Path
+) -> None:
+    """A seed at home alone would otherwise move SS and with it every SD of the source."""
+    home = domains[0]
+    frame = noisy(synthetic, "nli", domains)
+    extra = frame.filter(pl.col("source") == home, pl.col("id").str.contains(f"/{home}/")).with_columns(
+        seed=pl.lit(7), prediction=pl.lit("neutral")
+    )
+    plain = scored(synthetic, frame, tmp_path)
+    mixed = scored(synthetic, pl.concat([frame, extra.with_columns(pl.col("seed").cast(pl.Int32))]), tmp_path)
+    assert mixed.tasks[0].summary == plain.tasks[0].summary
+    for shift, before in zip(mixed.tasks[0].shifts, plain.tasks[0].shifts, strict=True):
+        assert (shift.sd, shift.td, shift.runs) == (before.sd, before.td, before.runs)
+    said = {(item.source, item.target): item.what for item in mixed.missing if "seed 7" in item.what}
+    assert set(said) == {(home, target) for target in domains[1:]}
+    assert all("left out of the means" in what for what in said.values())
+
+
+def test_a_source_of_one_train_text_has_scores_and_no_depths(
+    synthetic: DatasetFolder, domains: list[str], tmp_path: Path
+) -> None:
+    small = domains[0]
+    info = synthetic.task("nli")
+    facts = info.domains[small]
+    few = facts.model_copy(
+        update={"splits": facts.splits | {"train": facts.splits["train"].model_copy(update={"rows": 1})}}
+    )
+    task = info.model_copy(update={"domains": info.domains | {small: few}})
+    manifest = synthetic.manifest.model_copy(update={"tasks": synthetic.manifest.tasks | {"nli": task}})
+    scores = scored(DatasetFolder(synthetic.path, manifest), noisy(synthetic, "nli", domains), tmp_path)
+    shifts = scores.tasks[0].shifts
+    assert {shift.source for shift in shifts if not shift.depth_f1} == {small}
+    what = [item.what for item in scores.missing if item.source == small]
+    assert what == [f"no depths: {small} has fewer than two train texts"] * 3
+
+
+def test_shifts_whose_scenario_is_unknown_count_neither_way(
+    synthetic: DatasetFolder, domains: list[str], tmp_path: Path
+) -> None:
+    summary = scored(synthetic, noisy(synthetic, "nli", [domains[0]]), tmp_path).tasks[0].summary
+    assert summary.scenario_shares["Classic"] is None
+    assert summary.resolved_share is None

@@ -12,7 +12,7 @@ from baselines.majority import fit
 from baselines.program import make_card, train_and_predict
 from builders.folder import DatasetFolder
 from leaderboard.scoring import score_file
-from leaderboard.store import Store
+from leaderboard.store import Store, _entry_id
 from validation.cards import Card
 from validation.report import InvalidInput
 
@@ -60,6 +60,37 @@ def test_scores_are_rebuilt_from_the_entry(
     before = store.scores(entry, synthetic)
     shutil.rmtree(tmp_path / "store" / "scores")
     assert Store(tmp_path / "store").scores(entry, synthetic) == before
+
+
+def test_damaged_scores_are_made_again(synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path) -> None:
+    path, card = submission
+    store = Store(tmp_path / "store")
+    entry, _ = store.submit(path, card, [synthetic])
+    before = store.scores(entry, synthetic)
+    next(store.root.glob("scores/*/*.json")).write_text('{"benchmark": 1}')
+    assert store.scores(entry, synthetic) == before
+
+
+def test_scores_follow_the_depths_of_the_folder(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
+) -> None:
+    """The content hash is of rows: a folder of the same hash may have no depths, or those of another encoder."""
+    path, card = submission
+    bare = DatasetFolder(synthetic.path, synthetic.manifest.model_copy(update={"encoder": None}))
+    store = Store(tmp_path / "store")
+    entry, _ = store.submit(path, card, [bare])
+    assert store.scores(entry, bare).tasks[0].shifts[0].depth_f1 == {}
+    assert store.scores(entry, synthetic).tasks[0].shifts[0].depth_f1 != {}
+    assert store.scores(entry, synthetic) == score_file(path, synthetic)
+
+
+def test_entries_differ_wherever_their_tables_do(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    card = make_card(synthetic, name="a", paradigm="other")
+    first = pl.DataFrame({"source": ["a"], "id": ["b"], "prediction": ["c\x1f0\x1ed"], "seed": [0]})
+    second = first.with_columns(source=pl.lit("a\x1f0\x1ed"), prediction=pl.lit("c"))
+    third = pl.DataFrame({"source": ["a", "d"], "id": ["b", ""], "prediction": ["c", ""], "seed": [0, 0]})
+    identities = {_entry_id("me", card, rows) for rows in (first, second, third)}
+    assert len(identities) == 3
 
 
 def test_refused_input_leaves_nothing(synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from leaderboard.metrics.bootstrap import group_weights, interval, sampling_spre
 from leaderboard.metrics.depth import effective_size
 from leaderboard.scores import Estimate, Scores
 from leaderboard.scoring import Scored, checked_predictions, score_predictions
+from leaderboard.uncertainty import Figure, estimates
 
 
 def scored(folder: DatasetFolder, frame: pl.DataFrame, tmp_path: Path, n_draws: int = 200) -> Scored:
@@ -177,3 +178,14 @@ def test_one_group_says_nothing_about_groups(
     assert into.st.low is None
     assert into.sd.low is None
     assert elsewhere.sd.low is not None
+
+
+def test_a_few_undefined_replicates_do_no_harm_and_many_leave_no_interval() -> None:
+    values = np.random.default_rng(0).normal(0.5, 0.01, 1001)
+    few, many = values.copy(), values.copy()
+    few[[3, 500]] = np.nan
+    many[5:40] = np.nan
+    found = estimates({name: Figure(array, 50) for name, array in (("all", values), ("few", few), ("many", many))})
+    assert found["few"].low == pytest.approx(found["all"].low, abs=0.002)
+    assert found["few"].high == pytest.approx(found["all"].high, abs=0.002)
+    assert (found["many"].value, found["many"].low) == (found["all"].value, None)

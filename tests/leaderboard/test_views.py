@@ -71,25 +71,22 @@ def test_entries_come_newest_first_with_their_scores(catalogue: Catalogue, fille
 def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, board: Board, tmp_path: Path) -> None:
     shutil.copytree(filled.store.root, tmp_path / "store")
     store = Store(tmp_path / "store")
-    broken, foreign, table = (filled.entries[name].id for name in ("poor", "partial", "good"))
+    broken, foreign = (filled.entries[name].id for name in ("poor", "partial"))
     (store.root / "entries" / broken / "card.json").write_text("{")
     card = store.root / "entries" / foreign / "card.json"
     card.write_text(card.read_text().replace(filled.folder.content_hash, "0" * 64))
-    derived = next(store.root.glob(f"scores/*/{table}.json"))
-    derived.write_text("{")
     catalogue = Catalogue([filled.folder], store)
     reasons = {item.id: item.reasons for item in catalogue.entries() if item.scores is None}
-    assert set(reasons) == {broken, foreign, table}
+    assert set(reasons) == {broken, foreign}
     assert "card is damaged" in reasons[broken][0]
     assert "another version of the data" in reasons[foreign][0]
-    assert "file of scores is damaged" in reasons[table][0]
     assert catalogue.entries()[-1].id == broken
     assert str(tmp_path) not in str(reasons)
     shown = Visible(pages.board_html(board, board_rows(board, catalogue.entries()), catalogue.entries()))
-    assert "Not scored on this server (3)" in shown.text
+    assert "Not scored on this server (2)" in shown.text
     # What it lacks may come back: nothing is remembered of a failure.
-    derived.unlink()
-    assert catalogue.entry(table).scores is not None
+    card.write_text(card.read_text().replace("0" * 64, filled.folder.content_hash))
+    assert catalogue.entry(foreign).scores is not None
 
 
 def test_an_unknown_entry_is_said_to_be_unknown(catalogue: Catalogue) -> None:

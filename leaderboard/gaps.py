@@ -1,0 +1,61 @@
+"""What a complete grid of predictions would have beside what is here: every gap is named, none is scored around."""
+
+from collections.abc import Iterator
+
+from leaderboard.scores import Missing
+from leaderboard.values import TaskValues, n_train
+from validation.vocabulary import NO_SOURCE, source_parts
+
+
+def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
+    """Choose each source's seeds that are averaged: those on all of its targets, or its drops would mix runs.
+
+    Where no seed is on all of them, each score is the mean over what is there.
+    """
+    by_source: dict[str, list[set[int]]] = {}
+    for (source, _), seeds in values.seeds.items():
+        by_source.setdefault(source, []).append(set(seeds))
+    return {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in by_source.items()}
+
+
+def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
+    """Name a task's gaps."""
+    yield from _score_gaps(values)
+    if has_depth:
+        yield from _depth_gaps(values)
+    else:
+        yield Missing(task=values.name, source=None, target=None, what="the dataset folder has no depth tables")
+
+
+def _score_gaps(values: TaskValues) -> Iterator[Missing]:
+    def gap(what: str, source: str | None = None, target: str | None = None) -> Missing:
+        return Missing(task=values.name, source=source, target=target, what=what)
+
+    if values.info.metric not in values.scores:
+        yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
+    if any(source in values.domains for source in values.sources):
+        for domain in values.domains:
+            if domain not in values.sources and n_train(values.info, domain):
+                yield gap("no predictions of a model trained on it", domain)
+    for source in values.sources:
+        for target in values.domains:
+            if (source, target) not in values.rows:
+                yield gap("no predictions", source, target)
+    for source, kept in kept_seeds(values).items():
+        by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
+        for target, seeds in by_target.items():
+            for seed in sorted(set.union(*by_target.values()) - seeds):
+                left_out = "" if seed in kept else "; its other scores are left out of the means"
+                yield gap(f"no predictions of seed {seed}{left_out}", source, target)
+
+
+def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
+    for source, target in values.shift_cells:
+        if source != NO_SOURCE and (source, target) not in values.effective_n:
+            few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
+            what = (
+                f"no depths: {few[0]} has fewer than two train texts"
+                if few
+                else "depth weights are all 0: no test text lies further out than the deepest source text"
+            )
+            yield Missing(task=values.name, source=source, target=target, what=what)
