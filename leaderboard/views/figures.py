@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.scores import Estimate, Shift, TaskScores
-from leaderboard.views.numbers import MISSING, drop_points, drop_text, points, score_text
+from leaderboard.views.numbers import MISSING, drop_points, drop_text, points, score_text, share
 from validation.vocabulary import NO_SOURCE
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ def heatmap(task: TaskScores, measure: Measure) -> "Figure":
 
 
 def scenario_plane(task: TaskScores) -> "Figure":
-    """Draw each shift by its drops, SD across and TD up, over the four scenario quadrants; intervals are crosses."""
+    """Draw each shift by its drops, SD across and TD up, over the four scenario quadrants; intervals are crosses.
+
+    Marks are filled where the scenario is resolved.
+    """
     import plotly.graph_objects as go
 
     known = [shift for shift in task.shifts if shift.sd.value is not None and shift.td.value is not None]
@@ -116,8 +119,8 @@ def scenario_plane(task: TaskScores) -> "Figure":
                 marker={
                     "size": 10,
                     "color": SOURCE_COLOURS[index % len(SOURCE_COLOURS)],
-                    "symbol": SYMBOLS[index % len(SYMBOLS)],
-                    "line": {"width": 1, "color": "white"},
+                    "symbol": [SYMBOLS[index % len(SYMBOLS)] + ("" if shift.resolved else "-open") for shift in shifts],
+                    "line": {"width": 1.5},
                 },
                 error_x=_bars([shift.sd for shift in shifts]),
                 error_y=_bars([shift.td for shift in shifts]),
@@ -290,10 +293,12 @@ def _cell_hover(task: TaskScores, source: str, target: str) -> str:
 
 
 def _shift_hover(shift: Shift) -> str:
+    support = ", ".join(f"{name} {share(part)}" for name, part in shift.scenario_support.items())
     return (
         f"<b>{_arrow(shift)}</b><br>ST {score_text(shift.st)}<br>SS {score_text(shift.ss)}, TT {score_text(shift.tt)}"
         f"<br>SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}: {shift.scenario}"
-        f"<br>{shift.n:,} texts, {shift.runs} run{'s' if shift.runs != 1 else ''}"
+        + (f"<br>of replicates: {support}" if support else "")
+        + f"<br>{shift.n:,} texts, {shift.runs} run{'s' if shift.runs != 1 else ''}"
     )
 
 

@@ -322,6 +322,7 @@ def _headline(task: TaskScores) -> Markup:
         ("Worst SD", _with_interval(summary.worst_sd, drop_points)),
         ("Worst TD", _with_interval(summary.worst_td, drop_points)),
         ("Shifts", [f"{summary.n_shifts}", *([tag("span", note, class_="sb-interval")] if note else [])]),
+        ("Scenarios resolved", [share(summary.resolved_share)]),
         ("Unparsed", [share(summary.unparsed)]),
     ]
     tiles = [tag("div", tag("dt", name), tag("dd", *value)) for name, value in figures]

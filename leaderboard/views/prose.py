@@ -33,7 +33,10 @@ _FIGURES = {
     "ST": ("Scores (ST)", "Row: trained on. Column: tested on. Bold diagonal: in-domain."),
     "SD": ("Source drop (SD)", "SS minus ST. Red: score lost against home. Blue: gained."),
     "TD": ("Target drop (TD)", "TT minus ST. Red: the shift hurt. Blue: it helped. Same scale as SD."),
-    "scenarios": ("Scenarios", "Each mark is one shift, placed by its two drops."),
+    "scenarios": (
+        "Scenarios",
+        "Each mark is one shift, placed by its two drops. Filled: resolved, the joint 95% region lies in one quadrant.",
+    ),
     "depth": ("Depth F1", "Micro F1 weighted towards texts far from the source, as fewer source-like texts remain."),
     "missing": ("What is missing", ""),
 }

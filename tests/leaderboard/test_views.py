@@ -265,6 +265,17 @@ def test_scenario_plane_has_a_mark_for_every_shift(catalogue: Catalogue, filled:
     assert len({symbol for _, symbol in looks}) == 4
 
 
+def test_marks_are_filled_where_the_scenario_is_resolved(catalogue: Catalogue, filled: Filled) -> None:
+    task = scored(catalogue, filled, "good")
+    first, *others = task.shifts
+    known = first.model_copy(update={"resolved": True, "scenario_support": {"Classic": 0.99}})
+    shifts = (known, *(shift.model_copy(update={"resolved": False}) for shift in others))
+    plane = figures.scenario_plane(task.model_copy(update={"shifts": shifts}))
+    symbols = [symbol for trace in plane.data for symbol in trace.marker.symbol]
+    assert [symbol.endswith("-open") for symbol in symbols] == [False, *[True] * len(others)]
+    assert "of replicates: Classic 99%" in plane.data[0].text[0]
+
+
 def test_depth_curves_end_in_their_mean(catalogue: Catalogue, filled: Filled) -> None:
     task = scored(catalogue, filled, "good")
     traces = figures.depth_curves(task).data
