@@ -111,9 +111,19 @@ class DatasetFolder:
         info = self.task(task)
         counted = [TOKENS] if info.kind is TaskKind.TAGGING else []
         rows = self.test(task, subset, ["id", "domain", *counted])
-        domains = tuple(domain for domain in info.domains if domain in set(rows["domain"].unique()))
-        test = rows.select("id", "domain", *(pl.col(name).list.len().alias("n_tokens") for name in counted))
-        return TaskFacts(self.manifest.benchmark, task, info.kind, info.labels, domains, test)
+        n_tokens = (pl.col(name).list.len().alias("n_tokens") for name in counted)
+        every = [] if subset == "all" else self.test(task, columns=["id"])["id"].to_list()
+        return TaskFacts(
+            self.manifest.benchmark,
+            task,
+            info.kind,
+            info.labels,
+            domains=tuple(domain for domain in info.domains if domain in set(rows["domain"].unique())),
+            test=rows.select("id", "domain", *n_tokens),
+            sources=tuple(domain for domain, facts in info.domains.items() if "train" in facts.splits),
+            subset=subset,
+            outside=frozenset(every) - frozenset(rows["id"]),
+        )
 
     def depth(self, task: str, source: str, target: str) -> pl.DataFrame:
         """Read a depth table: id, source, depth, weight (null for the source's own train texts)."""

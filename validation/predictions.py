@@ -17,8 +17,9 @@ MAX_LISTED = 8
 class TaskFacts:
     """What a dataset says of one task, as far as checking predictions needs it.
 
-    ``test`` has columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the
-    subset, each once.
+    ``domains`` are those with test rows in the subset, ``sources`` those that a model may be trained on. ``test`` has
+    columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the subset, each once;
+    ``outside`` holds the task's other test ids.
     """
 
     benchmark: str
@@ -27,6 +28,9 @@ class TaskFacts:
     labels: tuple[str, ...]
     domains: tuple[str, ...]
     test: pl.DataFrame
+    sources: tuple[str, ...]
+    subset: str = "all"
+    outside: frozenset[str] = frozenset()
 
 
 def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str) -> pl.DataFrame:
@@ -64,27 +68,46 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
 
 
 def _unknown_ids(bad: pl.DataFrame, known: pl.DataFrame, tasks: Sequence[TaskFacts], file: str) -> list[Problem]:
-    if bad.is_empty():
-        return []
-    row, text = int(bad["row"][0]), str(bad["id"][0])
-    count = f"{text!r}" + (f" (and {len(bad) - 1:,} more unknown ids)" if len(bad) > 1 else "")
+    """Find test ids outside the subset, and ids that the dataset does not have; the first of each, and a count."""
+    problems = []
+    for facts in tasks:
+        outside = bad.filter(pl.col("id").is_in(facts.outside))
+        bad = bad.filter(~pl.col("id").is_in(facts.outside))
+        if len(outside):
+            what = f"a test id is outside the subset '{facts.subset}'"
+            cure = f"predict the ids of '{facts.subset}' only, or name the subset that the predictions are for"
+            found = _first_id(outside, "such ids")
+            problems.append(Problem(what, file, found, cure, column="id", row=int(outside["row"][0])))
+    if len(bad):
+        what, cure = _why_unknown(str(bad["id"][0]), str(known["id"][0]), tasks)
+        found = _first_id(bad, "unknown ids")
+        problems.append(Problem(what, file, found, cure, column="id", row=int(bad["row"][0])))
+    return problems
+
+
+def _first_id(rows: pl.DataFrame, others: str) -> str:
+    return f"{rows['id'][0]!r}" + (f" (and {len(rows) - 1:,} more {others})" if len(rows) > 1 else "")
+
+
+def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts]) -> tuple[str, str]:
+    """Say what is wrong with an id that is not in the dataset, and the cure."""
     try:
         parsed = ExampleId.parse(text)
     except ValueError as error:
-        return [Problem("an id has the wrong form", file, count, str(error), column="id", row=row)]
+        return "an id has the wrong form", str(error)
+    what = "an id is unknown"
     facts = {task.name: task for task in tasks}.get(parsed.task)
-    example = str(known["id"][0])
     if facts is None or parsed.benchmark != facts.benchmark:
-        cure = (
-            f"this dataset has {', '.join(f'{task.benchmark}/{task.name}' for task in tasks)}; give the matching --data"
+        here = "this dataset" if tasks[0].subset == "all" else f"the subset '{tasks[0].subset}' of this dataset"
+        return (
+            what,
+            f"{here} has {', '.join(f'{task.benchmark}/{task.name}' for task in tasks)}; give the matching --data",
         )
-    elif parsed.split != "test":
-        cure = f"it is a {parsed.split} id; predict the test split, as in {example!r}"
-    elif parsed.domain not in facts.domains:
-        cure = did_you_mean(parsed.domain, facts.domains)
-    else:
-        cure = "no test row of this dataset has it; were the predictions made for another version of the data?"
-    return [Problem("an id is unknown", file, count, cure, column="id", row=row)]
+    if parsed.split != "test":
+        return what, f"it is a {parsed.split} id; predict the test split, as in {example!r}"
+    if parsed.domain not in (*facts.domains, *facts.sources):
+        return what, did_you_mean(parsed.domain, facts.domains)
+    return what, "no test row of this dataset has it; were the predictions made for another version of the data?"
 
 
 def _repeated(joined: pl.DataFrame, file: str) -> list[Problem]:
@@ -104,9 +127,9 @@ def _unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Pr
         if source == NO_SOURCE:
             continue
         parts = source_parts(source)
-        unknown = [part for part in parts if part not in facts.domains]
+        unknown = [part for part in parts if part not in facts.sources]
         if unknown:
-            cure = did_you_mean(unknown[0], [*facts.domains, NO_SOURCE])
+            cure = did_you_mean(unknown[0], [*facts.sources, NO_SOURCE])
             problems.append(Problem("a source is unknown", file, repr(source), cure, column="source", row=row))
         elif tuple(sorted(set(parts))) != parts:
             right = SOURCE_JOINER.join(sorted(set(parts)))

@@ -58,6 +58,10 @@ def test_facts_are_what_predictions_are_checked_with(synthetic: DatasetFolder) -
     assert facts.domains == ("harbour", "kitchen", "orchard")
     assert facts.labels == ("entailment", "neutral", "contradiction")
     assert set(facts.test["id"]) == set(synthetic.subset("nli", "fewshot")["id"])
+    assert set(facts.sources) == set(synthetic.task("nli").domains) > set(facts.domains)
+    assert facts.outside | set(facts.test["id"]) == set(synthetic.test("nli")["id"])
+    assert not facts.outside & set(facts.test["id"])
+    assert synthetic.facts("nli").outside == frozenset()
 
 
 @pytest.mark.parametrize(

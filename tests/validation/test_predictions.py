@@ -1,5 +1,7 @@
 """Predictions against the test ids and labels of a dataset: nothing missing, nothing extra, nothing twice."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,7 @@ DOMAINS = ("fiction", "slate", "travel")
 def facts(name: str = "nli", labels: tuple[str, ...] = LABELS, n: int = 3, benchmark: str = "dr") -> TaskFacts:
     rows = [(f"{benchmark}/{name}/{domain}/test/{number:012x}", domain) for domain in DOMAINS for number in range(n)]
     test = pl.DataFrame(rows, schema=["id", "domain"], orient="row")
-    return TaskFacts(benchmark, name, TaskKind.CLASSIFICATION, labels, DOMAINS, test)
+    return TaskFacts(benchmark, name, TaskKind.CLASSIFICATION, labels, DOMAINS, test, sources=DOMAINS)
 
 
 def grid(task: TaskFacts, sources: tuple[str, ...] = DOMAINS, seeds: tuple[int, ...] = (0,)) -> pl.DataFrame:
@@ -150,7 +152,40 @@ def test_unknown_ids_are_counted() -> None:
     assert "found 'ab/nli/fiction/test/000000000000' (and 26 more unknown ids)" in refusal(frame)
 
 
+def subset_facts() -> TaskFacts:
+    """A subset with two ids of fiction and one of slate; none of travel, though models train on it."""
+    whole = facts()
+    test = whole.test[[0, 1, 3]]
+    outside = frozenset(whole.test["id"]) - frozenset(test["id"])
+    return replace(whole, domains=("fiction", "slate"), test=test, subset="fewshot", outside=outside)
+
+
+def test_a_test_id_outside_the_subset_is_called_that() -> None:
+    few = subset_facts()
+    extra = pl.concat([grid(few), grid(facts()).filter(pl.col("id").is_in(few.outside)).head(3)])
+    assert refusal(pl.concat([extra, changed(grid(few).head(1), 1, id="7")]), few).splitlines() == [
+        "p.csv, column 'id', row 10: a test id is outside the subset 'fewshot'; found "
+        "'dr/nli/fiction/test/000000000002' (and 2 more such ids); "
+        "predict the ids of 'fewshot' only, or name the subset that the predictions are for",
+        "p.csv, column 'id', row 13: an id has the wrong form; found '7'; '7' is no example id; "
+        "ids look like <benchmark>/<task>/<domain>/<split>/<12 hex digits>",
+    ]
+
+
+def test_an_id_of_another_task_may_be_of_a_task_without_the_subset() -> None:
+    frame = pl.concat([grid(subset_facts()), changed(grid(facts()).head(1), 1, id="dr/qa/fiction/test/000000000000")])
+    assert "the subset 'fewshot' of this dataset has dr/nli; give the matching --data" in refusal(frame, subset_facts())
+
+
 # Sources
+
+
+def test_a_model_may_be_trained_on_a_domain_without_rows_in_the_subset() -> None:
+    assert set(check_predictions(grid(subset_facts()), [subset_facts()], "p.csv")["source"]) == set(DOMAINS)
+    untrained = replace(facts(), sources=("fiction", "slate"))
+    assert "row 19: a source is unknown; found 'travel'; use one of 'fiction', 'slate'" in refusal(
+        grid(facts()), untrained
+    )
 
 
 @pytest.mark.parametrize(
