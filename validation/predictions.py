@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from validation.prediction_files import EXCEL_ROWS
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, and_more, did_you_mean
 from validation.schemas import check_rows, prediction_schema
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
 
@@ -76,17 +76,17 @@ def _unknown_ids(bad: pl.DataFrame, known: pl.DataFrame, tasks: Sequence[TaskFac
         if len(outside):
             what = f"a test id is outside the subset '{facts.subset}'"
             cure = f"predict the ids of '{facts.subset}' only, or name the subset that the predictions are for"
-            found = _first_id(outside, "such ids")
+            found = _first_id(outside, "such id")
             problems.append(Problem(what, file, found, cure, column="id", row=int(outside["row"][0])))
     if len(bad):
         what, cure = _why_unknown(str(bad["id"][0]), str(known["id"][0]), tasks)
-        found = _first_id(bad, "unknown ids")
+        found = _first_id(bad, "unknown id")
         problems.append(Problem(what, file, found, cure, column="id", row=int(bad["row"][0])))
     return problems
 
 
-def _first_id(rows: pl.DataFrame, others: str) -> str:
-    return f"{rows['id'][0]!r}" + (f" (and {len(rows) - 1:,} more {others})" if len(rows) > 1 else "")
+def _first_id(rows: pl.DataFrame, other: str) -> str:
+    return f"{rows['id'][0]!r}" + and_more(len(rows) - 1, other)
 
 
 def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts]) -> tuple[str, str]:
@@ -116,9 +116,17 @@ def _repeated(joined: pl.DataFrame, file: str) -> list[Problem]:
         return []
     first = again.row(0, named=True)
     found = f"{first['id']!r} again for source {first['source']!r}, seed {first['seed']}"
-    more = f" (and {len(again) - 1:,} more repeats)" if len(again) > 1 else ""
     cure = "give each id once per source and seed; for several runs add the column seed"
-    return [Problem("an id is repeated", file, found + more, cure, column="id", row=int(first["row"]))]
+    return [
+        Problem(
+            "an id is repeated",
+            file,
+            found + and_more(len(again) - 1, "repeat"),
+            cure,
+            column="id",
+            row=int(first["row"]),
+        )
+    ]
 
 
 def _unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
@@ -166,8 +174,8 @@ def _wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem
     problems = []
     if len(short):
         first = short.row(0, named=True)
-        more = f" (and {len(short) - 1:,} more rows)" if len(short) > 1 else ""
-        found = f"{len(first['tags'])} tags for the {first['n_tokens']} tokens of {first['id']!r}{more}"
+        found = f"{len(first['tags'])} tags for the {first['n_tokens']} tokens of {first['id']!r}"
+        found += and_more(len(short) - 1)
         cure = f"give one tag a token, joined by single spaces; write '{UNPARSED}' where there is no usable output"
         problems.append(
             Problem("tags and tokens differ in number", file, found, cure, column="prediction", row=int(first["row"]))

@@ -40,6 +40,24 @@ class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+def counted(n: int, thing: str) -> str:
+    """Give a number of things.
+
+    >>> counted(1, "more row"), counted(2_000, "more row")
+    ('1 more row', '2,000 more rows')
+    """
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def and_more(n: int, thing: str = "row") -> str:
+    """Give what is added to the first of many faults; nothing where there are no more.
+
+    >>> and_more(0), and_more(1), and_more(2, "repeat")
+    ('', ' (and 1 more row)', ' (and 2 more repeats)')
+    """
+    return f" (and {counted(n, f'more {thing}')})" if n else ""
+
+
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
     """Suggest the nearest of the allowed words, or list them.
 

@@ -10,11 +10,14 @@ import pandera.polars as pa
 import polars as pl
 from pandera.errors import SchemaErrors
 
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, and_more
 from validation.vocabulary import GOLD, TOKENS, TaskKind
 
 ANSWERS = pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)})
 """Accepted answers and the characters where they begin, as in SQuAD; empty lists where there is no answer."""
+
+MAY_BE_EMPTY = ("title",)
+"""Inputs that may hold an empty text: not every document has a title."""
 
 
 def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str]) -> pa.DataFrameSchema:
@@ -58,42 +61,69 @@ def check_examples(
         file: the file's name, for the report.
     Raises: InvalidInput naming the first bad row of each kind of fault.
     """
-    check_rows(frame, example_schema(kind, inputs, labels), file)
+    schema = example_schema(kind, inputs, labels)
     problems = []
-    for what, column, bad in _faults(frame, kind, len(labels)):
-        rows = frame.select(bad.fill_null(value=True).arg_true()).to_series()
-        if len(rows):
-            row = int(rows[0])
-            more = f" (and {len(rows) - 1:,} more rows)" if len(rows) > 1 else ""
-            problems.append(Problem(what, file, repr(frame[column][row])[:200] + more, column=column, row=row + 1))
+    try:
+        check_rows(frame, schema, file)
+    except InvalidInput as error:
+        problems = error.problems
+    if all(frame.schema.get(name) == column.dtype.type for name, column in schema.columns.items()):
+        for what, column, bad in _faults(kind, inputs, len(labels)):
+            # A missing value makes no other fault; the schema has told it.
+            rows = frame.select(bad.fill_null(value=False).arg_true()).to_series()
+            if len(rows):
+                found = _shown(frame, column, int(rows[0])) + and_more(len(rows) - 1)
+                problems.append(Problem(what, file, found, column=column, row=int(rows[0]) + 1))
     if problems:
         raise InvalidInput(problems)
 
 
-def _faults(frame: pl.DataFrame, kind: TaskKind, n_labels: int) -> list[tuple[str, str, pl.Expr]]:
-    """List faults that a column alone does not show: what, the column, and which rows have it."""
+def _faults(kind: TaskKind, inputs: Sequence[str], n_labels: int) -> list[tuple[str, str, pl.Expr]]:
+    """List faults that a schema does not show: what, the column, and which rows have it."""
+    faults = [
+        ("an empty text", name, pl.col(name).str.strip_chars() == "") for name in inputs if name not in MAY_BE_EMPTY
+    ]
     if kind is TaskKind.TAGGING:
-        tags = pl.col("tags").list
+        tags, tokens = pl.col("tags").list, pl.col(TOKENS).list
         return [
-            ("a row has no tokens", "tokens", pl.col("tokens").list.len() == 0),
-            ("tags and tokens differ in number", "tags", tags.len() != pl.col("tokens").list.len()),
+            ("a row has no tokens", TOKENS, tokens.len() == 0),
+            ("a token is missing", TOKENS, _any_of(pl.col(TOKENS), pl.element().is_null())),
+            ("a tag is missing", "tags", _any_of(pl.col("tags"), pl.element().is_null())),
+            ("tags and tokens differ in number", "tags", (tokens.len() > 0) & (tags.len() != tokens.len())),
             ("a tag is out of range", "tags", (tags.min() < 0) | (tags.max() >= n_labels)),
         ]
     if kind is TaskKind.EXTRACTIVE_QA:
-        texts, starts = (pl.col("answers").struct.field(name) for name in ("text", "answer_start"))
+        answers = pl.col("answers")
+        texts, starts = (answers.struct.field(name) for name in ("text", "answer_start"))
+        missing = [part.is_null() | _any_of(part, pl.element().is_null()) for part in (texts, starts)]
         # Characters are counted as Python counts them, which no expression of polars does.
         misplaced = pl.struct("context", "answers").map_elements(_misplaced, return_dtype=pl.Boolean)
-        return [
+        faults += [
+            ("an answer or its offset is missing", "answers", answers.is_not_null() & (missing[0] | missing[1])),
+            ("an answer is empty", "answers", _any_of(texts, pl.element().str.strip_chars() == "")),
             ("answers and their offsets differ in number", "answers", texts.list.len() != starts.list.len()),
             ("an answer does not stand where its offset says", "answers", misplaced),
         ]
-    return []
+    return faults
+
+
+def _any_of(lists: pl.Expr, fault: pl.Expr) -> pl.Expr:
+    return lists.list.eval(fault).list.any()
 
 
 def _misplaced(row: dict[str, Any]) -> bool:
-    context, answers = row["context"], row["answers"]
-    pairs = zip(answers["text"], answers["answer_start"], strict=False)
-    return not all(start >= 0 and context.startswith(text, start) for text, start in pairs)
+    context, answers = row["context"], row["answers"] or {}
+    pairs = zip(answers.get("text") or (), answers.get("answer_start") or (), strict=False)
+    return context is not None and any(
+        start < 0 or not context.startswith(text, start)
+        for text, start in pairs
+        if text is not None and start is not None
+    )
+
+
+def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
+    """Show a value on one line, whatever its type."""
+    return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
 
 def prediction_schema() -> pa.DataFrameSchema:
@@ -146,13 +176,15 @@ def _problems(frame: pl.DataFrame, failures: pl.DataFrame, file: str, cures: dic
         name = None if column is None else str(column)
         rows = cases["index"].drop_nulls()
         row = int(rows[0]) + 1 if len(rows) else None
-        found = repr(frame[name][row - 1]) if name in frame.columns and row is not None else str(first["failure_case"])
-        more = f" (and {len(cases) - 1:,} more rows)" if len(cases) > 1 else ""
+        if name in frame.schema and name is not None and row is not None:
+            found = _shown(frame, name, row - 1)
+        else:
+            found = str(first["failure_case"])[:200]
         problems.append(
             Problem(
                 _WORDS.get(str(check).split("(")[0], f"fails the check {check}"),
                 file,
-                found[:200] + more,
+                found + and_more(len(cases) - 1),
                 cures.get(name or "", ""),
                 column=name,
                 row=row,

@@ -113,7 +113,7 @@ def test_a_repeated_id_names_row_run_and_cure() -> None:
     again = pl.concat([frame, frame[4:6]])
     assert refusal(again) == (
         "p.csv, column 'id', row 28: an id is repeated; found 'dr/nli/slate/test/000000000001' again for source "
-        "'fiction', seed 0 (and 1 more repeats); give each id once per source and seed; for several runs add the "
+        "'fiction', seed 0 (and 1 more repeat); give each id once per source and seed; for several runs add the "
         "column seed"
     )
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from validation.report import InvalidInput
-from validation.schemas import check_rows, depth_schema, example_schema, prediction_schema
+from validation.schemas import ANSWERS, check_examples, check_rows, depth_schema, example_schema, prediction_schema
 from validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive")
@@ -100,3 +100,98 @@ def test_predictions_may_lack_confidence_but_not_seed() -> None:
     frame = pl.DataFrame({"source": ["a"], "id": ["b"], "prediction": [""], "seed": [0]})
     check_rows(frame, prediction_schema(), "p.csv")
     assert "a column is missing" in refusal(frame.drop("seed"), prediction_schema())
+
+
+# What a row predicts, against its inputs
+
+BASE = EXAMPLES.head(3).select("id", "domain", "group")
+GOOD_ANSWER = {"text": ["b"], "answer_start": [1]}
+
+
+def told(frame: pl.DataFrame, kind: TaskKind, inputs: tuple[str, ...]) -> list[str]:
+    with pytest.raises(InvalidInput) as refused:
+        check_examples(frame, kind, inputs, LABELS, "f")
+    return str(refused.value).splitlines()
+
+
+def tagged(tokens: object, tags: object) -> pl.DataFrame:
+    """Three rows, of which the second is this one."""
+    return BASE.with_columns(
+        pl.Series("tokens", [["a"], tokens, ["b"]], dtype=pl.List(pl.String)),
+        pl.Series("tags", [[0], tags, [1]], dtype=pl.List(pl.Int64)),
+    )
+
+
+def answered(answers: object, context: str | None = "abc") -> pl.DataFrame:
+    """Three rows, of which the second is this one."""
+    return BASE.with_columns(
+        pl.Series("title", ["", "t", "t"]),
+        pl.Series("context", ["abc", context, "abc"]),
+        pl.Series("question", ["?"] * 3),
+        pl.Series("answers", [GOOD_ANSWER, answers, GOOD_ANSWER], dtype=ANSWERS),
+    )
+
+
+def test_sound_rows_of_every_kind_pass() -> None:
+    check_examples(tagged(["x", "y"], [0, 1]), TaskKind.TAGGING, ("tokens",), LABELS, "f")
+    qa = ("title", "context", "question")
+    for answers in (GOOD_ANSWER, {"text": [], "answer_start": []}):
+        check_examples(answered(answers), TaskKind.EXTRACTIVE_QA, qa, (), "f")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "tags", "words"),
+    [
+        (None, [0], "column 'tokens', row 2: a value is missing; found None"),
+        (["x"], None, "column 'tags', row 2: a value is missing; found None"),
+        (["x", None], [0, 1], "column 'tokens', row 2: a token is missing; found ['x', None]"),
+        (["x", "y"], [0, None], "column 'tags', row 2: a tag is missing; found [0, None]"),
+        (["x"], [None], "column 'tags', row 2: a tag is missing; found [None]"),
+        ([], [], "column 'tokens', row 2: a row has no tokens; found []"),
+        ([], [0], "column 'tokens', row 2: a row has no tokens; found []"),
+        (["x", "y"], [1], "column 'tags', row 2: tags and tokens differ in number; found [1]"),
+        (["x"], [2], "column 'tags', row 2: a tag is out of range; found [2]"),
+        (["x"], [-1], "column 'tags', row 2: a tag is out of range; found [-1]"),
+    ],
+)
+def test_each_fault_of_a_tagged_row_is_one_line(tokens: object, tags: object, words: str) -> None:
+    assert told(tagged(tokens, tags), TaskKind.TAGGING, ("tokens",)) == [f"f, {words}"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (None, "a value is missing; found None"),
+        ({"text": None, "answer_start": [1]}, "an answer or its offset is missing; found {'text': None, "),
+        ({"text": ["b"], "answer_start": None}, "an answer or its offset is missing"),
+        ({"text": [None], "answer_start": [1]}, "an answer or its offset is missing"),
+        ({"text": ["b"], "answer_start": [None]}, "an answer or its offset is missing"),
+        ({"text": [""], "answer_start": [1]}, "an answer is empty; found {'text': [''], 'answer_start': [1]}"),
+        ({"text": ["b"], "answer_start": []}, "answers and their offsets differ in number"),
+        ({"text": ["x"], "answer_start": [1]}, "an answer does not stand where its offset says"),
+        ({"text": ["c"], "answer_start": [-1]}, "an answer does not stand where its offset says"),
+    ],
+)
+def test_each_fault_of_an_answered_row_is_one_line(answers: object, words: str) -> None:
+    (line,) = told(answered(answers), TaskKind.EXTRACTIVE_QA, ("title", "context", "question"))
+    assert line.startswith(f"f, column 'answers', row 2: {words}")
+
+
+def test_an_empty_input_is_refused_but_for_a_title() -> None:
+    blank = EXAMPLES.with_columns(text=pl.Series(["null", "", " \n", "fine"]))
+    assert told(blank, TaskKind.CLASSIFICATION, ("text",)) == [
+        "f, column 'text', row 2: an empty text; found '' (and 1 more row)"
+    ]
+    (line,) = told(
+        answered({"text": [], "answer_start": []}, ""), TaskKind.EXTRACTIVE_QA, ("title", "context", "question")
+    )
+    assert line.startswith("f, column 'context', row 2: an empty text")
+
+
+def test_faults_of_schema_and_of_rows_come_at_once() -> None:
+    frame = tagged(["x"], [7]).with_columns(domain=pl.Series(["", "a", "b"]))
+    assert [line.split(":")[0] for line in told(frame, TaskKind.TAGGING, ("tokens",))] == [
+        "f, column 'domain', row 1",
+        "f, column 'tags', row 2",
+    ]
+    assert len(told(frame.drop("tags"), TaskKind.TAGGING, ("tokens",))) == 2
