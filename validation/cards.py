@@ -99,16 +99,16 @@ def card_schema() -> str:
 def _problem(detail: Any, file: str) -> Problem:
     key = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
-        return Problem("unknown key", file, f"'{key}'", did_you_mean(key, list(Card.model_fields)), column=key)
+        return Problem("unknown key", file, f"'{key}'", did_you_mean(key, list(Card.model_fields)), key=key)
     if detail["type"] == "missing":
         description = Card.model_fields[key].description if key in Card.model_fields else None
         return Problem(
             "required key is missing",
             file,
             cure=f"add '{key}: ...'" + (f" ({description})" if description else ""),
-            column=key,
+            key=key,
         )
-    return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), column=key)
+    return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), key=key)
 
 
 # YAML's aliases can make a few bytes stand for gigabytes: never write such a value out in full.

@@ -10,7 +10,7 @@ class Problem:
     """One thing wrong with an input.
 
     ``row`` counts data rows from 1 (the header of a CSV is not a row), as an editor or ``polars`` user would find
-    it: row 1 is the first example or prediction.
+    it: row 1 is the first example or prediction. ``key`` stands in place of ``column`` where a file holds keys.
     """
 
     what: str
@@ -19,12 +19,15 @@ class Problem:
     cure: str = ""
     column: str | None = None
     row: int | None = None
+    key: str | None = None
 
     def __str__(self) -> str:
         """Give the problem as one line."""
         place = self.file
         if self.column is not None:
             place += f", column '{self.column}'"
+        if self.key is not None:
+            place += f", key '{self.key}'"
         if self.row is not None:
             place += f", row {self.row}"
         return f"{place}: {self.what}" + "".join(

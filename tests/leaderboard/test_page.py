@@ -268,8 +268,8 @@ def test_a_bad_submission_lists_its_problems(served: tuple[str, Filled], open_pa
     page.get_by_role("button", name="Check", exact=True).click()
     page.locator("#answer li").filter(has_text="did you mean 'prediction'?").wait_for()
     told = page.locator("#answer li").all_inner_texts()
-    assert any("column 'paradigm'" in line and SCRIPT in line for line in told)
-    assert any("column 'data'" in line for line in told)
+    assert any("key 'paradigm'" in line and SCRIPT in line for line in told)
+    assert any("key 'data'" in line for line in told)
     assert page.locator("#answer strong").inner_text() == f"Not accepted: {len(told)} problems. Nothing was stored."
 
 

@@ -56,7 +56,7 @@ def test_every_problem_at_once(catalogue: Catalogue, filled: Filled, tmp_path: P
     # A wrong card and a wrong file: both are told.
     answer = check(catalogue, str(upload), "name: x\nparadigm: magic\ncolour: red\n")
     told = "\n".join(answer["problems"])
-    for words in ("column 'data': required key", "column 'paradigm'", "'colour'", "did you mean 'prediction'?"):
+    for words in ("key 'data': required key", "key 'paradigm'", "'colour'", "did you mean 'prediction'?"):
         assert words in told
     assert str(tmp_path) not in told
     assert "my predictions.parquet" in told

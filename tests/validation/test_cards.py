@@ -36,7 +36,7 @@ def test_what_was_left_out_stays_out() -> None:
 @pytest.mark.parametrize("key", ["name", "paradigm", "data"])
 def test_a_missing_key_is_named(key: str) -> None:
     message = refusal(json.dumps({name: value for name, value in LEAST.items() if name != key}))
-    assert message.startswith(f"m.card.yaml, column '{key}': required key is missing; add '{key}: ...'")
+    assert message.startswith(f"m.card.yaml, key '{key}': required key is missing; add '{key}: ...'")
 
 
 def test_the_missing_hash_says_where_to_find_it() -> None:
@@ -44,7 +44,7 @@ def test_the_missing_hash_says_where_to_find_it() -> None:
 
 
 def test_an_unknown_key_gets_a_suggestion() -> None:
-    assert "column 'license': unknown key; found 'license'; did you mean 'licence'?" in refusal(
+    assert "key 'license': unknown key; found 'license'; did you mean 'licence'?" in refusal(
         LEAST_YAML + "license: MIT\n"
     )
 
@@ -81,7 +81,7 @@ def test_all_problems_come_at_once() -> None:
 def test_a_bad_value_is_refused_by_key(key: str, value: Any) -> None:
     message = refusal(json.dumps({**LEAST, key: value}))
     assert len(message.splitlines()) == 1
-    assert message.startswith(f"m.card.yaml, column '{key}")
+    assert message.startswith(f"m.card.yaml, key '{key}")
     assert "; found " in message
 
 
@@ -119,7 +119,7 @@ def test_aliases_that_unfold_without_end_are_not_written_out() -> None:
     start = time.monotonic()
     message = refusal("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + levels + "name: *a11\n")
     assert time.monotonic() - start < 5
-    assert "column 'name': Input should be a valid string; found [" in message
+    assert "key 'name': Input should be a valid string; found [" in message
     assert len(message) < 5_000
 
 
