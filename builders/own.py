@@ -15,8 +15,8 @@ from builders.manifest import Manifest, SourceFacts, SourceFile
 from builders.specs import TaskSpec
 from builders.transforms import text_digest
 from builders.writer import check_out, write_folder
-from validation.csv_text import csv_text
-from validation.report import InvalidInput, Problem
+from validation.csv_text import csv_text, repeated_columns
+from validation.report import InvalidInput, Problem, counted
 from validation.vocabulary import NO_SOURCE, SPLITS, TaskKind, is_name
 
 _INPUTS = (("text",), ("premise", "hypothesis"))
@@ -85,11 +85,7 @@ def _check_columns(columns: list[str], file: str) -> None:
         for name in ("domain", "label")
         if name not in columns
     ]
-    problems += [
-        Problem("two columns have this name", file, found, "rename or drop one", column=name)
-        for name in dict.fromkeys(columns)
-        if columns.count(name) > 1
-    ]
+    problems += repeated_columns(columns, file)
     if problems:
         raise InvalidInput(problems)
 
@@ -104,7 +100,7 @@ def _check_values(frame: pl.DataFrame, inputs: tuple[str, ...], file: str) -> No
                 Problem(
                     "a value is empty",
                     file,
-                    f"{int(empty.sum()):,} such rows",
+                    counted(int(empty.sum()), "such row"),
                     "fill it in or drop the row",
                     column=name,
                     row=row,

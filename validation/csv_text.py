@@ -61,6 +61,15 @@ def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Pr
     return frame
 
 
+def repeated_columns(columns: list[str], file: str) -> list[Problem]:
+    """Find the names that more than one column has."""
+    return [
+        Problem("two columns have this name", file, f"columns {', '.join(columns)}", "rename or drop one", column=name)
+        for name in dict.fromkeys(columns)
+        if columns.count(name) > 1
+    ]
+
+
 def _ragged(text: str, file: str) -> Problem | None:
     """Find the first row with too many or too few fields, or with nothing in any of them."""
     reader = csv.reader(io.StringIO(text, newline=""))

@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
-from validation.csv_text import csv_text
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.csv_text import csv_text, repeated_columns
+from validation.report import InvalidInput, Problem, counted, did_you_mean
 
 REQUIRED = ("source", "id", "prediction")
 OPTIONAL = ("seed", "confidence")
@@ -57,12 +57,16 @@ def _parquet(path: Path) -> pl.DataFrame:
         head = stream.read(64)
         stream.seek(max(0, path.stat().st_size - 4))
         tail = stream.read(4)
-    if head[:4] != b"PAR1" or tail != b"PAR1":
+    if head.startswith(b"PAR1") and tail != b"PAR1":
+        raise InvalidInput(
+            Problem("the parquet file breaks off", str(path), f"{tail!r} at its end", "write or copy it again")
+        )
+    if not head.startswith(b"PAR1"):
         raise InvalidInput(
             Problem(
                 "this is not a parquet file",
                 str(path),
-                _kind_of(head, tail),
+                _kind_of(head),
                 "name the file by what it is, or write it again",
             )
         )
@@ -160,10 +164,11 @@ def _no_rows(file: str) -> Problem:
 def _check_columns(columns: list[str], file: str) -> None:
     allowed = REQUIRED + OPTIONAL
     problems = [
-        Problem("unknown column", file, f"'{name}'", f"{did_you_mean(name, allowed)} {_COLUMNS_CURE}", column=name)
-        for name in columns
+        Problem("unknown column", file, f"'{name}'", _column_cure(name), column=name)
+        for name in dict.fromkeys(columns)
         if name not in allowed
     ]
+    problems += repeated_columns(columns, file)
     problems += [
         Problem("a column is missing", file, f"columns {', '.join(columns) or 'none'}", _COLUMNS_CURE, column=name)
         for name in REQUIRED
@@ -171,6 +176,13 @@ def _check_columns(columns: list[str], file: str) -> None:
     ]
     if problems:
         raise InvalidInput(problems)
+
+
+def _column_cure(name: str) -> str:
+    if name == "" or name.startswith(("Unnamed: ", "__index_level_")):
+        return "it seems to be the index of a pandas frame: write the file with index=False"
+    nearest = did_you_mean(name, REQUIRED + OPTIONAL)
+    return nearest if nearest.endswith("?") else _COLUMNS_CURE
 
 
 def _typed(frame: pl.DataFrame, file: str) -> pl.DataFrame:
@@ -217,7 +229,7 @@ def _numbers(frame: pl.DataFrame, name: str, dtype: type[pl.DataType], file: str
             Problem(
                 what,
                 file,
-                f"{column[row - 1 : row].to_list()[0]!r} ({int(bad.sum()):,} such rows)",
+                f"{column[row - 1 : row].to_list()[0]!r} ({counted(int(bad.sum()), 'such row')})",
                 cure,
                 column=name,
                 row=row,
@@ -228,27 +240,33 @@ def _numbers(frame: pl.DataFrame, name: str, dtype: type[pl.DataType], file: str
 
 def _missing_or_not_text(file: str, column: str, row: int, value: object, count: int = 1) -> Problem:
     missing = value is None or (isinstance(value, float) and math.isnan(value))
-    more = f" ({count:,} such rows)" if count > 1 else ""
-    cure = "write '__unparsed__' where the model gave no usable output" if column == "prediction" else "fill it in"
+    more = f" ({counted(count, 'such row')})" if count > 1 else ""
+    if missing:
+        cure = "write '__unparsed__' where the model gave no usable output" if column == "prediction" else "fill it in"
+    elif column == "prediction" and not isinstance(value, (int, float)):
+        cure = "write the tags as a list of texts" if isinstance(value, list) else "write the label as text"
+    else:
+        cure = "write label names, not class numbers" if column == "prediction" else "write it as text"
     return Problem(
         "a value is missing" if missing else "a value is not text",
         file,
-        f"{value!r}{more}",
+        f"{repr(value)[:200]}{more}",
         cure,
         column=column,
         row=row,
     )
 
 
-def _kind_of(head: bytes, tail: bytes) -> str:
+def _kind_of(head: bytes) -> str:
     if head.startswith(b"version https://git-lfs"):
         return "a Git LFS pointer: fetch the real file first"
     if head.startswith(b"PK\x03\x04"):
         return "a zip archive (or a spreadsheet)"
-    if head.startswith(b"PAR1"):
-        return f"a parquet file that breaks off (it ends in {tail!r})"
     if head.lstrip().startswith(b"{"):
         return "JSON lines"
     if head.lstrip().lower().startswith(b"<!doc") or head.lstrip().lower().startswith(b"<html"):
         return "a web page: was it the download link?"
+    first = head.split(b"\n")[0].decode(errors="ignore").strip("\ufeff\r")
+    if "," in first and first.isprintable():
+        return f"text, perhaps CSV: {first!r}"
     return f"bytes {head[:16]!r}"

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from validation.prediction_files import EXCEL_ROWS
-from validation.report import InvalidInput, Problem, and_more, did_you_mean
+from validation.report import InvalidInput, Problem, and_more, counted, did_you_mean
 from validation.schemas import check_rows, prediction_schema
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
 
 MAX_LISTED = 8
+_CURES = {
+    "source": "name the training domain, several joined by '+', or 'none' for zero-shot",
+    "id": "give the id of the test example",
+    "seed": "number the runs from 0 up",
+    "confidence": "give fractions from 0 to 1: 95% is 0.95",
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
     Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
         (task, source, target, seed) whose ids are not exactly the test ids.
     """
-    check_rows(frame, prediction_schema(), file)
+    check_rows(frame, prediction_schema(), file, _CURES)
     known = pl.concat(
         [facts.test.select("id", target="domain", task=pl.lit(facts.name)) for facts in tasks], how="vertical"
     )
@@ -151,7 +157,11 @@ def _unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Pr
                     row=row,
                 )
             )
-    return problems[:MAX_LISTED]
+    more = len(problems) - MAX_LISTED
+    rest = (
+        [Problem(f"{counted(more, 'more source')} unknown or out of order", file, column="source")] if more > 0 else []
+    )
+    return problems[:MAX_LISTED] + rest
 
 
 def _unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: str) -> list[Problem]:
@@ -163,6 +173,9 @@ def _unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: 
         problems.append(
             Problem(f"a {word} is unknown", file, found, _label_cure(label, labels), column="prediction", row=row)
         )
+    if len(firsts) > MAX_LISTED:
+        what = f"{counted(len(firsts) - MAX_LISTED, f'more unknown {word}')}"
+        problems.append(Problem(what, file, column="prediction", row=int(firsts["row"][MAX_LISTED])))
     return problems
 
 
@@ -213,5 +226,7 @@ def _incomplete(rows: pl.DataFrame, facts: TaskFacts, file: str, *, cut_off: boo
         )
         problems.append(Problem("test ids are missing", file, found, cure, column="id"))
     if len(short) > MAX_LISTED:
-        problems.append(Problem(f"{len(short) - MAX_LISTED} more runs lack test ids", file, column="id"))
+        problems.append(
+            Problem(f"test ids are missing in {counted(len(short) - MAX_LISTED, 'more run')}", file, column="id")
+        )
     return problems

@@ -140,7 +140,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             GOOD + "Toys,,fine\n",
-            "c.csv, column 'label', row 5: a value is empty; found 1 such rows; fill it in or drop the row",
+            "c.csv, column 'label', row 5: a value is empty; found 1 such row; fill it in or drop the row",
         ),
         (
             GOOD + "Toys,good\n",

@@ -177,9 +177,27 @@ def test_a_column_too_many_is_refused(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_repeated_header_and_spaces_in_the_header(tmp_path: Path) -> None:
-    assert "unknown column" in refusal(tmp_path / "p.csv", "source,id,prediction,prediction\na,b,c,d\n")
+    assert refusal(tmp_path / "p.csv", "source,id,prediction,prediction\na,b,c,d\n") == (
+        "p.csv, column 'prediction': two columns have this name; found columns source, id, prediction, prediction; "
+        "rename or drop one"
+    )
     message = refusal(tmp_path / "p.csv", "source, id, prediction\na,b,c\n")
     assert "column ' id': unknown column; found ' id'; did you mean 'id'?" in message
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_the_index_of_a_pandas_frame_is_called_that(tmp_path: Path, name: str) -> None:
+    assert refusal(tmp_path / "p.csv", f"{name},{HEAD}0,fiction,{A},neutral\n") == (
+        f"p.csv, column '{name}': unknown column; found '{name}'; "
+        "it seems to be the index of a pandas frame: write the file with index=False"
+    )
+
+
+def test_a_column_like_none_of_ours_gets_the_list_once(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "p.csv", f"zzz,{HEAD}0,fiction,{A},neutral\n") == (
+        "p.csv, column 'zzz': unknown column; found 'zzz'; "
+        "the columns are source, id, prediction and, if you like, seed and confidence"
+    )
 
 
 # Values
@@ -214,6 +232,16 @@ def test_class_numbers_are_not_label_names(tmp_path: Path) -> None:
     )
     message = refusal(write(numbers, tmp_path / "p.jsonl"))
     assert message.startswith("p.jsonl, column 'prediction', row 1: a value is not text; found 2")
+    assert message.endswith("write label names, not class numbers")
+
+
+@pytest.mark.parametrize(
+    ("value", "cure"),
+    [({"label": "neutral"}, "write the label as text"), (["O", 1], "write the tags as a list of texts")],
+)
+def test_records_and_mixed_lists_are_no_predictions(tmp_path: Path, value: Any, cure: str) -> None:
+    message = refusal(tmp_path / "p.jsonl", json_lines({**ROW, "prediction": value}))
+    assert message == f"p.jsonl, column 'prediction', row 1: a value is not text; found {value!r}; {cure}"
 
 
 @pytest.mark.parametrize("value", [[[1], [2]], [b"a", b"b"], [True, False]])
@@ -241,7 +269,7 @@ def test_a_seed_that_is_no_whole_number(tmp_path: Path, seeds: list[Any], suffix
 def test_a_confidence_that_is_no_number(tmp_path: Path, confidences: list[Any], suffix: str) -> None:
     message = refusal(write(frame_of(["a", "b"], confidence=confidences), tmp_path / f"p{suffix}"))
     assert message.startswith(f"p{suffix}, column 'confidence', row 2: a confidence is not a number; found ")
-    assert message.endswith("(1 such rows); give every row a number from 0 to 1, or leave the column out")
+    assert message.endswith("(1 such row); give every row a number from 0 to 1, or leave the column out")
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, True])
@@ -250,7 +278,7 @@ def test_a_confidence_that_is_no_number(tmp_path: Path, confidences: list[Any], 
 def test_lists_records_and_booleans_are_no_numbers(tmp_path: Path, value: Any, column: str, suffix: str) -> None:
     message = refusal(write(frame_of(["a"], **{column: [value]}), tmp_path / f"p{suffix}"))
     assert message.startswith(f"p{suffix}, column '{column}', row 1: a {column} is not a ")
-    assert f"found {value!r} (1 such rows)" in message
+    assert f"found {value!r} (1 such row)" in message
 
 
 def test_a_date_is_no_seed(tmp_path: Path) -> None:
@@ -369,7 +397,7 @@ def zip_bytes() -> bytes:
 @pytest.mark.parametrize(
     ("content", "found"),
     [
-        (HEAD.encode(), "found bytes b'source,id,predic'"),
+        (HEAD.encode(), "found text, perhaps CSV: 'source,id,prediction'"),
         (json_lines(ROW).encode(), "found JSON lines"),
         (zip_bytes(), "found a zip archive (or a spreadsheet)"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "found a Git LFS pointer: fetch the real"),
@@ -387,7 +415,8 @@ def test_a_parquet_that_is_none_says_what_it_seems_to_be(tmp_path: Path, content
 def test_a_parquet_that_breaks_off(tmp_path: Path) -> None:
     path = write(frame_of(["neutral"] * 50), tmp_path / "p.parquet")
     message = refusal(path, path.read_bytes()[:-10])
-    assert "this is not a parquet file; found a parquet file that breaks off (it ends in b" in message
+    assert message.startswith("p.parquet: the parquet file breaks off; found b")
+    assert message.endswith(" at its end; write or copy it again")
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1"])

@@ -91,7 +91,7 @@ def test_many_short_runs_are_counted_not_all_listed() -> None:
     frame = grid(facts(), seeds=tuple(range(4))).filter(~pl.col("id").str.ends_with("2"))
     lines = refusal(frame).splitlines()
     assert len(lines) == 9
-    assert lines[-1] == "p.csv, column 'id': 28 more runs lack test ids"
+    assert lines[-1] == "p.csv, column 'id': test ids are missing in 28 more runs"
 
 
 def test_a_file_cut_where_a_spreadsheet_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,6 +241,17 @@ def test_unknown_labels_are_counted_by_label() -> None:
     assert "row 4: a label is unknown; found 'zebra'; use one of" in second
 
 
+def test_many_unknown_labels_and_sources_are_counted_not_all_listed() -> None:
+    frame = grid(facts()).with_columns(prediction=pl.format("x{}", pl.int_range(pl.len()) % 10))
+    lines = refusal(frame).splitlines()
+    assert len(lines) == predictions.MAX_LISTED + 1
+    assert lines[-1] == "p.csv, column 'prediction', row 9: 2 more unknown labels"
+    frame = pl.concat([grid(facts(), (f"zebra{number}",)) for number in range(9)])
+    lines = refusal(frame).splitlines()
+    assert len(lines) == predictions.MAX_LISTED + 1
+    assert lines[-1] == "p.csv, column 'source': 1 more source unknown or out of order"
+
+
 def test_labels_that_look_like_nothing_are_labels_where_the_task_has_them() -> None:
     odd = facts(labels=("null", "NA", "None", "TRUE", "1"))
     for label in odd.labels:
@@ -258,10 +269,11 @@ def test_a_label_none_is_suggested_where_the_task_has_it() -> None:
 
 def test_a_negative_seed_and_a_confidence_out_of_range() -> None:
     message = refusal(changed(grid(facts()), 2, seed=-1))
-    assert message.startswith("p.csv, column 'seed', row 2: a value is too small; found -1")
+    assert message.startswith("p.csv, column 'seed', row 2: a value is too small; found -1; number the runs from 0 up")
     for bad in (1.5, -0.1, float("inf")):
         frame = changed(grid(facts()).with_columns(confidence=pl.lit(0.5)), 3, confidence=bad)
         assert refusal(frame).startswith(f"p.csv, column 'confidence', row 3: a value is out of range; found {bad}")
+        assert refusal(frame).endswith("; give fractions from 0 to 1: 95% is 0.95")
 
 
 def test_confidences_of_0_and_1_are_in_range() -> None:
