@@ -6,6 +6,7 @@ Formats: parquet, JSON lines, CSV. Columns: ``source``, ``id``, ``prediction``, 
 
 import json
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,25 @@ def read_predictions(path: Path) -> pl.DataFrame:
         none) and, if present, confidence (Float64), in file order.
     Raises: InvalidInput when the file is missing, empty, malformed, or has wrong columns or types.
     """
+    frame, problems = read_with_problems(path)
+    if problems:
+        raise InvalidInput(problems)
+    return frame
+
+
+def read_with_problems(path: Path) -> tuple[pl.DataFrame, list[Problem]]:
+    """Read a prediction file, and list its bad values, which are null in the frame, instead of raising.
+
+    Raises: InvalidInput when there are no rows and columns to speak of.
+    """
     file = str(path)
     if not path.is_file():
         raise InvalidInput(Problem("there is no such prediction file", file, cure="check the path"))
     if path.stat().st_size == 0:
         raise InvalidInput(Problem("the file is empty", file, "0 bytes", "run the program that writes it again"))
-    readers = {".parquet": _parquet, ".jsonl": _json_lines, ".ndjson": _json_lines, ".csv": _csv}
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return _json_lines(path)
+    readers = {".parquet": _parquet, ".csv": _csv}
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise InvalidInput(
@@ -100,7 +114,7 @@ def _parquet(path: Path) -> pl.DataFrame:
         ) from error
 
 
-def _json_lines(path: Path) -> pl.DataFrame:
+def _json_lines(path: Path) -> tuple[pl.DataFrame, list[Problem]]:
     rows: list[dict[str, Any]] = []
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -140,13 +154,22 @@ def _json_lines(path: Path) -> pl.DataFrame:
         raise InvalidInput(_no_rows(str(path)))
     names = list(dict.fromkeys(name for row in rows for name in row))
     _check_columns(names, str(path))
+    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in names}
+    columns["prediction"] = [" ".join(value) if _is_texts(value) else value for value in columns["prediction"]]
+    told: list[Problem] = []
     for name in REQUIRED:
-        for number, row in enumerate(rows, start=1):
-            if name == "prediction" and _is_texts(row.get(name)):
-                row[name] = " ".join(row[name])
-            if not isinstance(row.get(name), str):
-                raise InvalidInput(_missing_or_not_text(str(path), name, number, row.get(name)))
-    return pl.DataFrame({name: pl.Series(name, [row.get(name) for row in rows], strict=False) for name in names})
+        # Missing values and values of another type have different cures: the first of each, and a count.
+        for missing in (True, False):
+            bad = [
+                i for i, value in enumerate(columns[name]) if not isinstance(value, str) and _missing(value) is missing
+            ]
+            if bad:
+                first = columns[name][bad[0]]
+                told.append(_missing_or_not_text(str(path), name, bad[0] + 1, first, len(bad)))
+        columns[name] = [value if isinstance(value, str) else None for value in columns[name]]
+    given = {name: pl.Series(name, values, strict=False) for name, values in columns.items()}
+    frame, problems = _typed(pl.DataFrame(given), str(path), told={problem.column for problem in told})
+    return frame, told + problems
 
 
 def _is_texts(value: object) -> bool:
@@ -185,61 +208,63 @@ def _column_cure(name: str) -> str:
     return nearest if nearest.endswith("?") else _COLUMNS_CURE
 
 
-def _typed(frame: pl.DataFrame, file: str) -> pl.DataFrame:
+def _typed(frame: pl.DataFrame, file: str, told: Collection[str | None] = ()) -> tuple[pl.DataFrame, list[Problem]]:
+    """Give the columns their types, and list what has another one; nulls of ``told`` columns are known already."""
+    columns: list[pl.Series] = []
+    problems: list[Problem] = []
     for name in REQUIRED:
         column = frame[name]
         if name == "prediction" and column.dtype in (pl.List(pl.String), pl.List(pl.Categorical)):
             # A list with a missing tag becomes null, and is told as a missing value.
             column = column.cast(pl.List(pl.String)).list.join(" ", ignore_nulls=False)
-            frame = frame.with_columns(column)
         if column.dtype in (pl.Categorical, pl.Null) or isinstance(column.dtype, pl.Enum):
             column = column.cast(pl.String)
-            frame = frame.with_columns(column)
         if column.dtype != pl.String:
             found = f"{column.dtype}, first value {column.head(1).to_list()[0]!r}"
             numbers = name == "prediction" and column.dtype.is_numeric()
             cure = "write label names, not class numbers" if numbers else "write text"
-            raise InvalidInput(Problem("this column must hold text", file, found, cure, column=name, row=1))
-        if column.null_count():
+            problems.append(Problem("this column must hold text", file, found, cure, column=name, row=1))
+            column = pl.Series(name, [None] * len(column), dtype=pl.String)
+        elif column.null_count() and name not in told:
             row = int(column.is_null().arg_true()[0]) + 1
-            raise InvalidInput(_missing_or_not_text(file, name, row, None, column.null_count()))
-    seed = _numbers(frame, "seed", pl.Int64, file) if "seed" in frame.columns else pl.repeat(0, len(frame), eager=True)
-    columns = [frame[name] for name in REQUIRED] + [seed.cast(pl.Int64).alias("seed")]
-    if "confidence" in frame.columns:
-        columns.append(_numbers(frame, "confidence", pl.Float64, file))
-    return pl.DataFrame(columns)
+            problems.append(_missing_or_not_text(file, name, row, None, column.null_count()))
+        columns.append(column)
+    if "seed" not in frame.columns:
+        columns.append(pl.repeat(0, len(frame), dtype=pl.Int64, eager=True).alias("seed"))
+    for name, dtype in (("seed", pl.Int64), ("confidence", pl.Float64)):
+        if name in frame.columns:
+            values, bad = _numbers(frame[name], dtype, file)
+            columns.append(values)
+            problems += bad
+    return pl.DataFrame(columns), problems
 
 
-def _numbers(frame: pl.DataFrame, name: str, dtype: type[pl.DataType], file: str) -> pl.Series:
-    column = frame[name]
+def _numbers(column: pl.Series, dtype: type[pl.DataType], file: str) -> tuple[pl.Series, list[Problem]]:
     # Dates, booleans and lists would turn into numbers that nobody meant.
     is_number = column.dtype.is_numeric() or column.dtype == pl.String
-    numbers = column.cast(dtype, strict=False) if is_number else pl.repeat(None, len(column), dtype=dtype, eager=True)
+    nothing = pl.Series(column.name, [None] * len(column), dtype=dtype)
+    numbers = column.cast(dtype, strict=False) if is_number else nothing
     bad = numbers.is_null() | (numbers.is_nan() if dtype == pl.Float64 else False)
     if dtype == pl.Int64 and column.dtype.is_float():
         bad = bad | (column != numbers.cast(pl.Float64))
-    if bad.any():
-        row = int(bad.arg_true()[0]) + 1
-        what, cure = (
-            ("a seed is not a whole number", "give every row a whole number, or leave the column out")
-            if name == "seed"
-            else ("a confidence is not a number", "give every row a number from 0 to 1, or leave the column out")
-        )
-        raise InvalidInput(
-            Problem(
-                what,
-                file,
-                f"{column[row - 1 : row].to_list()[0]!r} ({counted(int(bad.sum()), 'such row')})",
-                cure,
-                column=name,
-                row=row,
-            )
-        )
-    return numbers
+    if not bad.any():
+        return numbers, []
+    what, cure = (
+        ("a seed is not a whole number", "give every row a whole number, or leave the column out")
+        if column.name == "seed"
+        else ("a confidence is not a number", "give every row a number from 0 to 1, or leave the column out")
+    )
+    row = int(bad.arg_true()[0]) + 1
+    found = f"{column[row - 1 : row].to_list()[0]!r} ({counted(int(bad.sum()), 'such row')})"
+    return numbers.set(bad, None), [Problem(what, file, found, cure, column=column.name, row=row)]
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _missing_or_not_text(file: str, column: str, row: int, value: object, count: int = 1) -> Problem:
-    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    missing = _missing(value)
     more = f" ({counted(count, 'such row')})" if count > 1 else ""
     if missing:
         cure = "write '__unparsed__' where the model gave no usable output" if column == "prediction" else "fill it in"

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
-from validation.prediction_files import EXCEL_ROWS
+from validation.prediction_files import EXCEL_ROWS, read_with_problems
 from validation.report import InvalidInput, Problem, and_more, counted, did_you_mean
 from validation.schemas import check_rows, prediction_schema
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
@@ -50,24 +51,48 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
     Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
         (task, source, target, seed) whose ids are not exactly the test ids.
     """
-    check_rows(frame, prediction_schema(), file, _CURES)
+    return _checked(frame, tasks, file, [])
+
+
+def check_prediction_file(path: Path, tasks: Sequence[TaskFacts]) -> pl.DataFrame:
+    """Read a prediction file and check it: problems of its values and those against the dataset come at once.
+
+    Args, Returns, Raises: as ``read_predictions`` and ``check_predictions``.
+    """
+    frame, problems = read_with_problems(path)
+    return _checked(frame, tasks, str(path), problems)
+
+
+def _checked(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, told: list[Problem]) -> pl.DataFrame:
+    """Check a frame whose nulls, if any, are ``told`` already; what hangs on a bad value is left out."""
+    problems = list(told)
+    try:
+        check_rows(frame, prediction_schema(holes=bool(told)), file, _CURES)
+    except InvalidInput as error:
+        problems += error.problems
+    if any(problem.column is None or problem.column not in frame.columns for problem in problems):
+        raise InvalidInput(problems)  # other columns than a prediction file has
+    bad_columns = {problem.column for problem in problems}
     known = pl.concat(
         [facts.test.select("id", target="domain", task=pl.lit(facts.name)) for facts in tasks], how="vertical"
     )
     joined = frame.with_row_index("row", offset=1).join(known, on="id", how="left", maintain_order="left")
-    problems = [
-        *_unknown_ids(joined.filter(pl.col("task").is_null()), known, tasks, file),
-        *_repeated(joined, file),
-    ]
+    strangers = joined.filter(pl.col("task").is_null() & (pl.col("id") != ""))
+    problems += _unknown_ids(strangers, known, tasks, file)
+    # With a bad source, id or seed, rows cannot be told apart by run.
+    has_runs = not bad_columns & {"source", "id", "seed"}
+    if has_runs:
+        problems += _repeated(joined, file)
     for facts in tasks:
         rows = joined.filter(task=facts.name)
         if len(rows):
-            problems += _unknown_sources(rows, facts, file)
+            problems += _unknown_sources(rows.filter(pl.col("source") != ""), facts, file)
             if facts.kind is TaskKind.CLASSIFICATION:
                 problems += _unknown_labels(rows, "label", facts.labels, file)
             elif facts.kind is TaskKind.TAGGING:
                 problems += _wrong_tags(rows, facts, file)
-            problems += _incomplete(rows, facts, file, cut_off=len(frame) == EXCEL_ROWS)
+            if has_runs:
+                problems += _incomplete(rows, facts, file, cut_off=len(frame) == EXCEL_ROWS)
     if problems:
         raise InvalidInput(problems)
     return joined.drop("row")

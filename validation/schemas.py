@@ -126,14 +126,14 @@ def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
     return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
 
-def prediction_schema() -> pa.DataFrameSchema:
-    """Build the schema of a long prediction file after its columns were read."""
+def prediction_schema(*, holes: bool = False) -> pa.DataFrameSchema:
+    """Build the schema of a long prediction file after its columns were read; ``holes`` lets any value be missing."""
     return pa.DataFrameSchema(
         {
-            "source": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
-            "id": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
-            "prediction": pa.Column(pl.String),
-            "seed": pa.Column(pl.Int64, pa.Check.ge(0)),
+            "source": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
+            "id": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
+            "prediction": pa.Column(pl.String, nullable=holes),
+            "seed": pa.Column(pl.Int64, pa.Check.ge(0), nullable=holes),
             "confidence": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True, required=False),
         },
         strict=True,

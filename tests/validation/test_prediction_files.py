@@ -287,6 +287,27 @@ def test_a_date_is_no_seed(tmp_path: Path) -> None:
     assert "column 'seed', row 1: a seed is not a whole number; found datetime.date(2024, 1, 31)" in message
 
 
+def test_bad_values_of_all_columns_come_at_once(tmp_path: Path) -> None:
+    rows = frame_of(["a", "b", "c"], seed=["0", "x", "y"], confidence=["high", "1", "1"])
+    places = [f"p.csv, column '{name}', row {row}" for name, row in (("seed", 2), ("confidence", 1))]
+    assert [line.split(":")[0] for line in refusal(write(rows, tmp_path / "p.csv")).splitlines()] == places
+    lines = refusal(
+        tmp_path / "p.jsonl",
+        json_lines(
+            {**ROW, "source": None},
+            {**ROW, "prediction": 1, "seed": "x"},
+            {**ROW, "prediction": None},
+            {**ROW, "prediction": 2},
+        ),
+    ).splitlines()
+    assert [line.split("; ")[:2] for line in lines] == [
+        ["p.jsonl, column 'source', row 1: a value is missing", "found None"],
+        ["p.jsonl, column 'prediction', row 3: a value is missing", "found None"],
+        ["p.jsonl, column 'prediction', row 2: a value is not text", "found 1 (2 such rows)"],
+        ["p.jsonl, column 'seed', row 1: a seed is not a whole number", "found None (4 such rows)"],
+    ]
+
+
 # CSVs that a spreadsheet had in hand
 
 CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"

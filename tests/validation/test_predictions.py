@@ -1,6 +1,7 @@
 """Predictions against the test ids and labels of a dataset: nothing missing, nothing extra, nothing twice."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from validation import predictions
-from validation.predictions import TaskFacts, check_predictions
+from validation.predictions import TaskFacts, check_prediction_file, check_predictions
 from validation.report import InvalidInput
 from validation.vocabulary import UNPARSED, TaskKind
 
@@ -286,6 +287,41 @@ def test_all_kinds_of_problem_come_at_once() -> None:
     message = refusal(pl.concat([frame, frame[8:9]]).filter(pl.int_range(pl.len()) != 20))
     for words in ("an id is repeated", "a source is unknown", "a label is unknown", "test ids are missing"):
         assert words in message
+
+
+def test_a_bad_confidence_hides_no_bad_label_nor_a_missing_id() -> None:
+    frame = changed(grid(facts()).with_columns(confidence=pl.lit(0.5)), 3, confidence=95.0, prediction="zebra")
+    lines = refusal(frame.head(-1)).splitlines()
+    assert [line.split(";")[0].split(": ")[1] for line in lines] == [
+        "a value is out of range",
+        "a label is unknown",
+        "test ids are missing",
+    ]
+
+
+def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    frame = changed(grid(facts()).with_columns(confidence=pl.lit("0.5")), 3, confidence="high", prediction="zebra")
+    frame.head(-1).write_csv(path)
+    with pytest.raises(InvalidInput) as refused:
+        check_prediction_file(path, [facts()])
+    assert [str(problem).split(";")[0].removeprefix(str(path)) for problem in refused.value.problems] == [
+        ", column 'confidence', row 3: a confidence is not a number",
+        ", column 'prediction', row 3: a label is unknown",
+        ", column 'id': test ids are missing",
+    ]
+    # Without its seed a row belongs to no run: that ids are missing cannot be told.
+    changed(frame.cast({"seed": pl.String}), 5, seed="x", id="7").write_csv(path)
+    with pytest.raises(InvalidInput) as refused:
+        check_prediction_file(path, [facts()])
+    assert [problem.what for problem in refused.value.problems] == [
+        "a seed is not a whole number",
+        "a confidence is not a number",
+        "an id has the wrong form",
+        "a label is unknown",
+    ]
+    grid(facts()).write_csv(path)
+    assert check_prediction_file(path, [facts()]).equals(check_predictions(grid(facts()), [facts()], "p.csv"))
 
 
 @settings(max_examples=30, deadline=None)
