@@ -5,6 +5,7 @@ test) and ``group`` (what makes rows belong together, such as a document; defaul
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -77,17 +78,24 @@ def _inputs(columns: list[str]) -> tuple[str, ...]:
 
 def _check_columns(columns: list[str], file: str) -> None:
     found = f"columns {', '.join(columns)}"
+    problems = []
     if not _inputs(columns):
-        cure = "name it 'text', or 'premise' and 'hypothesis'"
-        raise InvalidInput(Problem("the text column is missing", file, found, cure, column="text"))
-    problems = [
-        Problem("a column is missing", file, found, f"add '{name}'", column=name)
+        cure = _other_case(("text", *_INPUTS[1]), columns) or "name it 'text', or 'premise' and 'hypothesis'"
+        problems.append(Problem("the text column is missing", file, found, cure, column="text"))
+    problems += [
+        Problem("a column is missing", file, found, _other_case((name,), columns) or f"add '{name}'", column=name)
         for name in ("domain", "label")
         if name not in columns
     ]
     problems += repeated_columns(columns, file)
     if problems:
         raise InvalidInput(problems)
+
+
+def _other_case(names: Sequence[str], columns: list[str]) -> str:
+    """Say which columns to rename where only case or spaces around keep them from being one of these names."""
+    pairs = [(column, column.strip().lower()) for column in columns if column not in names]
+    return " and ".join(f"rename '{column}' to '{name}'" for column, name in pairs if name in names)
 
 
 def _check_values(frame: pl.DataFrame, inputs: tuple[str, ...], file: str) -> None:

@@ -130,6 +130,15 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         ("text,domain\none,a\n", "c.csv, column 'label': a column is missing; found columns text, domain; add 'label'"),
         (
+            "Domain,LABEL,Text\na,x,one\n",
+            "c.csv, column 'text': the text column is missing; found columns Domain, LABEL, Text; "
+            "rename 'Text' to 'text'\n"
+            "c.csv, column 'domain': a column is missing; found columns Domain, LABEL, Text; "
+            "rename 'Domain' to 'domain'\n"
+            "c.csv, column 'label': a column is missing; found columns Domain, LABEL, Text; "
+            "rename 'LABEL' to 'label'",
+        ),
+        (
             "domain,label,text,text\na,x,one,two\n",
             "c.csv, column 'text': two columns have this name; found columns domain, label, text, text; "
             "rename or drop one",
