@@ -1,11 +1,11 @@
 """Readers of upstream formats: a file in, a frame out, errors that name file and row."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
+from validation.json_text import json_line
 from validation.report import InvalidInput, Problem
 
 
@@ -34,10 +34,7 @@ class JsonLines:
 
     def _row(self, line: bytes, path: Path, number: int) -> dict[str, str]:
         try:
-            row: dict[str, str] = json.loads(line)
-            # JSON can escape half a surrogate pair, which no text may hold.
-            if b"\\u" in line:
-                json.dumps(row, ensure_ascii=False).encode()
+            row: dict[str, str] = json_line(line)
         except (ValueError, RecursionError) as error:
             cure = "fetch the file again; it may be cut off"
             raise InvalidInput(

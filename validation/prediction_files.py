@@ -4,7 +4,6 @@ Formats: parquet, JSON lines, CSV. Columns: ``source``, ``id``, ``prediction``, 
 ``confidence``. Nothing is guessed: a file that a spreadsheet has mangled is refused with what to do about it.
 """
 
-import json
 import math
 from collections.abc import Collection
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow import ArrowException
 
 from validation.csv_text import csv_text, repeated_columns
+from validation.json_text import json_line
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 
 REQUIRED = ("source", "id", "prediction")
@@ -121,10 +121,7 @@ def _json_lines(path: Path) -> tuple[pl.DataFrame, list[Problem]]:
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-                # JSON can escape half a surrogate pair, which no text may hold.
-                if b"\\u" in line:
-                    json.dumps(row, ensure_ascii=False).encode()
+                row = json_line(line)
             except (ValueError, RecursionError) as error:
                 raise InvalidInput(
                     Problem(
