@@ -95,6 +95,19 @@ def test_given_splits_and_groups_are_followed(tmp_path: Path) -> None:
     assert [(count.before, count.after) for count in left] == [(2, 1)]
 
 
+def test_the_manifest_counts_every_row_that_leaves(tmp_path: Path) -> None:
+    lines = many().splitlines()
+    folder = built(tmp_path, "\n".join([*lines, lines[1], lines[1], lines[-1]]) + "\n")
+    facts = folder.task("reviews")
+    repeats = {
+        count.domain: count.before - count.after for count in facts.transforms if count.name.startswith("repeat")
+    }
+    assert repeats == {"sci-fi": 2, "toys": 1}
+    kept = sum(split.rows for domain in facts.domains.values() for split in domain.splits.values())
+    assert folder.manifest.sources["own"].files[0].rows["reviews"] == 83
+    assert kept == 83 - sum(count.before - count.after for count in facts.transforms)
+
+
 def test_without_groups_equal_texts_stay_together(tmp_path: Path) -> None:
     repeated = HEAD + "".join(
         f"{domain},{label},text {number}\n" for domain in "ab" for number in range(30) for label in ("x", "y")
