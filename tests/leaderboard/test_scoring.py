@@ -174,7 +174,7 @@ def test_subset(synthetic: DatasetFolder, domains: list[str], tmp_path: Path) ->
     scores = scored(synthetic, frame.filter(pl.col("id").is_in(chosen.implode())), tmp_path, "fewshot")
     assert scores.subset == "fewshot"
     assert {shift.target for shift in scores.tasks[0].shifts} == set(domains[:3])
-    with pytest.raises(InvalidInput, match="an id is unknown"):
+    with pytest.raises(InvalidInput, match="a test id is outside the subset"):
         scored(synthetic, frame, tmp_path, "fewshot")
     with pytest.raises(InvalidInput, match="no such subset"):
         scored(synthetic, frame, tmp_path, "tiny")
