@@ -70,8 +70,9 @@ def _checked(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, told: l
         check_rows(frame, prediction_schema(holes=bool(told)), file, _CURES)
     except InvalidInput as error:
         problems += error.problems
-    if any(problem.column is None or problem.column not in frame.columns for problem in problems):
-        raise InvalidInput(problems)  # other columns than a prediction file has
+    # Without a row it is a column that is missing, unknown or of another type: nothing else can be checked.
+    if any(problem.row is None for problem in problems):
+        raise InvalidInput(problems)
     bad_columns = {problem.column for problem in problems}
     known = pl.concat(
         [facts.test.select("id", target="domain", task=pl.lit(facts.name)) for facts in tasks], how="vertical"

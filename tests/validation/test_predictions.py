@@ -299,6 +299,14 @@ def test_a_bad_confidence_hides_no_bad_label_nor_a_missing_id() -> None:
     ]
 
 
+def test_columns_that_are_no_prediction_file_s_are_told_alone() -> None:
+    frame = changed(grid(facts()), 1, prediction="zebra")
+    assert "unknown column" in refusal(frame.with_columns(note=pl.lit("x")))
+    assert "a column is missing" in refusal(frame.drop("source"))
+    lines = refusal(frame.with_columns(id=pl.int_range(pl.len()))).splitlines()
+    assert all(line.startswith("p.csv, column 'id': ") for line in lines)
+
+
 def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     frame = changed(grid(facts()).with_columns(confidence=pl.lit("0.5")), 3, confidence="high", prediction="zebra")
