@@ -171,7 +171,11 @@ def check_rows(frame: pl.DataFrame, schema: pa.DataFrameSchema, file: str, cures
 
 def _problems(frame: pl.DataFrame, failures: pl.DataFrame, file: str, cures: dict[str, str]) -> list[Problem]:
     problems = []
+    # Of a column of another type nothing else can be checked.
+    other_type = failures.filter(pl.col("check").str.starts_with("dtype("))["column"].to_list()
     for (column, check), cases in failures.group_by("column", "check", maintain_order=True):
+        if column in other_type and not str(check).startswith("dtype("):
+            continue
         first = cases.row(0, named=True)
         name = None if column is None else str(column)
         rows = cases["index"].drop_nulls()
@@ -194,6 +198,7 @@ def _problems(frame: pl.DataFrame, failures: pl.DataFrame, file: str, cures: dic
 
 
 _WORDS = {
+    "dtype": "the column has another type",
     "not_nullable": "a value is missing",
     "field_uniqueness": "a value is repeated",
     "column_in_schema": "unknown column",
