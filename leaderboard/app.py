@@ -8,6 +8,9 @@ Endpoints (``gradio_client.Client(url).predict(..., api_name=...)``), all figure
     /board   board name, such as "dr/nli" -> its rows, best first
 """
 
+import socket
+import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ from leaderboard.views.board import board_rows, boards, find_board, task_scores
 from leaderboard.views.listing import Catalogue, Listed, say
 from leaderboard.views.submission import MAX_UPLOAD_BYTES, Answer, check, local_submitter, submit
 from validation.cards import MAX_CARD_BYTES
-from validation.report import InvalidInput
+from validation.report import InvalidInput, Problem
 
 Updates = dict[Any, Any]
 SECONDS_KEPT = 3600
@@ -77,10 +80,42 @@ def serve(
     *,
     block: bool = True,
 ) -> gr.Blocks:
-    """Serve the page at an address; with ``block=False`` return at once, and ``close()`` the result to stop."""
+    """Serve the page at an address and say where, until Ctrl-C.
+
+    Args:
+        folders: the datasets to show.
+        store: the entries.
+        host: address to listen on.
+        port: 0 takes any free one.
+        block: False returns at once and prints nothing; ``close()`` the result to stop.
+    Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the page closed.
+    """
+    port = usable_port(host, port)
     app = create_app(folders, store)
-    app.launch(server_name=host, server_port=port, prevent_thread_lock=not block, **launch_options(folders, store))
+    # Gradio's own wait would swallow Ctrl-C, and end as if all had been done.
+    app.launch(server_name=host, server_port=port, prevent_thread_lock=True, **launch_options(folders, store))
+    if block:
+        print(f"the leaderboard is at {str(app.local_url).rstrip('/')}", file=sys.stderr, flush=True)
+        try:
+            while True:
+                time.sleep(1)
+        finally:
+            app.close(verbose=False)
     return app
+
+
+def usable_port(host: str, port: int) -> int:
+    """Give a port that can be listened on: the one asked for, or any free one for 0; InvalidInput when it is taken."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        cure = "stop what listens there, or give another --port"
+        what = "the page cannot listen here"
+        raise InvalidInput(Problem(what, f"{host}:{port}", error.strerror or str(error), cure)) from error
 
 
 def _theme() -> gr.Theme:
