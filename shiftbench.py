@@ -68,8 +68,24 @@ app.add_typer(
 )
 
 DataOption = Annotated[Path, typer.Option("--data", help="Dataset folder that 'shiftbench build' wrote.")]
+
+
+def _writable(where: str | None) -> str | None:
+    """Refuse a place for JSON that cannot be written, before the work."""
+    if where not in (None, "-"):
+        from validation.report import InvalidInput, Problem
+
+        path = Path(where)
+        if path.is_dir():
+            raise InvalidInput(Problem("this is a folder", "--json", where, "name a file"))
+        if not path.parent.is_dir():
+            raise InvalidInput(Problem("there is no such folder", "--json", str(path.parent), "make it first"))
+    return where
+
+
 JsonOption = Annotated[
-    str | None, typer.Option("--json", metavar="FILE", help="Write JSON to FILE; '-' is standard output.")
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Write JSON to FILE; '-' is standard output.", callback=_writable),
 ]
 SubsetOption = Annotated[str, typer.Option("--subset", help="Subset of test ids that the predictions cover.")]
 EncoderOption = Annotated[
@@ -111,6 +127,7 @@ def build(
         return
     if benchmark is None or out is None:
         raise typer.BadParameter("give a benchmark and --out, or --list")
+    _check_cache()
     depth_encoder = None if no_depth else _encoder(encoder)
     if benchmark == "synthetic":
         manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
@@ -220,13 +237,14 @@ def submit(
     """
     from builders.cache import recall_folder
     from builders.folder import DatasetFolder
-    from leaderboard.client import submit_to_url
+    from leaderboard.client import is_url, submit_to_url
     from leaderboard.store import Store
     from validation.cards import read_card
     from validation.report import InvalidInput, Problem
 
+    over_http = is_url(to)
     checked = read_card(card)
-    if to.startswith(("http://", "https://")):
+    if over_http:
         answer = submit_to_url(to, predictions, checked)
     else:
         known = recall_folder(checked.data)
@@ -240,7 +258,8 @@ def submit(
             )
         entry, new = Store(to).submit(predictions, checked, [DatasetFolder.open(place) for place in places])
         answer = {"entry": entry.id, "new": new}
-    said = "accepted" if answer["new"] else "already there: the same file with the same card is the same entry"
+    where = f"at {to}" if over_http else f"in store {to}"
+    said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
     typer.echo(f"entry {answer['entry']}: {said}", err=True)
     _write_json(answer, json_)
 
@@ -258,6 +277,7 @@ def serve(
 
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
+    _require("gradio", "app")
     from builders.folder import DatasetFolder
     from leaderboard.app import serve as serve_page
     from leaderboard.store import Store
@@ -387,6 +407,12 @@ def demo(
     from leaderboard.tables import print_board
     from validation.cards import read_card
 
+    _check_cache()
+    if not no_serve:
+        _require("gradio", "app")
+        from leaderboard.app import usable_port
+
+        port = usable_port("127.0.0.1", port)
     data = out / ("dr" if raw else "synthetic")
     typer.echo(f"1/4 building {data} from {raw or 'generated texts (synthetic: no --raw given)'}", err=True)
     if raw:
@@ -408,7 +434,7 @@ def demo(
     print_board(results, _console())
     if no_serve:
         return
-    typer.echo("4/4 showing them in a browser; Ctrl-C stops", err=True)
+    typer.echo("4/4 showing them in a page; Ctrl-C stops", err=True)
     serve([data], store.root, port)
 
 
@@ -427,6 +453,34 @@ def _console() -> "Console":
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 120)
+
+
+def _require(module: str, extra: str) -> None:
+    """Refuse to go on without a package that only an extra brings."""
+    from importlib.util import find_spec
+
+    from validation.report import InvalidInput, Problem
+
+    if find_spec(module) is None:
+        cure = f"pip install 'shiftbench[{extra}]'"
+        raise InvalidInput(Problem("this needs a package that is not installed", module, cure=cure))
+
+
+def _check_cache() -> None:
+    """Refuse a cache folder that cannot be written, before the work."""
+    import tempfile
+
+    from builders.cache import cache_folder
+    from validation.report import InvalidInput, Problem
+
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        cure = "set SHIFTBENCH_CACHE to a folder that can be written"
+        found = error.strerror or str(error)
+        raise InvalidInput(Problem("the cache folder cannot be written", str(folder), found, cure)) from error
 
 
 def _encoder(name: str | None) -> "Encoder":
@@ -448,6 +502,8 @@ def _write_json(content: Any, where: str | None) -> None:
 
 def main() -> None:
     """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 130: stopped by Ctrl-C."""
+    import sqlite3
+
     from validation.report import InvalidInput
 
     try:
@@ -459,6 +515,15 @@ def main() -> None:
     except InvalidInput as refused:
         for problem in refused.problems:
             typer.echo(f"error: {problem}", err=True)
+        sys.exit(1)
+    except OSError as failed:
+        named = f"{failed.filename}: " if failed.filename else ""
+        typer.echo(f"error: {named}{failed.strerror or failed}", err=True)
+        sys.exit(1)
+    except sqlite3.OperationalError as failed:
+        from builders.cache import cache_folder
+
+        typer.echo(f"error: {cache_folder()}: {failed}; free it, or set SHIFTBENCH_CACHE to another folder", err=True)
         sys.exit(1)
 
 

@@ -2,8 +2,11 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -76,7 +79,8 @@ def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: 
     assert without.returncode == 0, without.stderr
     assert json.loads(without.stdout)["new"] is True
     again = run(*arguments, "--data", synthetic.path)
-    assert "already there" in again.stderr
+    assert f"accepted in store {tmp_path / 'store'}" in without.stderr
+    assert f"already in store {tmp_path / 'store'}" in again.stderr
     # The card alone leads to a dataset that was built on this machine.
     assert run(*arguments).returncode == 0
 
@@ -124,6 +128,78 @@ def test_bad_input_is_refused(change, words, synthetic: DatasetFolder, predicted
         assert word in result.stderr
     assert "Traceback" not in result.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet"]
+
+
+def assert_refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
+    """One clear line and exit code 1."""
+    assert result.returncode == 1, result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        yield int(taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("to", ["127.0.0.1:7902", "localhost:7902", "localhost:7902/"])
+def test_an_address_without_a_scheme_is_no_store(to: str, predicted: Path, tmp_path: Path) -> None:
+    result = run("submit", predicted, "--card", predicted.with_name("preds.card.yaml"), "--to", to, cwd=tmp_path)
+    assert_refused(result, f"write http://{to}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_store(predicted: Path) -> None:
+    card = predicted.with_name("preds.card.yaml")
+    assert_refused(run("submit", predicted, "--card", card, "--to", predicted), str(predicted), "name a folder")
+
+
+def test_json_is_refused_before_the_work(synthetic: DatasetFolder, predicted: Path, tmp_path: Path) -> None:
+    for where, words in ((tmp_path / "nodir" / "x.json", "no such folder"), (tmp_path, "name a file")):
+        result = run("score", predicted, "--data", synthetic.path, "--json", where)
+        assert_refused(result, words, "--json")
+        assert result.stdout == ""
+
+
+def test_a_file_in_the_way_of_a_folder_is_one_line(synthetic: DatasetFolder, predicted: Path) -> None:
+    out = predicted / "x.parquet"
+    assert_refused(run("train", "majority", "nli", "--data", synthetic.path, "--out", out), str(predicted))
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "file" / "cache"))
+    result = run("build", "synthetic", "--out", tmp_path / "out", "--no-depth")
+    assert_refused(result, str(tmp_path / "file" / "cache"), "SHIFTBENCH_CACHE")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_taken_port_is_refused_before_training(synthetic: DatasetFolder, tmp_path: Path, taken_port: int) -> None:
+    out = tmp_path / "out"
+    assert_refused(run("demo", "--port", taken_port, "--out", out), f"127.0.0.1:{taken_port}", "another --port")
+    assert not out.exists()
+    serve = run("serve", "--data", synthetic.path, "--store", tmp_path / "store", "--port", taken_port)
+    assert_refused(serve, f"127.0.0.1:{taken_port}")
+
+
+def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    command = [str(COMMAND), "serve", "--data", str(synthetic.path), "--store", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            assert process.stderr.readline().startswith("the leaderboard is at http://127.0.0.1:")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 130
+        finally:
+            process.kill()
+        assert process.stdout.read() == ""
+        assert process.stderr.read().strip() == "stopped; what was not finished was not written"
 
 
 def test_not_a_parquet_file(synthetic: DatasetFolder, tmp_path: Path) -> None:
