@@ -378,7 +378,7 @@ def coverage(
 
     Example: shiftbench coverage --tasks 2000
     """
-    from leaderboard.bench import measure_coverage
+    from leaderboard.coverage_report import measure_coverage
     from leaderboard.tables import print_coverage
 
     found = measure_coverage(tasks, seed)

@@ -1,11 +1,15 @@
-"""Scores as text tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined."""
+"""Scores as text tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined.
 
-from collections.abc import Callable, Mapping, Sequence
+A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from leaderboard.bench import Timing
 from leaderboard.compare import Comparison
@@ -13,16 +17,19 @@ from leaderboard.metrics.coverage import CAUTIOUS
 from leaderboard.scores import Estimate, Scores, Shift, TaskScores
 from validation.vocabulary import NO_SOURCE
 
+_ANY_WIDTH = 10_000
+
 
 def print_scores(scores: Scores, console: Console) -> None:
     """Print every task's matrices and summary, then what is missing."""
-    for warning in warnings(scores):
-        console.print(warning, style="yellow")
+    _print_warnings([scores], console)
     for task in scores.tasks:
-        console.print(_matrix(task, "ST", lambda shift: shift.st, diagonal=True))
-        console.print(_matrix(task, "SD", lambda shift: shift.sd))
-        console.print(_matrix(task, "TD", lambda shift: shift.td))
-        console.print(_summary(task))
+        _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
+        _print_matrix(console, task, "SD", lambda shift: shift.sd)
+        _print_matrix(console, task, "TD", lambda shift: shift.td)
+        if any(shift.reference_td is not None for shift in task.shifts):
+            _print_matrix(console, task, "TD against the reference's TT", lambda shift: shift.reference_td)
+        _print_summary(console, task)
     if scores.missing:
         console.print(f"Not there to be scored ({len(scores.missing)}):")
         for item in scores.missing:
@@ -34,42 +41,30 @@ def print_scores(scores: Scores, console: Console) -> None:
 
 def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None:
     """Print one table a task with a row for each named entry."""
-    tasks = dict.fromkeys(task.task for _, scores in results for task in scores.tasks)
-    for name in tasks:
-        table = Table(title=f"{name}: points", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-        for column in (
-            "entry",
-            "mean SS",
-            "mean ST",
-            "average drop",
-            "worst SD",
-            "worst TD",
-            "DF1@0",
-            "DF1@50",
-            "DF1@90",
-        ):
-            table.add_column(column, justify="left" if column == "entry" else "right", no_wrap=column != "entry")
+    _print_warnings([scores for _, scores in results], console)
+    columns = ("entry", "mean SS", "mean ST", "average drop", "worst SD", "worst TD", "DF1@0", "DF1@90")
+    for name in dict.fromkeys(task.task for _, scores in results for task in scores.tasks):
+        rows = []
         for entry, scores in results:
             for summary in (task.summary for task in scores.tasks if task.task == name):
-                depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "50", "90")]
+                depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
                 drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
-                table.add_row(escape(entry), *map(_two_lines, (summary.mean_ss, summary.mean_st, *drops, *depth)))
-        console.print(table)
+                rows.append([entry, *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth))])
+        _print_table(console, f"{name}: points", columns, rows)
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Print a row a shift: A minus B in points, starred where Holm's p is below 0.05."""
-    table = Table(title="A minus B in points; * = p < 0.05 after Holm's correction", box=box.SIMPLE_HEAD)
-    for column in ("task", "shift", "runs", "ST", "p", "SD", "p", "TD", "p"):
-        table.add_column(column, justify="left" if column in ("task", "shift") else "right", no_wrap=True)
+    rows = []
     for shift in comparison.shifts:
         cells = []
         for difference in shift.differences:
             star = "*" if difference.p_holm is not None and difference.p_holm < 0.05 else " "
             cells += [points(Estimate(value=difference.value)) + star, _p_value(difference.p_holm)]
-        table.add_row(shift.task, f"{shift.source} -> {shift.target}", str(shift.runs), *cells)
-    console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False)
-    console.print(table)
+        rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
+    console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
+    title = "A minus B in points; * = p < 0.05 after Holm's correction"
+    _print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
     console.print("ST: above 0 favours A. SD, TD: below 0 favours A. p: two-sided, corrected over the whole table.")
     for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
         if only:
@@ -77,24 +72,75 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def print_timing(timing: Timing, console: Console) -> None:
-    """Print one measurement on a line of its own, as soon as it is there."""
-    verdict = "[green]met[/green]" if timing.met else "[red]missed[/red]"
+    """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold."""
+    said = f"{timing.name}: {_seconds(timing.seconds)}"
+    if timing.yardstick is not None and timing.yardstick_seconds is not None:
+        said += f"; {timing.yardstick}: {_seconds(timing.yardstick_seconds)}"
+    if timing.speedup is not None:
+        said += f"; {timing.speedup:,.2f} times faster"
+    if timing.cost_ratio is not None:
+        said += f"; {timing.cost_ratio:,.2f} times as long"
+    verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
+    style = {True: "green", False: "red", None: None}[timing.met]
     console.print(
-        f"{escape(timing.name)}: {_seconds(timing.seconds)}; {escape(timing.yardstick)}: "
-        f"{_seconds(timing.yardstick_seconds)}; ratio {timing.ratio:,.2f}, wanted {escape(timing.wanted)}: {verdict}"
+        f"{said}; wanted {timing.wanted}{verdict}", style=style, markup=False, highlight=False, soft_wrap=True
     )
 
 
 def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, console: Console) -> None:
-    """Print how often each kind of interval held the truth."""
-    table = Table(title=f"Share of {n_tasks:,} simulated tasks in which 95% intervals hold the truth")
-    table.add_column("figure")
-    for kind in found:
-        table.add_column(kind, justify="right")
+    """Print how often each kind of interval held the truth, with the standard error of that share."""
+    rows = []
     for figure in next(iter(found.values())):
         wanted = " (at least 95% wanted)" if figure in CAUTIOUS else ""
-        table.add_row(figure + wanted, *(f"{100 * by_figure[figure]:.2f}%" for by_figure in found.values()))
-    console.print(table)
+        shares = [by_figure[figure] for by_figure in found.values()]
+        errors = [(share * (1 - share) / n_tasks) ** 0.5 for share in shares]
+        cells = [f"{100 * share:.2f}% ± {100 * error:.2f}" for share, error in zip(shares, errors, strict=True)]
+        rows.append([figure + wanted, *cells])
+    title = f"Share of {n_tasks:,} simulated tasks in which 95% intervals hold the truth ± its standard error"
+    _print_table(console, title, ("figure", *found), rows)
+
+
+def _print_warnings(results: Sequence[Scores], console: Console) -> None:
+    for warning in dict.fromkeys(warning for scores in results for warning in warnings(scores)):
+        console.print(warning, style="yellow")
+
+
+def _print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose first column names its rows; where it is wider than the terminal, as lines.
+
+    In the table an interval stands below its figure: with many columns it has no room beside it.
+    """
+    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
+    console.print(f"\n{title}", markup=False, highlight=False)
+    wide = Measurement.get(console, console.options.update(max_width=_ANY_WIDTH), table).maximum
+    if wide <= console.width:
+        console.print(table)
+        return
+    for name, *cells in rows:
+        shown = [f"{column} {cell.strip()}" for column, cell in zip(columns[1:], cells, strict=True) if cell]
+        for line in (name, *_packed(shown, console.width)):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _packed(items: Sequence[str], width: int) -> Iterator[str]:
+    """Set items side by side, as many a line as fit; none is broken.
+
+    >>> list(_packed(["slate 1.0", "travel 2.0", "fiction 3.0"], 26))
+    ['  slate 1.0; travel 2.0', '  fiction 3.0']
+    """
+    line = ""
+    for item in items:
+        longer = f"{line}; {item}" if line else f"  {item}"
+        if line and len(longer) > width:
+            yield line
+            longer = f"  {item}"
+        line = longer
+    if line:
+        yield line
 
 
 def _seconds(value: float) -> str:
@@ -115,31 +161,30 @@ def warnings(scores: Scores) -> list[str]:
     return found
 
 
-def _matrix(task: TaskScores, title: str, figure: Callable[[Shift], Estimate], *, diagonal: bool = False) -> Table:
-    table = Table(
-        title=f"{task.task}: {title} in points ({task.metric}); row = source, column = target", box=box.SIMPLE_HEAD
-    )
-    table.add_column("source")
-    for domain in task.domains:
-        table.add_column(domain, justify="right")
-    cells = {(shift.source, shift.target): _two_lines(figure(shift)) for shift in task.shifts}
+def _print_matrix(
+    console: Console,
+    task: TaskScores,
+    title: str,
+    figure: Callable[[Shift], Estimate | None],
+    *,
+    diagonal: bool = False,
+) -> None:
+    found = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
     if diagonal:
-        cells |= {(item.domain, item.domain): f"[bold]{_two_lines(item.score)}[/bold]" for item in task.in_domain}
+        found |= {(item.domain, item.domain): item.score for item in task.in_domain}
+    cells = {cell: points(estimate) for cell, estimate in found.items() if estimate is not None}
     sources = sorted({source for source, _ in cells}, key=lambda source: (source == NO_SOURCE, "+" in source, source))
-    for source in sources:
-        table.add_row(source, *(cells.get((source, domain), "") for domain in task.domains))
-    return table
+    rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
+    title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
+    title += ", diagonal = SS" if diagonal else ""
+    _print_table(console, title, ("source", *task.domains), rows)
 
 
-def _summary(task: TaskScores) -> Table:
+def _print_summary(console: Console, task: TaskScores) -> None:
     summary = task.summary
-    table = Table(
-        title=f"{task.task}: summary over {summary.n_shifts} shifts, {summary.basis}",
-        show_header=False,
-        box=box.SIMPLE_HEAD,
-    )
-    table.add_column("figure")
-    table.add_column("points", justify="right")
+    table = Table(show_header=False, box=box.SIMPLE_HEAD)
+    table.add_column("figure", overflow="fold")
+    table.add_column("points", justify="right", no_wrap=True)
     for label, name in (
         ("mean SS", "mean_ss"),
         ("mean ST", "mean_st"),
@@ -160,19 +205,17 @@ def _summary(task: TaskScores) -> Table:
     for name, share in summary.scenario_shares.items():
         table.add_row(f"{name} shifts", _percent(share))
     table.add_row("scenarios resolved", _percent(summary.resolved_share))
-    table.add_row("p that the source does not matter (permutation)", _p_value(summary.source_permutation_p))
+    table.add_row("p if training on a domain did not help there (permutation)", _p_value(summary.source_permutation_p))
+    console.print(f"\n{task.task}: summary over {summary.n_shifts} shifts, {summary.basis}", highlight=False)
+    console.print(table)
     if not summary.total:
-        table.caption = "Intervals: other test sets, same models. Training variance needs 5 runs a source."
-    return table
+        console.print("Intervals: other test sets, same models.", highlight=False)
+        needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"
+        console.print(f"Training variance was not measured; that needs {needs}.", highlight=False)
 
 
 def _percent(share: float | None) -> str:
     return "n/a" if share is None else f"{100 * share:.0f}%"
-
-
-def _two_lines(estimate: Estimate) -> str:
-    """Put the interval below the figure: in a table of many columns it has no room beside it."""
-    return points(estimate).replace(" ", "\n", 1)
 
 
 def points(estimate: Estimate) -> str:
