@@ -67,7 +67,9 @@ app.add_typer(
     name="train",
 )
 
-DataOption = Annotated[Path, typer.Option("--data", help="Dataset folder that 'shiftbench build' wrote.")]
+DataOption = Annotated[
+    Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
+]
 
 
 def _writable(where: str | None) -> str | None:
@@ -87,28 +89,49 @@ JsonOption = Annotated[
     str | None,
     typer.Option("--json", metavar="FILE", help="Write JSON to FILE; '-' is standard output.", callback=_writable),
 ]
-SubsetOption = Annotated[str, typer.Option("--subset", help="Subset of test ids that the predictions cover.")]
-EncoderOption = Annotated[
-    str | None, typer.Option("--encoder", help="Hub id or path of the sentence encoder, for depths and BERTScore.")
+SubsetOption = Annotated[
+    str, typer.Option("--subset", metavar="NAME", help="Subset of test ids that the predictions cover.")
+]
+PredictionsArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Prediction file: .parquet, .jsonl or .csv.")]
+PortOption = Annotated[
+    int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
 ]
 
 
 @app.command()
 def build(
-    benchmark: Annotated[str | None, typer.Argument(help="'dr', 'synthetic', or 'own' for your own CSV.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'synthetic', or 'own' for your own CSV.")
+    ] = None,
     task: Annotated[
-        str | None, typer.Argument(help="One task, such as 'nli'. Default: all; with 'own': its name.")
+        str | None,
+        typer.Argument(metavar="TASK", help="With 'dr': one task, such as 'nli'; default all. With 'own': its name."),
     ] = None,
     raw: Annotated[
-        Path | None, typer.Option("--raw", help="Folder of upstream files; with 'own': the CSV file.")
+        Path | None,
+        typer.Option("--raw", metavar="DIR_OR_FILE", help="With 'dr': folder of upstream files; 'own': the CSV file."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Dataset folder to write.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Decides which groups become validation.", min=0)] = 0,
-    partial: Annotated[bool, typer.Option("--partial", help="Build what there is of an incomplete upstream.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Dataset folder to write.")] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="Decides, with 'dr': which groups become validation, which rows fill a size, and the subset fewshot; "
+            "'own': which groups go to which split; 'synthetic': also the texts.",
+            min=0,
+        ),
+    ] = 0,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="With 'dr': build what there is of an incomplete upstream.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that is already at --out.")] = False,
     no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
-    encoder: EncoderOption = None,
-    list_: Annotated[bool, typer.Option("--list", help="List what can be built, one domain a line.")] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id or path."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what upstream files build, one domain a line.")] = False,
     json_: JsonOption = None,
 ) -> None:
     """Build a dataset folder from upstream files, or from your own CSV.
@@ -118,16 +141,25 @@ def build(
     Own data: shiftbench build own tickets --raw tickets.csv --out build/tickets
     """
     from builders.build import build as build_benchmark
-    from builders.build import list_domains
+    from builders.build import known_benchmark, list_domains
+    from builders.cache import check_cache
     from builders.own import build_own
     from builders.synthetic import build_synthetic
 
     if list_:
         typer.echo("\n".join(list_domains(benchmark)))
         return
+    if benchmark is not None:
+        known_benchmark(benchmark)
     if benchmark is None or out is None:
         raise typer.BadParameter("give a benchmark and --out, or --list")
-    _check_cache()
+    if no_depth and encoder is not None:
+        raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
+    if benchmark == "synthetic":
+        _refuse(benchmark, {"a task": task, "--raw": raw, "--partial": partial})
+    elif benchmark == "own":
+        _refuse(benchmark, {"--partial": partial})
+    check_cache()
     depth_encoder = None if no_depth else _encoder(encoder)
     if benchmark == "synthetic":
         manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
@@ -158,9 +190,13 @@ def build(
 
 @app.command()
 def validate(
-    path: Annotated[Path, typer.Argument(help="A prediction file, or a dataset folder.")],
-    data: Annotated[Path | None, typer.Option("--data", help="Dataset folder that the predictions are for.")] = None,
-    card: Annotated[Path | None, typer.Option("--card", help="Card to check with the predictions.")] = None,
+    path: Annotated[Path, typer.Argument(metavar="FILE_OR_DIR", help="A prediction file, or a dataset folder.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Dataset folder that the predictions are for.")
+    ] = None,
+    card: Annotated[
+        Path | None, typer.Option("--card", metavar="FILE", help="Card to check with the predictions.")
+    ] = None,
     subset: SubsetOption = "all",
     json_: JsonOption = None,
 ) -> None:
@@ -194,16 +230,20 @@ def validate(
 
 @app.command()
 def score(
-    predictions: Annotated[Path, typer.Argument(help="Prediction file: .parquet, .jsonl or .csv.")],
+    predictions: PredictionsArgument,
     data: DataOption,
     subset: SubsetOption = "all",
     reference: Annotated[
-        Path | None, typer.Option("--reference", help="Prediction file whose TT stands in where this one has none.")
+        Path | None,
+        typer.Option("--reference", metavar="FILE", help="Prediction file whose TT stands in where this one has none."),
     ] = None,
-    encoder: EncoderOption = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore, for generated text: Hub id or path."),
+    ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check and score a prediction file; every figure with its 95% interval.
+    """Check and score a prediction file; figures stand with their 95% intervals where they have one.
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json
     """
@@ -222,12 +262,18 @@ def score(
 
 @app.command()
 def submit(
-    predictions: Annotated[Path, typer.Argument(help="Prediction file: .parquet, .jsonl or .csv.")],
-    card: Annotated[Path, typer.Option("--card", help="Card of the predictions; 'train' writes one beside them.")],
+    predictions: PredictionsArgument,
+    card: Annotated[
+        Path, typer.Option("--card", metavar="FILE", help="Card of the predictions; 'train' writes one beside them.")
+    ],
     to: Annotated[str, typer.Option("--to", metavar="URL_OR_STORE", help="A leaderboard's URL, or a store folder.")],
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", help="Dataset folder (with a store folder; default: where the card's data was built)."),
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="Dataset folder (with a store folder; default: where the card's data was built).",
+        ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
@@ -266,11 +312,15 @@ def submit(
 
 @app.command()
 def serve(
-    data: Annotated[list[Path], typer.Option("--data", help="Dataset folder; may be given several times.")],
-    store: Annotated[Path, typer.Option("--store", help="Folder of entries; made when it is not there.")],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = 7860,
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    store: Annotated[
+        Path, typer.Option("--store", metavar="DIR", help="Folder of entries; made when it is not there.")
+    ],
+    port: PortOption = 7860,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; the default is this machine only.")
+        str, typer.Option("--host", metavar="HOST", help="Address to listen on; the default is this machine only.")
     ] = "127.0.0.1",
 ) -> None:
     """Show the leaderboard in a browser; Ctrl-C stops.
@@ -287,9 +337,9 @@ def serve(
 
 @app.command()
 def publish(
-    folder: Annotated[Path, typer.Argument(help="Dataset folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Dataset folder.")],
     repo_id: Annotated[str, typer.Option("--repo-id", metavar="ORG/NAME", help="Dataset repository on the Hub.")],
-    revision: Annotated[str, typer.Option("--revision", help="Branch to publish to.")] = "main",
+    revision: Annotated[str, typer.Option("--revision", metavar="BRANCH", help="Branch to publish to.")] = "main",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
     json_: JsonOption = None,
 ) -> None:
@@ -319,12 +369,12 @@ def publish(
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(help="Prediction file of entry A.")],
-    b: Annotated[Path, typer.Argument(help="Prediction file of entry B.")],
+    a: Annotated[Path, typer.Argument(metavar="FILE_A", help="Prediction file of entry A.")],
+    b: Annotated[Path, typer.Argument(metavar="FILE_B", help="Prediction file of entry B.")],
     data: DataOption,
     subset: SubsetOption = "all",
-    swaps: Annotated[int, typer.Option("--swaps", help="Random swaps a shift.", min=1000)] = 100_000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the swaps.", min=0)] = 0,
+    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps a shift.", min=1000)] = 100_000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
     json_: JsonOption = None,
 ) -> None:
     """Test whether two prediction files differ, on every shift that both have.
@@ -346,7 +396,13 @@ def compare(
 @app.command()
 def bench(
     scale: Annotated[
-        float, typer.Option("--scale", help="Test sizes as a share of the paper's; targets hold for 1.", min=0.01)
+        float,
+        typer.Option(
+            "--scale",
+            metavar="X",
+            help="Test sizes as a share of the paper's; targets are judged at 1 alone.",
+            min=0.01,
+        ),
     ] = 1.0,
     json_: JsonOption = None,
 ) -> None:
@@ -370,8 +426,8 @@ def bench(
 
 @app.command()
 def coverage(
-    tasks: Annotated[int, typer.Option("--tasks", help="Simulated tasks of each kind.", min=1)] = 2000,
-    seed: Annotated[int, typer.Option("--seed", min=0)] = 1,
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each kind.", min=1)] = 2000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     json_: JsonOption = None,
 ) -> None:
     """Simulate how often 95% intervals hold the known truth: test-sampling, total, worst drops, scenarios.
@@ -390,10 +446,13 @@ def coverage(
 @app.command()
 def demo(
     raw: Annotated[
-        Path | None, typer.Option("--raw", help="Folder of upstream files. Default: a synthetic corpus.")
+        Path | None,
+        typer.Option("--raw", metavar="DIR", help="Folder of upstream files. Default: a synthetic corpus."),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder for data, predictions and store.")] = Path("build/demo"),
-    port: Annotated[int, typer.Option("--port", min=0, max=65535)] = 7860,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for data, predictions and store.")] = Path(
+        "build/demo"
+    ),
+    port: PortOption = 7860,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop when the scores are stored.")] = False,
 ) -> None:
     """Build, train, score and show: everything once, on real rows (--raw) or on synthetic ones.
@@ -401,13 +460,14 @@ def demo(
     Example: shiftbench demo
     """
     from builders.build import build as build_benchmark
+    from builders.cache import check_cache
     from builders.folder import DatasetFolder
     from builders.synthetic import build_synthetic
     from leaderboard.store import Store
     from leaderboard.tables import print_board
     from validation.cards import read_card
 
-    _check_cache()
+    check_cache()
     if not no_serve:
         _require("gradio", "app")
         from leaderboard.app import usable_port
@@ -438,6 +498,13 @@ def demo(
     serve([data], store.root, port)
 
 
+def _refuse(benchmark: str, options: dict[str, Any]) -> None:
+    """Refuse what was given but would be left unread."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")
+
+
 def _run(arguments: list[str]) -> None:
     """Run a command as if it had been typed, because cards record what was."""
     typed = sys.argv
@@ -464,23 +531,6 @@ def _require(module: str, extra: str) -> None:
     if find_spec(module) is None:
         cure = f"pip install 'shiftbench[{extra}]'"
         raise InvalidInput(Problem("this needs a package that is not installed", module, cure=cure))
-
-
-def _check_cache() -> None:
-    """Refuse a cache folder that cannot be written, before the work."""
-    import tempfile
-
-    from builders.cache import cache_folder
-    from validation.report import InvalidInput, Problem
-
-    folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        cure = "set SHIFTBENCH_CACHE to a folder that can be written"
-        found = error.strerror or str(error)
-        raise InvalidInput(Problem("the cache folder cannot be written", str(folder), found, cure)) from error
 
 
 def _encoder(name: str | None) -> "Encoder":

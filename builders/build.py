@@ -16,14 +16,20 @@ from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
 
 BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {"dr": (dr.TITLE, dr.TASKS)}
+"""Benchmarks that are built from upstream files."""
+OTHERS = ("synthetic", "own")
+"""Benchmarks that have modules of their own."""
 
 
 def list_domains(benchmark: str | None = None) -> list[str]:
-    """List every task domain that can be built, as ``dr/nli.fiction``."""
-    chosen = (
-        BENCHMARKS if benchmark is None else {benchmark: BENCHMARKS[_known(benchmark, list(BENCHMARKS), "benchmark")]}
-    )
-    return [f"{task.id}.{domain.name}" for _, tasks in chosen.values() for task in tasks for domain in task.domains]
+    """List every task domain that can be built from upstream files, as ``dr/nli.fiction``."""
+    chosen = list(BENCHMARKS.values()) if benchmark is None else [_with_files(benchmark)]
+    return [f"{task.id}.{domain.name}" for _, tasks in chosen for task in tasks for domain in task.domains]
+
+
+def known_benchmark(name: str) -> str:
+    """Give a benchmark's name back; InvalidInput names those there are when it is none."""
+    return _known(name, [*BENCHMARKS, *OTHERS], "benchmark")
 
 
 def build(
@@ -51,7 +57,7 @@ def build(
     Returns: the manifest of what was written.
     Raises: InvalidInput naming every file that is missing, short or altered; nothing is written then.
     """
-    title, specs = BENCHMARKS[_known(benchmark, list(BENCHMARKS), "benchmark")]
+    title, specs = _with_files(benchmark)
     if task_name is not None:
         names = [spec.name for spec in specs]
         specs = (specs[names.index(_known(task_name, names, f"task of {benchmark}"))],)
@@ -167,6 +173,13 @@ def _read_domain(spec: TaskSpec, domain: DomainSpec, reading: Reading) -> tuple[
                 )
             )
     return splits, problems
+
+
+def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
+    if known_benchmark(benchmark) in OTHERS:
+        what, cure = "this benchmark is not built from upstream files", f"those that are: {', '.join(BENCHMARKS)}"
+        raise InvalidInput(Problem(what, "command line", f"'{benchmark}'", cure))
+    return BENCHMARKS[benchmark]
 
 
 def _known(name: str, names: Sequence[str], what: str) -> str:

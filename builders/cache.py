@@ -1,7 +1,10 @@
 """The user's cache folder: encoder vectors, and where dataset folders were built on this machine."""
 
 import os
+import tempfile
 from pathlib import Path
+
+from validation.report import InvalidInput, Problem
 
 
 def cache_folder() -> Path:
@@ -9,6 +12,18 @@ def cache_folder() -> Path:
     if chosen := os.environ.get("SHIFTBENCH_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shiftbench"
+
+
+def check_cache() -> None:
+    """Refuse a cache folder that cannot be written, before the work."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        cure = "set SHIFTBENCH_CACHE to a folder that can be written"
+        found = error.strerror or str(error)
+        raise InvalidInput(Problem("the cache folder cannot be written", str(folder), found, cure)) from error
 
 
 def remember_folder(content_hash: str, folder: Path) -> None:

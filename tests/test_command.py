@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -219,6 +220,35 @@ def test_wrong_usage(arguments: tuple[str, ...], tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "Usage:" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [(), *((command,) for command in COMMANDS), ("bench",), ("coverage",)])
+def test_help_says_what_to_put(arguments: tuple[str, ...]) -> None:
+    text = run(*arguments, "--help").stdout
+    assert not re.findall(r"^ +--.*<.*>|\{[a-z]|list\[|range", text, flags=re.M)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("synthetic", "nli"), "do not apply to 'synthetic': a task"),
+        (("synthetic", "--raw", "x", "--partial"), "do not apply to 'synthetic': --raw, --partial"),
+        (("own", "tickets", "--raw", "x.csv", "--partial"), "do not apply to 'own': --partial"),
+        (("synthetic", "--no-depth", "--encoder", "x"), "--encoder is for depths"),
+    ],
+)
+def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    result = run("build", *arguments, "--out", "out", cwd=tmp_path)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_build_names_the_benchmarks_there_are() -> None:
+    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'synthetic', 'own'")
+    assert_refused(run("build", "boss", "--list"), "use one of 'dr', 'synthetic', 'own'")
+    assert_refused(run("build", "synthetik", "--out", "y"), "did you mean 'synthetic'?")
+    assert_refused(run("build", "own", "--list"), "those that are: dr")
 
 
 def test_help_is_light() -> None:

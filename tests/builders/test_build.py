@@ -216,7 +216,7 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
 @pytest.mark.parametrize(
     ("benchmark", "task", "words"),
     [
-        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr'"),
+        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr', 'synthetic', 'own'"),
         ("dr", "nil", "there is no such task of dr; found 'nil'; did you mean 'nli'?"),
     ],
 )
@@ -226,6 +226,8 @@ def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: P
     assert str(refused.value) == f"command line: {words}"
     with pytest.raises(InvalidInput, match="no such benchmark"):
         list_domains("rd")
+    with pytest.raises(InvalidInput, match="not built from upstream files; found 'own'; those that are: dr"):
+        list_domains("own")
 
 
 def test_listed_domains_are_those_recorded() -> None:
