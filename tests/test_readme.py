@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import typer
 
+from leaderboard.scores import Shift
 from shiftbench import app
 
 ROOT = Path(__file__).parents[1]
@@ -45,3 +46,11 @@ def test_make_targets_are_there() -> None:
 )
 def test_files_named_are_there(path: str) -> None:
     assert (ROOT / path).exists()
+
+
+def test_json_fields_named_are_there() -> None:
+    named = re.search(r"`tasks\[\].shifts\[\]` \((.*?)\)", README, flags=re.S)
+    assert named is not None
+    fields = set(re.findall(r"`(\w+)`", named[1]))
+    assert fields <= set(Shift.model_fields)
+    assert fields >= {"total", "flips", "prior_fixed", "reference_td"}
