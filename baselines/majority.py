@@ -19,7 +19,7 @@ from baselines.program import (
     Sources,
     Targets,
     TaskName,
-    check_out_suffix,
+    check_out_path,
     make_card,
     train_and_predict,
     write_outputs,
@@ -45,7 +45,7 @@ def main(
 
     Example: shiftbench train majority nli --data build/dr --out majority.parquet
     """
-    check_out_suffix(out)
+    check_out_path(out)
     folder = DatasetFolder.open(data)
     predictions = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed)
     card = make_card(folder, name="Majority", family="majority", parameters=1, paradigm="other", licence="Apache-2.0")

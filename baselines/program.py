@@ -97,7 +97,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
         ".jsonl": lambda frame, path: frame.write_ndjson(path),
         ".csv": lambda frame, path: frame.write_csv(path),
     }
-    check_out_suffix(out)
+    check_out_path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     card_path = out.with_name(f"{out.stem}.card.yaml")
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
@@ -110,8 +110,12 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
     return card_path
 
 
-def check_out_suffix(out: Path) -> None:
-    """Refuse an output name of no known kind, before any training."""
+def check_out_path(out: Path) -> None:
+    """Refuse an output that cannot be written, before any training."""
+    taken = next((parent for parent in out.absolute().parents if parent.exists() and not parent.is_dir()), None)
+    if taken is not None:
+        found, cure = f"{taken} is a file", "choose another folder"
+        raise InvalidInput(Problem("the output path leads through a file", str(out), found, cure))
     if out.suffix not in (".parquet", ".jsonl", ".csv"):
         raise InvalidInput(
             Problem(

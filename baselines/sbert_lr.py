@@ -22,7 +22,7 @@ from baselines.program import (
     Sources,
     Targets,
     TaskName,
-    check_out_suffix,
+    check_out_path,
     make_card,
     require_two_labels,
     train_and_predict,
@@ -65,7 +65,7 @@ def main(
 
     Example: shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
     """
-    check_out_suffix(out)
+    check_out_path(out)
     folder = DatasetFolder.open(data)
     fit = fit_on(Encoder(encoder), folder.task(task).inputs)
     predictions = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed)

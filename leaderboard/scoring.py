@@ -14,8 +14,7 @@ from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.scores import Scores
 from leaderboard.summary import summarise_values
 from leaderboard.values import N_DRAWS, TaskValues, task_values
-from validation.prediction_files import read_predictions
-from validation.predictions import check_predictions
+from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
@@ -91,7 +90,7 @@ def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") 
     if not tasks:
         cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
         raise InvalidInput(Problem("the dataset has no such subset", str(folder.path), f"'{subset}'", cure))
-    return check_predictions(read_predictions(path), tasks, str(path))
+    return check_prediction_file(path, tasks)
 
 
 def score_predictions(

@@ -64,7 +64,7 @@ class TaskValues:
     """One task's scores. Arrays are (n_runs, 1 + n_draws): first on the test set itself, then on its replicates.
 
     Attributes:
-        name, info, domains: the task and its domains with a test split.
+        name, info, domains: the task and its domains with test rows in the subset.
         scores: by metric, then by source and target. Metrics without replicates have n_draws = 0. Depth metrics end
             in ``@<lambda>``; ``tt_depth_...`` is the target's own runs, weighted by the depths in the source.
         halves: the primary metric on halves of the groups, by source and target, shape (n_runs, n_splits, 2).
@@ -124,7 +124,8 @@ def task_values(
         n_draws: replicates; 0 leaves intervals out.
     """
     info = folder.task(task)
-    domains = tuple(domain for domain, facts in info.domains.items() if "test" in facts.splits)
+    covered = set(folder.test(task, subset, ["id", "domain"])["domain"].unique())
+    domains = tuple(domain for domain in info.domains if domain in covered)
     values = TaskValues(task, info, domains)
     for target in target_runs(task, predictions, folder, subset, encoder=encoder):
         _Target(values, target, folder, n_draws).fill()

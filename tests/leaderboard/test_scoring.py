@@ -232,3 +232,16 @@ def test_shifts_whose_scenario_is_unknown_count_neither_way(
     summary = scored(synthetic, noisy(synthetic, "nli", [domains[0]]), tmp_path).tasks[0].summary
     assert summary.scenario_shares["Classic"] is None
     assert summary.resolved_share is None
+
+
+def test_gaps_of_a_subset_are_those_of_its_domains(
+    synthetic: DatasetFolder, domains: list[str], tmp_path: Path
+) -> None:
+    chosen = synthetic.subset("nli", "fewshot")
+    covered = sorted(set(synthetic.test("nli", "fewshot")["domain"]))
+    assert len(covered) < len(domains)
+    frame = noisy(synthetic, "nli", covered).join(chosen, on="id", how="semi")
+    scores = scored(synthetic, frame, tmp_path, subset="fewshot")
+    assert scores.tasks[0].domains == tuple(covered)
+    assert scores.tasks[0].summary.complete
+    assert not [item for item in scores.missing if item.task == "nli"]
