@@ -1,0 +1,145 @@
+"""The commands that make and publish datasets. Everything heavier than typer is imported inside them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from validation.command_line import JsonOption, write_json
+
+if TYPE_CHECKING:
+    from builders.encoder import Encoder
+
+
+def build(
+    benchmark: Annotated[
+        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'synthetic', or 'own' for your own CSV.")
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Argument(metavar="TASK", help="With 'dr': one task, such as 'nli'; default all. With 'own': its name."),
+    ] = None,
+    raw: Annotated[
+        Path | None,
+        typer.Option("--raw", metavar="DIR_OR_FILE", help="With 'dr': folder of upstream files; 'own': the CSV file."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Dataset folder to write.")] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="Decides, with 'dr': which groups become validation, which rows fill a size, and the subset fewshot; "
+            "'own': which groups go to which split; 'synthetic': also the texts.",
+            min=0,
+        ),
+    ] = 0,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="With 'dr': build what there is of an incomplete upstream.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that is already at --out.")] = False,
+    no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id or path."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what upstream files build, one domain a line.")] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Build a dataset folder from upstream files, or from your own CSV.
+
+    Example: shiftbench build dr nli --raw raw --out build/dr
+
+    Own data: shiftbench build own tickets --raw tickets.csv --out build/tickets
+    """
+    from builders.build import build as build_benchmark
+    from builders.build import known_benchmark, list_domains
+    from builders.cache import check_cache
+    from builders.own import build_own
+    from builders.synthetic import build_synthetic
+
+    if list_:
+        typer.echo("\n".join(list_domains(benchmark)))
+        return
+    if benchmark is not None:
+        known_benchmark(benchmark)
+    if benchmark is None or out is None:
+        raise typer.BadParameter("give a benchmark and --out, or --list")
+    if no_depth and encoder is not None:
+        raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
+    if benchmark == "synthetic":
+        _refuse(benchmark, {"a task": task, "--raw": raw, "--partial": partial})
+    elif benchmark == "own":
+        _refuse(benchmark, {"--partial": partial})
+    check_cache()
+    depth_encoder = None if no_depth else sentence_encoder(encoder)
+    if benchmark == "synthetic":
+        manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
+    elif raw is None:
+        raise typer.BadParameter("give --raw, the folder of upstream files ('own': the CSV file)")
+    elif benchmark == "own":
+        if task is None:
+            raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE.csv --out DIR")
+        manifest = build_own(task, raw, out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
+    else:
+        manifest = build_benchmark(
+            benchmark, task, raw, out, seed=seed, partial=partial, overwrite=overwrite, encoder=depth_encoder
+        )
+    rows = sum(
+        facts.rows
+        for info in manifest.tasks.values()
+        for domain in info.domains.values()
+        for facts in domain.splits.values()
+    )
+    absent = [f"{name}.{domain}" for name, info in manifest.tasks.items() for domain in info.absent_domains]
+    typer.echo(
+        f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}" + (", partial" if partial else ""), err=True
+    )
+    if absent:
+        typer.echo(f"left out for want of rows: {', '.join(absent)}", err=True)
+    write_json(manifest.model_dump(mode="json"), json_)
+
+
+def publish(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Dataset folder.")],
+    repo_id: Annotated[str, typer.Option("--repo-id", metavar="ORG/NAME", help="Dataset repository on the Hub.")],
+    revision: Annotated[str, typer.Option("--revision", metavar="BRANCH", help="Branch to publish to.")] = "main",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Publish a dataset folder to the Hugging Face Hub in one commit; nothing is sent when nothing changed.
+
+    Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
+    """
+    from huggingface_hub import HfApi
+
+    from builders.folder import DatasetFolder
+    from builders.publish import plan
+    from builders.publish import publish as publish_plan
+
+    opened, api = DatasetFolder.open(folder), HfApi()
+    made = plan(opened, repo_id, revision, api)
+    if not made.changes:
+        typer.echo(f"{repo_id} already holds this content; nothing to send", err=True)
+    for path, size in made.add.items():
+        typer.echo(f"add {path} ({size:,} bytes)", err=True)
+    for path in made.delete:
+        typer.echo(f"delete {path}", err=True)
+    url = None if dry_run else publish_plan(opened, made, api)
+    if url:
+        typer.echo(f"published: {url}", err=True)
+    write_json({"repo_id": repo_id, "add": made.add, "delete": list(made.delete), "commit": url}, json_)
+
+
+def _refuse(benchmark: str, options: dict[str, Any]) -> None:
+    """Refuse what was given but would be left unread."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")
+
+
+def sentence_encoder(name: str | None = None) -> "Encoder":
+    """Give the encoder of a name; the default one without."""
+    from builders.encoder import DEFAULT_ENCODER, Encoder
+
+    return Encoder(name or DEFAULT_ENCODER)

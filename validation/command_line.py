@@ -1,0 +1,68 @@
+"""What commands share: options, JSON output, refusals before any work. Light, so that ``--help`` answers at once."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from validation.report import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DataOption = Annotated[
+    Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
+]
+
+
+def writable(where: str | None) -> str | None:
+    """Refuse a place for JSON that cannot be written, before the work."""
+    if where not in (None, "-"):
+        path = Path(where)
+        if path.is_dir():
+            raise InvalidInput(Problem("this is a folder", "--json", where, "name a file"))
+        if not path.parent.is_dir():
+            raise InvalidInput(Problem("there is no such folder", "--json", str(path.parent), "make it first"))
+    return where
+
+
+JsonOption = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Write JSON to FILE; '-' is standard output.", callback=writable),
+]
+SubsetOption = Annotated[
+    str, typer.Option("--subset", metavar="NAME", help="Subset of test ids that the predictions cover.")
+]
+PredictionsArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Prediction file: .parquet, .jsonl or .csv.")]
+PortOption = Annotated[
+    int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
+]
+
+
+def require(module: str, extra: str) -> None:
+    """Refuse to go on without a package that only an extra brings."""
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        cure = f"pip install 'shiftbench[{extra}]'"
+        raise InvalidInput(Problem("this needs a package that is not installed", module, cure=cure))
+
+
+def write_json(content: Any, where: str | None) -> None:
+    """Write JSON to a file or, for '-', to standard output."""
+    if where is None:
+        return
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if where == "-":
+        typer.echo(text)
+    else:
+        Path(where).write_text(text + "\n", encoding="utf-8")
+
+
+def console() -> "Console":
+    """Open standard output for tables; a pipe has no width of its own and gets 120 columns."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 120)
