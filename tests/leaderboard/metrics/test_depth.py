@@ -1,5 +1,7 @@
 """Depth against a pairwise reference, and the weights, cuts and sizes built on it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -218,3 +220,14 @@ def test_two_models_with_equal_f1_part_in_depth_f1() -> None:
 def test_malformed_vectors(source: object, target: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tte_depth(source, target)  # type: ignore[arg-type]
+
+
+def test_depth_holds_little_beside_its_inputs():
+    source, target = np.random.default_rng(0).normal(size=(2, 20_000, 64)).astype(np.float32)
+    tracemalloc.start()
+    try:
+        tte_depth(source, target)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.1 * (source.nbytes + target.nbytes)
