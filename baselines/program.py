@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from builders.folder import DatasetFolder
 from validation.cards import Card, write_card
+from validation.command_line import DataOption
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
 
@@ -26,7 +27,7 @@ Fit = Callable[[pl.DataFrame, pl.DataFrame | None, int], Predict]
 """Training: train rows, validation rows (None where the source has none) and seed in, a trained model out."""
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
-Data = Annotated[Path, typer.Option("--data", help="Dataset folder that 'shiftbench build' wrote.")]
+Data = DataOption
 Out = Annotated[Path, typer.Option("--out", help="Prediction file to write: .parquet, .jsonl or .csv.")]
 Sources = Annotated[
     list[str] | None,

@@ -1,6 +1,5 @@
 """Building a benchmark from its upstream files: find, check against what is recorded, assemble, write."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ import polars as pl
 from builders import dr
 from builders.assemble import AssembledTask, Splits, assemble, full_sizes
 from builders.encoder import Encoder
-from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount
+from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount, file_sha256
 from builders.specs import DomainSpec, SourceSpec, TaskSpec, upstream
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -98,9 +97,7 @@ class Reading:
         if key not in self.frames:
             self.frames[key] = domain.read(path)
         if path not in self.files:
-            with path.open("rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-            self.files[path] = SourceFile(path=place, sha256=sha256, rows={}, recorded_rows={})
+            self.files[path] = SourceFile(path=place, sha256=file_sha256(path), rows={}, recorded_rows={})
             self.owners[path] = domain.source
         frame = self.frames[key]
         for transform in domain.transforms:

@@ -111,8 +111,8 @@ class Encoder:
         keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
         with _VectorStore(self._cache / file) as store:
             found = store.get(list(keys.values()))
-            todo = [text for text in distinct if keys[text] not in found]
-            for chunk, vectors in self._batches(todo, description, encode):
+            lacking = [text for text in distinct if keys[text] not in found]
+            for chunk, vectors in self._batches(lacking, description, encode):
                 fresh = dict(zip((keys[text] for text in chunk), vectors, strict=True))
                 store.put(fresh)
                 found.update(fresh)

@@ -133,6 +133,12 @@ class Manifest(_Facts):
             ) from error
 
 
+def file_sha256(path: Path) -> str:
+    """Hash a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
     """Hash rows by content: id and the given columns, in id order, whatever the file's bytes.
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from builders.assemble import Splits, assemble
 from builders.encoder import Encoder
-from builders.manifest import Manifest, SourceFacts, SourceFile
+from builders.manifest import Manifest, SourceFacts, SourceFile, file_sha256
 from builders.specs import TaskSpec
 from builders.transforms import text_digest
 from builders.writer import check_out, write_folder
@@ -58,7 +58,7 @@ def build_own(
         domains=(),
     )
     task = assemble(spec, dict(sorted(rows.items())), dict.fromkeys(rows, ("own",)), seed=seed, sizes=None)
-    file = SourceFile(path=csv.name, sha256=_sha256(csv), rows={task_name: len(frame)}, recorded_rows={})
+    file = SourceFile(path=csv.name, sha256=file_sha256(csv), rows={task_name: len(frame)}, recorded_rows={})
     source = SourceFacts(title=csv.name, url="", revision="", licence="yours", citation="", files=(file,))
     return write_folder(
         out,
@@ -171,10 +171,3 @@ def _names(domains: pl.Series, file: str) -> dict[str, str]:
 def _as_name(text: str) -> str:
     """Turn a domain as people write it into a name: ``Sci Fi`` -> ``sci-fi``."""
     return re.sub(r"[^a-z0-9_]+", "-", text.strip().lower()).strip("-_")
-
-
-def _sha256(path: Path) -> str:
-    import hashlib
-
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -33,12 +33,22 @@ from leaderboard.scores import (
     Summary,
     TaskScores,
 )
-from leaderboard.uncertainty import DROP, SCORE, Figure, estimates, known, scenario_certainty, total_bounds, worst
+from leaderboard.uncertainty import (
+    DROP,
+    FIGURES,
+    MEANS,
+    SCORE,
+    Figure,
+    bounds_of,
+    estimates,
+    known,
+    scenario_certainty,
+    total_intervals,
+    worst,
+)
 from leaderboard.values import Cell, Floats, TaskValues
 from validation.vocabulary import NO_SOURCE, source_parts
 
-FIGURES = ("st", "ss", "tt", "sd", "td", "idd")
-_MEANS = ("mean_ss", "mean_st", "average_drop", "mean_sd", "mean_td")
 _PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
 _PERMUTATIONS = 3
 _UNKNOWN = np.array([np.nan])
@@ -123,7 +133,7 @@ class _Task:
         self.sources = values.sources
         self.shift_cells = values.shift_cells
         self.drops = [self._drops(*cell) for cell in self.shift_cells]
-        self.total = self._total()
+        self.total = total_intervals(values)
 
     def _kept_runs(self, source: str, target: str) -> list[int]:
         seeds = self.values.seeds[source, target]
@@ -273,7 +283,7 @@ class _Task:
             basis=basis,
             n_shifts=len(chosen),
             scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
-            total=self._total_of(None, None, {name: name for name in _MEANS}) if basis == "single-source" else {},
+            total=self._total_of(None, None, {name: name for name in MEANS}) if basis == "single-source" else {},
             scenario_chi_square_p=known(scenario_chi_square(names).p_value),
             resolved_share=_share([drops.resolved for drops in chosen if drops.scenario != "Unknown"]),
             depth_f1=_mean_by_lambda(chosen, "depth_f1"),
@@ -290,7 +300,7 @@ class _Task:
         defined = np.array_equal(np.isnan(matrix).any(axis=0), np.isnan(matrix[0]))
         point, replicated = summarise(matrix[0]), summarise(matrix if defined else matrix[:1])
         n_groups = min(self.values.effective_groups.values(), default=1.0)
-        means = {name: Figure(getattr(replicated, name), n_groups, _bounds(name)) for name in _MEANS}
+        means = {name: Figure(getattr(replicated, name), n_groups, bounds_of(name)) for name in MEANS}
         found = estimates(means)
         return {
             "complete": point.complete,
@@ -337,35 +347,6 @@ class _Task:
             if bounds is not None and not np.isnan(bounds).any()
         }
 
-    def _total(self) -> dict[tuple[str | None, str | None, str], tuple[float, float]]:
-        """Bounds of total intervals by source, target and figure, where training variance was measured."""
-        domains = [domain for domain in self.domains if (domain, domain) in self.values.rows]
-        if len(domains) < 2:
-            return {}
-        pairs = [(row, column) for row in range(len(domains)) for column in range(len(domains)) if row != column]
-        rows, columns = np.array(pairs).T
-        keys: list[tuple[str | None, str | None, str]] = [(domain, domain, "ss") for domain in domains]
-        keys += [(domains[row], domains[column], figure) for figure in FIGURES for row, column in pairs]
-        # Task figures are those of the whole grid or none.
-        whole = len(domains) == len(self.domains)
-        keys += [(None, None, name) for name in _MEANS] if whole else []
-
-        def statistic(matrix: Floats) -> Floats:
-            own = np.diagonal(matrix, axis1=-2, axis2=-1)
-            st, ss, tt = matrix[..., rows, columns], own[..., rows], own[..., columns]
-            parts = [own, st, ss, tt, ss - st, tt - st, ss - tt]
-            if whole:
-                mean_ss, mean_st = own.mean(axis=-1), st.mean(axis=-1)
-                drop = mean_ss - mean_st
-                parts.append(np.stack([mean_ss, mean_st, drop, drop, drop], axis=-1))
-            return np.concatenate(parts, axis=-1)
-
-        bounds = total_bounds(self.values, domains, statistic)
-        if bounds is None:
-            return {}
-        clipped = [np.clip(end, *np.array([_bounds(key[2]) for key in keys]).T) for end in bounds]
-        return {key: (float(low), float(high)) for key, low, high in zip(keys, *clipped, strict=True)}
-
 
 def _share(marks: Sequence[bool]) -> float | None:
     return float(np.mean(marks)) if marks else None
@@ -380,10 +361,9 @@ def _of_shifts(drops: Sequence[_Drops]) -> dict[str, Any]:
     st = [float(shift.figures["st"].values[0]) for shift in drops]
     means = {}
     for name in ("st", "sd", "td"):
-        found = [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
+        found = _known_figures(drops, name)
         if found:
-            values = np.mean(_alike(*(figure.values for figure in found)), axis=0)
-            means[f"mean_{name}"] = Figure(values, min(figure.effective_groups for figure in found), _bounds(name))
+            means[f"mean_{name}"] = _mean(found, bounds_of(name))
     figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
     figures |= {"worst_sd_split_half": None, "worst_td_split_half": None, "source_permutation_p": None}
     return {"complete": False, **figures, **estimates(means), **_worst_drops(drops)}
@@ -394,24 +374,28 @@ def _mean_by_lambda(shifts: Sequence[_Drops], group: str) -> dict[str, Estimate]
     for key in map(str, LAMBDAS):
         found = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
         if found:
-            values = np.mean(_alike(*(figure.values for figure in found)), axis=0)
-            means[key] = Figure(values, min(figure.effective_groups for figure in found))
+            means[key] = _mean(found)
     return estimates(means)
 
 
 def _worst_drops(drops: Sequence[_Drops]) -> dict[str, Estimate]:
     found = {}
     for name in ("sd", "td"):
-        chosen = [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
+        chosen = _known_figures(drops, name)
         if chosen:
             found[f"worst_{name}"] = worst(chosen)
     return found
 
 
+def _known_figures(drops: Sequence[_Drops], name: str) -> list[Figure]:
+    return [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
+
+
+def _mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figure:
+    values = np.mean(_alike(*(figure.values for figure in figures)), axis=0)
+    return Figure(values, min(figure.effective_groups for figure in figures), bounds)
+
+
 def _alike(*arrays: Floats) -> list[Floats]:
     """Bring a score without replicates (an unknown one) to the length of the others."""
     return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]
-
-
-def _bounds(name: str) -> tuple[float, float]:
-    return SCORE if name in ("st", "ss", "tt", "mean_ss", "mean_st") else DROP

@@ -23,6 +23,10 @@ from leaderboard.values import Floats, TaskValues
 
 SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""
+FIGURES = ("st", "ss", "tt", "sd", "td", "idd")
+"""Figures of a shift."""
+MEANS = ("mean_ss", "mean_st", "average_drop", "mean_sd", "mean_td")
+"""Figures of a task that are means over its domains or shifts."""
 MAX_UNDEFINED = 0.01
 """Share of replicates that may be undefined; with more a figure has no interval."""
 _RUN_DRAWS = 2
@@ -72,7 +76,42 @@ def scenario_certainty(sd: Figure, td: Figure) -> tuple[bool, dict[str, float]]:
     return resolved, {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0}
 
 
-def total_bounds(
+def bounds_of(name: str) -> tuple[float, float]:
+    """Give the lowest and highest value that a figure can have."""
+    return SCORE if name in ("st", "ss", "tt", "mean_ss", "mean_st") else DROP
+
+
+def total_intervals(values: TaskValues) -> dict[tuple[str | None, str | None, str], tuple[float, float]]:
+    """Bounds of total intervals by source, target and figure, where training variance was measured."""
+    domains = [domain for domain in values.domains if (domain, domain) in values.rows]
+    if len(domains) < 2:
+        return {}
+    pairs = [(row, column) for row in range(len(domains)) for column in range(len(domains)) if row != column]
+    rows, columns = np.array(pairs).T
+    keys: list[tuple[str | None, str | None, str]] = [(domain, domain, "ss") for domain in domains]
+    keys += [(domains[row], domains[column], figure) for figure in FIGURES for row, column in pairs]
+    # Task figures are those of the whole grid or none.
+    whole = len(domains) == len(values.domains)
+    keys += [(None, None, name) for name in MEANS] if whole else []
+
+    def statistic(matrix: Floats) -> Floats:
+        own = np.diagonal(matrix, axis1=-2, axis2=-1)
+        st, ss, tt = matrix[..., rows, columns], own[..., rows], own[..., columns]
+        parts = [own, st, ss, tt, ss - st, tt - st, ss - tt]
+        if whole:
+            mean_ss, mean_st = own.mean(axis=-1), st.mean(axis=-1)
+            drop = mean_ss - mean_st
+            parts.append(np.stack([mean_ss, mean_st, drop, drop, drop], axis=-1))
+        return np.concatenate(parts, axis=-1)
+
+    bounds = _total_bounds(values, domains, statistic)
+    if bounds is None:
+        return {}
+    clipped = [np.clip(end, *np.array([bounds_of(key[2]) for key in keys]).T) for end in bounds]
+    return {key: (float(low), float(high)) for key, low, high in zip(keys, *clipped, strict=True)}
+
+
+def _total_bounds(
     values: TaskValues, domains: Sequence[str], statistic: Callable[[Floats], Floats]
 ) -> tuple[Floats, Floats] | None:
     """Bounds of the total interval of several figures of a task; None where training variance was not measured.

@@ -260,12 +260,14 @@ class _Target:
     def _score(self, block: _Block, drawn: Floats | None) -> None:
         found = self.target.outcomes
         sums = block.counts.sum(axis=0)[None]
-        for name, formula in block.metrics.items():
+        by_formula: dict[str, Floats] = {}
+        for formula in set(block.metrics.values()):
             point = found.score(formula, sums)
             unknown = np.full((self.n_draws, *point.shape[1:]), np.nan)
-            scores = np.concatenate([point, unknown if drawn is None else found.score(formula, drawn)])
+            by_formula[formula] = np.concatenate([point, unknown if drawn is None else found.score(formula, drawn)])
+        for name, formula in block.metrics.items():
             for number, suffix in enumerate(block.suffixes):
-                self.values.put(name + suffix, block.cell, scores[:, :, number].T)
+                self.values.put(name + suffix, block.cell, by_formula[formula][:, :, number].T)
 
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([purpose, *f"{self.target.task}/{self.target.target}".encode()])
