@@ -9,6 +9,7 @@ Everything heavier than typer is imported inside them, so that ``--help`` answer
 
 import importlib
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +17,8 @@ import typer
 from typer.core import TyperGroup
 
 from builders.commands import build, publish, sentence_encoder
-from leaderboard.commands import bench, compare, coverage, score, serve, submit, validate
-from validation.command_line import PortOption, console, require
+from leaderboard.commands import compare, coverage, score, serve, submit, validate
+from validation.command_line import JsonOption, PortOption, console, require, write_json
 
 if TYPE_CHECKING:
     from builders.folder import DatasetFolder
@@ -67,6 +68,54 @@ app.add_typer(
     ),
     name="train",
 )
+
+
+class Bench(StrEnum):
+    """What ``bench`` times."""
+
+    SCORES = "scores"
+    BUILD = "build"
+
+
+def bench(
+    what: Annotated[
+        Bench,
+        typer.Argument(metavar="[WHAT]", help="'scores': depths and scoring; 'build': reading a large upstream file."),
+    ] = Bench.SCORES,
+    scale: Annotated[
+        float,
+        typer.Option(
+            "--scale", metavar="X", help="Share of the full size, at which alone targets are judged.", min=0.001
+        ),
+    ] = 1.0,
+    json_: JsonOption = None,
+) -> None:
+    """Time scoring, or the reading of a large upstream file, beside yardsticks in this run; needs the extra 'dev'.
+
+    Example: shiftbench bench build
+    """
+    from dataclasses import asdict
+
+    from builders.build_report import print_read_timing
+    from builders.reading.bench import run_read_bench
+    from leaderboard.bench import peak_memory, run_bench
+    from leaderboard.tables import print_timing
+
+    runs: dict[Bench, tuple[Any, Any]] = {
+        Bench.SCORES: (run_bench, print_timing),
+        Bench.BUILD: (run_read_bench, print_read_timing),
+    }
+    run, show = runs[what]
+    timings = []
+    for timing in run(scale):
+        timings.append(timing)
+        if json_ != "-":
+            show(timing, console())
+    if what is Bench.SCORES:
+        typer.echo(f"peak memory {peak_memory() / 2**20:,.0f} MiB", err=True)
+    write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)
+
+
 for command in (build, validate, score, submit, serve, publish, compare, bench, coverage):
     app.command()(command)
 
@@ -104,7 +153,7 @@ def demo(
     data = out / ("dr" if raw else "synthetic")
     typer.echo(f"1/4 building {data} from {raw or 'generated texts (synthetic: no --raw given)'}", err=True)
     if raw:
-        build_benchmark("dr", "nli", raw, data, partial=True, overwrite=True, encoder=sentence_encoder())
+        build_benchmark("dr", "nli", raw, data, partial=True, overwrite=True, encoder=sentence_encoder(), placebo=False)
     else:
         build_synthetic(data, overwrite=True, encoder=sentence_encoder())
     folder = DatasetFolder.open(data)

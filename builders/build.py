@@ -1,16 +1,20 @@
-"""Building a benchmark from its upstream files: find, check against what is recorded, assemble, write."""
+"""Building a benchmark from its upstream files: find, read, compare with what is recorded, assemble, write."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from builders import dr
-from builders.assemble import AssembledTask, Splits, assemble, full_sizes
+from builders.assemble import AssembledTask, assemble
+from builders.cache import cache_folder
 from builders.encoder import Encoder
-from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount, file_sha256
-from builders.specs import DomainSpec, SourceSpec, TaskSpec, upstream
+from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount
+from builders.placebo import placebo_task
+from builders.reading.intake import Consumer, FileRead, Sample, Taken, read_file
+from builders.specs import DomainSpec, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -18,6 +22,14 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {"dr": (dr.TITLE, d
 """Benchmarks that are built from upstream files."""
 OTHERS = ("synthetic", "own")
 """Benchmarks that have modules of their own."""
+_PARTIAL = "fetch the whole file, or give --partial to build what there is"
+
+
+class Built(NamedTuple):
+    """What a build wrote, and by task the problems for which others could not be built."""
+
+    manifest: Manifest
+    missing: dict[str, tuple[Problem, ...]]
 
 
 def list_domains(benchmark: str | None = None) -> list[str]:
@@ -41,20 +53,25 @@ def build(
     partial: bool = False,
     overwrite: bool = False,
     encoder: Encoder | None = None,
-) -> Manifest:
+    placebo: bool = True,
+    record: Path | None = None,
+) -> Built:
     """Build a benchmark, or one task of it, into a dataset folder.
 
     Args:
         benchmark: ``dr``.
-        task_name: one task; None builds all.
+        task_name: one task; None builds all of which the files are there.
         raw: folder that holds the upstream files at ``RAW/<slug>/``, or one such slug folder itself.
         out: the dataset folder to write.
-        seed: decides which groups become validation and which rows fill a size.
+        seed: decides which groups become test and validation, which rows fill a size, and the placebo deal.
         partial: build what there is when files are missing or short.
         overwrite: replace a dataset that is already at ``out``.
         encoder: computes the depth tables; None leaves them out.
-    Returns: the manifest of what was written.
-    Raises: InvalidInput naming every file that is missing, short or altered; nothing is written then.
+        placebo: add to each task one of the same rows dealt to domains at random.
+        record: a JSON file to write row counts and checksums of the upstream files to, as in ``upstream.json``.
+    Returns: the manifest of what was written, and the tasks that could not be built, with the reasons.
+    Raises: InvalidInput naming every file that is missing, short or altered where nothing could be built; nothing
+        is written then.
     """
     title, specs = _with_files(benchmark)
     if task_name is not None:
@@ -62,114 +79,166 @@ def build(
         specs = (specs[names.index(_known(task_name, names, f"task of {benchmark}"))],)
     check_out(out, overwrite=overwrite)
     if not raw.is_dir():
-        raise InvalidInput(
-            Problem("there is no such folder of upstream files", str(raw), cure=specs[0].domains[0].source.instructions)
-        )
-    reading = Reading(raw)
-    tasks = [_read_task(spec, reading, seed=seed, partial=partial) for spec in specs]
-    return write_folder(
+        cure = specs[0].domains[0].sources[0].instructions
+        raise InvalidInput(Problem("there is no such folder of upstream files", str(raw), cure=cure))
+    reading = Reading(raw, seed)
+    tasks: list[AssembledTask] = []
+    missing: dict[str, tuple[Problem, ...]] = {}
+    for spec in specs:
+        try:
+            task = _read_task(spec, reading, partial=partial)
+        except InvalidInput as error:
+            # One gated or vanished source must not keep the other tasks from being built; the caller tells of it.
+            missing[spec.name] = tuple(error.problems)
+            continue
+        dealt = placebo_task(task, seed) if placebo and spec.variant_of is None else None
+        tasks += [task] if dealt is None else [task, dealt]
+    if not tasks:
+        raise InvalidInput(dict.fromkeys(problem for problems in missing.values() for problem in problems))
+    manifest = write_folder(
         out, tasks, reading.sources(), title=title, seed=seed, partial=partial, synthetic=False, encoder=encoder
     )
+    if record is not None:
+        record.write_text(reading.recorded().model_dump_json(indent=2) + "\n", encoding="utf-8")
+    return Built(manifest, missing)
 
 
 @dataclass
 class Reading:
-    """Upstream files as they are read: each once, with its checksum and the rows each domain took from it."""
+    """Upstream files as they are read, with what was found in each."""
 
     raw: Path
-    frames: dict[tuple[Path, str], pl.DataFrame] = field(default_factory=dict)
-    files: dict[Path, SourceFile] = field(default_factory=dict)
-    owners: dict[Path, SourceSpec] = field(default_factory=dict)
-    counts: dict[str, list[TransformCount]] = field(default_factory=dict)
-    """What the transforms of each task did to row counts."""
+    seed: int
+    files: dict[str, tuple[SourceSpec, SourceFile]] = field(default_factory=dict)
+    rows: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Rows after the named steps, by ``<task id>.<domain>`` and split."""
 
-    def find(self, places: Sequence[str]) -> tuple[str, Path] | None:
-        """Find the first place that exists, under RAW or with RAW being the source's own folder."""
-        for place in places:
-            for path in (self.raw / place, self.raw / Path(place).name):
-                if path.is_file():
-                    return place, path
+    def find(self, place: str) -> Path | None:
+        """Find a file under RAW (or RAW being the source's own folder), as it is, gzipped or zipped."""
+        for path in (self.raw / place, self.raw / Path(place).name):
+            for form in (path, path.with_name(path.name + ".gz"), path.with_suffix(".zip")):
+                if form.is_file():
+                    return form
         return None
 
-    def rows(self, task: str, domain: DomainSpec, split: str, place: str, path: Path) -> pl.DataFrame:
-        """Read a file and apply a domain's transforms, counting rows before and after each."""
-        key = (path, repr(vars(domain.read)) if hasattr(domain.read, "__dict__") else "")
-        if key not in self.frames:
-            self.frames[key] = domain.read(path)
-        if path not in self.files:
-            self.files[path] = SourceFile(path=place, sha256=file_sha256(path), rows={}, recorded_rows={})
-            self.owners[path] = domain.source
-        frame = self.frames[key]
-        for transform in domain.transforms:
-            before, frame = len(frame), transform.apply(frame)
-            self.counts.setdefault(task, []).append(
-                TransformCount(domain=domain.name, split=split, name=transform.name, before=before, after=len(frame))
-            )
-        return frame
+    def read(self, spec: TaskSpec, file: FileSpec, path: Path, takers: Sequence[tuple[DomainSpec, str]]) -> FileRead:
+        """Read a file once for all the domains and splits that take rows from it."""
+        sample = None
+        if spec.sample is not None:
+            by_stratum = spec.balance is not None and isinstance(spec.balance.shares, Mapping)
+            stratum = spec.balance.stratum if spec.balance is not None and by_stratum else pl.lit(0)
+            sample = Sample(stratum, spec.sample, spec.inputs, f"{self.seed}/{spec.id}")
+        consumers = [Consumer(f"{domain.name}/{split}", domain.transforms, sample) for domain, split in takers]
+        found = read_file(path, file.read, consumers, cache=cache_folder())
+        recorded = upstream().files.get(file.path, FileFacts())
+        facts = SourceFile(path=file.path, sha256=found.sha256, rows=found.n_rows, recorded_rows=recorded.rows)
+        self.files[file.path] = file.source, facts
+        return found
 
     def sources(self) -> dict[str, SourceFacts]:
         """Give what the manifest says of each source."""
-        found: dict[str, SourceFacts] = {}
-        for path, owner in self.owners.items():
-            facts = found.get(owner.slug) or SourceFacts(
+        owners = dict.fromkeys(owner for owner, _ in self.files.values())
+        return {
+            owner.slug: SourceFacts(
                 title=owner.title,
                 url=owner.url,
                 revision=owner.revision,
                 licence=owner.licence,
+                open_licence=owner.open_licence,
                 citation=owner.citation,
+                files=tuple(file for of, file in self.files.values() if of == owner),
             )
-            found[owner.slug] = facts.model_copy(update={"files": (*facts.files, self.files[path])})
-        return found
+            for owner in owners
+        }
+
+    def recorded(self) -> Upstream:
+        """Give the facts to record, with those recorded before of files not read now."""
+        now = {path: FileFacts(rows=file.rows, sha256=file.sha256) for path, (_, file) in self.files.items()}
+        return Upstream(files=upstream().files | now, rows=upstream().rows | self.rows)
 
 
-def _read_task(spec: TaskSpec, reading: Reading, *, seed: int, partial: bool) -> AssembledTask:
-    rows: dict[str, Splits] = {}
-    problems: list[Problem] = []
+def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledTask:
+    takers: dict[FileSpec, list[tuple[DomainSpec, str]]] = {}
     for domain in spec.domains:
-        splits, wrong = _read_domain(spec, domain, reading)
-        if not partial:
-            problems += wrong
-        if all(len(splits.get(split, ())) for split in domain.files):
-            rows[domain.name] = splits
-    if problems:
-        raise InvalidInput(dict.fromkeys(problems))  # domains of one file share its checksum
-    if not rows:
-        cure = spec.domains[0].source.instructions
-        raise InvalidInput(Problem(f"no domain of {spec.id} has its files here", str(reading.raw), cure=cure))
-    sizes = None if partial else full_sizes(spec, upstream().rows)
-    sources = {domain.name: (domain.source.slug,) for domain in spec.domains}
-    return assemble(spec, rows, sources, seed=seed, sizes=sizes, counts=reading.counts[spec.id])
-
-
-def _read_domain(spec: TaskSpec, domain: DomainSpec, reading: Reading) -> tuple[Splits, list[Problem]]:
-    """Read a domain's splits, and list what misses a recorded row count or checksum."""
-    splits: Splits = {}
-    problems: list[Problem] = []
-    name = f"{spec.id}.{domain.name}"
-    for split, places in domain.files.items():
-        found = reading.find(places)
-        if found is None:
-            what = f"no upstream file for {name}, split {split}"
-            problems.append(Problem(what, str(reading.raw / places[0]), "no such file", domain.source.instructions))
-            continue
-        place, path = found
-        splits[split] = reading.rows(spec.id, domain, split, place, path)
-        recorded = upstream().rows[name][split]
-        file = reading.files[path]
-        file.rows[f"{name}/{split}"] = len(splits[split])
-        file.recorded_rows[f"{name}/{split}"] = recorded
-        cure = "fetch the whole file, or give --partial to build what there is"
-        if len(splits[split]) != recorded:
-            what = f"the row count of {name}, split {split}, differs from the recorded one"
-            problems.append(Problem(what, str(path), f"{len(splits[split]):,} rows, recorded {recorded:,}", cure))
-        expected = upstream().sha256.get(place)
-        if expected is not None and file.sha256 != expected:
-            problems.append(
-                Problem(
-                    "the checksum differs from the recorded one", str(path), f"{file.sha256}, recorded {expected}", cure
+        for split, files in domain.files.items():
+            for file in files:
+                takers.setdefault(file, []).append((domain, split))
+    found = {file: path for file in takers if (partial or not file.partial) and (path := reading.find(file.path))}
+    if not partial:
+        absent = [file for file in takers if not file.partial and file not in found]
+        _raise([_absent(spec, file, reading.raw) for file in absent])
+    rows: dict[str, dict[str, list[pl.DataFrame]]] = {}
+    counts: dict[tuple[str, str, str], TransformCount] = {}
+    for file, path in found.items():
+        read = reading.read(spec, file, path, takers[file])
+        for domain, split in takers[file]:
+            taken = read.results[f"{domain.name}/{split}"]
+            rows.setdefault(domain.name, {}).setdefault(split, []).append(taken.rows)
+            labelled = reading.rows.setdefault(f"{spec.id}.{domain.name}", {})
+            labelled[split] = labelled.get(split, 0) + _n_labelled(taken)
+            for step in taken.counts:
+                key = (domain.name, split, step.name)
+                so_far = counts.get(key) or TransformCount(
+                    domain=domain.name, split=split, name=step.name, before=0, after=0
                 )
-            )
-    return splits, problems
+                counts[key] = so_far.model_copy(
+                    update={"before": so_far.before + step.before, "after": so_far.after + step.after}
+                )
+    domains = {
+        domain.name: {split: pl.concat(frames) for split, frames in rows[domain.name].items()}
+        for domain in spec.domains
+        if domain.name in rows
+    }
+    if not partial:
+        _raise(_differences(spec, reading, found))
+    domains = {
+        domain.name: domains[domain.name]
+        for domain in spec.domains
+        if all(len(domains.get(domain.name, {}).get(split, ())) for split in domain.files if split != "validation")
+    }
+    if not domains:
+        cure = spec.domains[0].sources[0].instructions
+        raise InvalidInput(Problem(f"no domain of {spec.id} has its files here", str(reading.raw), cure=cure))
+    sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
+    return assemble(spec, domains, sources, seed=reading.seed, equal=not partial, counts=list(counts.values()))
+
+
+def _n_labelled(taken: Taken) -> int:
+    """Rows that the named steps left, before any sampling."""
+    return next(step.after for step in reversed(taken.counts) if step.name != "sample")
+
+
+def _absent(spec: TaskSpec, file: FileSpec, raw: Path) -> Problem:
+    return Problem(
+        f"an upstream file of {spec.id} is missing", str(raw / file.path), "no such file", file.source.instructions
+    )
+
+
+def _differences(spec: TaskSpec, reading: Reading, paths: Mapping[FileSpec, Path]) -> list[Problem]:
+    """List what misses a recorded row count or checksum."""
+    problems = []
+    for file, path in paths.items():
+        facts, recorded = reading.files[file.path][1], upstream().files.get(file.path, FileFacts())
+        if recorded.rows is not None and facts.rows != recorded.rows:
+            found = f"{facts.rows:,} rows, recorded {recorded.rows:,}"
+            problems.append(Problem("the row count differs from the recorded one", str(path), found, _PARTIAL))
+        if recorded.sha256 is not None and facts.sha256 != recorded.sha256:
+            found = f"{facts.sha256}, recorded {recorded.sha256}"
+            problems.append(Problem("the checksum differs from the recorded one", str(path), found, _PARTIAL))
+    for domain in spec.domains:
+        name = f"{spec.id}.{domain.name}"
+        for split, n_recorded in upstream().rows.get(name, {}).items():
+            n_rows = reading.rows[name][split]
+            if n_rows != n_recorded:
+                what = f"the row count of {name}, split {split}, differs from the recorded one"
+                where = str(paths[domain.files[split][0]])
+                problems.append(Problem(what, where, f"{n_rows:,} rows, recorded {n_recorded:,}", _PARTIAL))
+    return problems
+
+
+def _raise(problems: Sequence[Problem]) -> None:
+    if problems:
+        raise InvalidInput(problems)
 
 
 def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import JsonOption, write_json
+from validation.command_line import JsonOption, console, write_json
 
 if TYPE_CHECKING:
     from builders.encoder import Encoder
+    from validation.report import Problem
 
 
 def build(
@@ -29,7 +30,8 @@ def build(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Decides, with 'dr': which groups become validation, which rows fill a size, and the subset fewshot; "
+            help="Decides, with 'dr': which groups become test and validation, which rows fill a size, the subset "
+            "fewshot, and the deal of placebo tasks; "
             "'own': which groups go to which split; 'synthetic': also the texts.",
             min=0,
         ),
@@ -43,6 +45,16 @@ def build(
         str | None,
         typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id or path."),
     ] = None,
+    no_placebo: Annotated[
+        bool,
+        typer.Option("--no-placebo", help="With 'dr': leave out the placebo tasks, whose domains are dealt at random."),
+    ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record", metavar="FILE", help="With 'dr': write row counts and checksums of the upstream files as JSON."
+        ),
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List what upstream files build, one domain a line.")] = False,
     json_: JsonOption = None,
 ) -> None:
@@ -54,9 +66,11 @@ def build(
     """
     from builders.build import build as build_benchmark
     from builders.build import known_benchmark, list_domains
+    from builders.build_report import print_build
     from builders.cache import check_cache
     from builders.own import build_own
     from builders.synthetic import build_synthetic
+    from validation.report import InvalidInput
 
     if list_:
         typer.echo("\n".join(list_domains(benchmark)))
@@ -67,12 +81,14 @@ def build(
         raise typer.BadParameter("give a benchmark and --out, or --list")
     if no_depth and encoder is not None:
         raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
+    only_dr = {"--partial": partial, "--no-placebo": no_placebo, "--record": record}
     if benchmark == "synthetic":
-        _refuse(benchmark, {"a task": task, "--raw": raw, "--partial": partial})
+        _refuse(benchmark, {"a task": task, "--raw": raw, **only_dr})
     elif benchmark == "own":
-        _refuse(benchmark, {"--partial": partial})
+        _refuse(benchmark, only_dr)
     check_cache()
     depth_encoder = None if no_depth else sentence_encoder(encoder)
+    missing: dict[str, tuple[Problem, ...]] = {}
     if benchmark == "synthetic":
         manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
     elif raw is None:
@@ -82,22 +98,22 @@ def build(
             raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE.csv --out DIR")
         manifest = build_own(task, raw, out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
     else:
-        manifest = build_benchmark(
-            benchmark, task, raw, out, seed=seed, partial=partial, overwrite=overwrite, encoder=depth_encoder
+        manifest, missing = build_benchmark(
+            benchmark,
+            task,
+            raw,
+            out,
+            seed=seed,
+            partial=partial,
+            overwrite=overwrite,
+            encoder=depth_encoder,
+            placebo=not no_placebo,
+            record=record,
         )
-    rows = sum(
-        facts.rows
-        for info in manifest.tasks.values()
-        for domain in info.domains.values()
-        for facts in domain.splits.values()
-    )
-    absent = [f"{name}.{domain}" for name, info in manifest.tasks.items() for domain in info.absent_domains]
-    typer.echo(
-        f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}" + (", partial" if partial else ""), err=True
-    )
-    if absent:
-        typer.echo(f"left out for want of rows: {', '.join(absent)}", err=True)
+    print_build(out, manifest, tuple(missing), console(stderr=True))
     write_json(manifest.model_dump(mode="json"), json_)
+    if missing and not partial:
+        raise InvalidInput([problem for problems in missing.values() for problem in problems])
 
 
 def publish(
@@ -109,26 +125,34 @@ def publish(
 ) -> None:
     """Publish a dataset folder to the Hugging Face Hub in one commit; nothing is sent when nothing changed.
 
+    Domains whose licence does not allow publishing their rows are left out and named.
+
     Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
     from huggingface_hub import HfApi
 
     from builders.folder import DatasetFolder
+    from builders.public import closed_domains, published_folder
     from builders.publish import plan
     from builders.publish import publish as publish_plan
 
     opened, api = DatasetFolder.open(folder), HfApi()
-    made = plan(opened, repo_id, revision, api)
-    if not made.changes:
-        typer.echo(f"{repo_id} already holds this content; nothing to send", err=True)
-    for path, size in made.add.items():
-        typer.echo(f"add {path} ({size:,} bytes)", err=True)
-    for path in made.delete:
-        typer.echo(f"delete {path}", err=True)
-    url = None if dry_run else publish_plan(opened, made, api)
+    left_out = closed_domains(opened.manifest)
+    for domain, why in left_out.items():
+        typer.echo(f"leave out {domain}: {why}", err=True)
+    with published_folder(opened) as public:
+        made = plan(public, repo_id, revision, api)
+        if not made.changes:
+            typer.echo(f"{repo_id} already holds this content; nothing to send", err=True)
+        for path, size in made.add.items():
+            typer.echo(f"add {path} ({size:,} bytes)", err=True)
+        for path in made.delete:
+            typer.echo(f"delete {path}", err=True)
+        url = None if dry_run else publish_plan(public, made, api)
     if url:
         typer.echo(f"published: {url}", err=True)
-    write_json({"repo_id": repo_id, "add": made.add, "delete": list(made.delete), "commit": url}, json_)
+    content = {"repo_id": repo_id, "add": made.add, "delete": list(made.delete), "left_out": left_out, "commit": url}
+    write_json(content, json_)
 
 
 def _refuse(benchmark: str, options: dict[str, Any]) -> None:

@@ -1,11 +1,13 @@
 """The dataset card, README.md of a dataset folder: YAML that ``load_dataset`` reads, and text for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from builders.manifest import Manifest, TaskManifest
+from builders.manifest import DomainFacts, Manifest, TaskManifest
+from builders.statistics.card import statistics_section
+from builders.statistics.task_statistics import TaskStatistics
 from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind
 
 
@@ -16,22 +18,21 @@ class _PlainDumper(yaml.SafeDumper):
         return True
 
 
-def dataset_card(manifest: Manifest, notes: Mapping[str, Sequence[str]]) -> str:
-    """Write the card of a folder.
+def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -> str:
+    """Write the card of a folder from its manifest. Withheld domains have their sizes in it, but no config.
 
     Args:
         manifest: what the folder holds.
-        notes: by task, what differs from the papers.
+        statistics: by task; placebo tasks, whose rows are those of the real ones, have none.
     """
     front = yaml.dump(_front_matter(manifest), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     parts = [f"---\n{front}---\n", f"# {manifest.title}\n", *_warnings(manifest)]
     for name, task in manifest.tasks.items():
-        parts += [f"## {name}: {task.title}\n", _size_table(task), _row_counts(task)]
-        parts += (
-            ["Known differences from the paper:\n\n" + "".join(f"- {note}\n" for note in notes[name])]
-            if notes[name]
-            else []
-        )
+        parts += [f"## {name}: {task.title}\n", _size_table(task), _rebuild_only(manifest, name), _row_counts(task)]
+        if task.notes:
+            parts.append("Known differences from the paper:\n\n" + "".join(f"- {note}\n" for note in task.notes))
+        if name in statistics:
+            parts.append(statistics_section(name, statistics[name]))
     parts += [_sources(manifest), _loading(manifest)]
     return "\n".join(part for part in parts if part)
 
@@ -39,7 +40,8 @@ def dataset_card(manifest: Manifest, notes: Mapping[str, Sequence[str]]) -> str:
 def _front_matter(manifest: Manifest) -> dict[str, Any]:
     configs: list[dict[str, Any]] = []
     infos: list[dict[str, Any]] = []
-    for name, task in manifest.tasks.items():
+    here = {name: task for name, task in manifest.tasks.items() if task.domains}
+    for name, task in here.items():
         features = _features(task)
         present = {split for facts in task.domains.values() for split in facts.splits}
         configs.append(
@@ -50,7 +52,7 @@ def _front_matter(manifest: Manifest) -> dict[str, Any]:
             paths = {split: f"data/{name}/{domain}/{split}-*.parquet" for split in SPLITS if split in facts.splits}
             configs.append(_config(f"{name}.{domain}", paths))
             infos.append({"config_name": f"{name}.{domain}", "features": features})
-        if manifest.encoder is not None:
+        if manifest.encoder is not None and task.depth_pairs:
             configs.append(_config(f"{name}.depth", {"test": f"depth/{name}/*.parquet"}))
             infos.append({"config_name": f"{name}.depth", "features": _DEPTH_FEATURES})
     configs[0]["default"] = True
@@ -59,7 +61,7 @@ def _front_matter(manifest: Manifest) -> dict[str, Any]:
         "language": ["en"],
         "license": "other",
         "license_name": "by-source",
-        "task_categories": sorted({_CATEGORIES[task.kind] for task in manifest.tasks.values()}),
+        "task_categories": sorted({_CATEGORIES[task.kind] for task in here.values()}),
         "tags": ["domain-shift", "robustness", "shiftbench"],
         "configs": configs,
         "dataset_info": infos,
@@ -111,19 +113,26 @@ def _warnings(manifest: Manifest) -> list[str]:
             "> **Partial build.** The upstream files were incomplete (see the sources below): scores on this data are "
             "not comparable with scores on the full benchmark.\n"
         )
+    if any(task.withheld for task in manifest.tasks.values()):
+        lines.append(
+            "> **Some rows are not here.** Their licences do not allow publishing them; each task names its domains "
+            "that are rebuild only, and the command that builds them from their source. A full build has the content "
+            f"hash `{manifest.content_hash}`, as this folder has.\n"
+        )
     return lines
 
 
 def _size_table(task: TaskManifest) -> str:
     lines = ["| domain | " + " | ".join(SPLITS) + " |", "|---|" + "---:|" * len(SPLITS)]
-    for domain, facts in task.domains.items():
+    for domain, facts in (task.domains | task.withheld).items():
         cells = [
             f"{facts.splits[split].rows:,} rows in {facts.splits[split].groups:,} groups"
             if split in facts.splits
             else "none"
             for split in SPLITS
         ]
-        lines.append(f"| {domain} | " + " | ".join(cells) + " |")
+        mark = ", rebuild only" if facts.rebuild_only else ""
+        lines.append(f"| {domain}{mark} | " + " | ".join(cells) + " |")
     lines += [f"| {domain} | absent: no rows upstream |" + " |" * (len(SPLITS) - 1) for domain in task.absent_domains]
     labels = ", ".join(f"{code} {label}" for code, label in enumerate(task.labels))
     return (
@@ -132,6 +141,28 @@ def _size_table(task: TaskManifest) -> str:
         + (f" ({labels})" if labels else "")
         + f". Primary metric: {task.metric}.\n"
     )
+
+
+def _rebuild_only(manifest: Manifest, name: str) -> str:
+    """Name the domains that may not be published, with the licence and what to do; nothing where all may."""
+    task, command = manifest.tasks[name], manifest.build_command(name)
+    withheld = [f"- {domain}: {_terms(manifest, facts)}" for domain, facts in task.withheld.items()]
+    here = [f"- {domain}: {_terms(manifest, facts)}" for domain, facts in task.domains.items() if facts.rebuild_only]
+    parts = []
+    if withheld:
+        parts.append(f"Not in this folder; build it with `{command}`:\n\n" + "\n".join(withheld) + "\n")
+    if task.withheld_subsets:
+        subsets = ", ".join(task.withheld_subsets)
+        parts.append(f"Not in this folder either, as they hold ids of these domains: the subsets {subsets}.\n")
+    if here:
+        what = "In this folder for your own use; `shiftbench publish` leaves it out"
+        parts.append(f"{what}:\n\n" + "\n".join(here) + "\n")
+    return "\n".join(parts)
+
+
+def _terms(manifest: Manifest, facts: DomainFacts) -> str:
+    sources = manifest.closed_sources(facts)
+    return "rebuild only: " + "; ".join(source.terms for source in sources)
 
 
 def _row_counts(task: TaskManifest) -> str:
@@ -153,12 +184,10 @@ def _sources(manifest: Manifest) -> str:
             f"### {source.title}\n\nFrom {source.url} (revision {source.revision}). Licence: {source.licence}.\n"
         )
         if source.files:
-            parts.append("| file | labelled rows | recorded for the whole upstream | sha256 |\n|---|---:|---:|---|")
+            parts.append("| file | rows read | recorded for the whole file | sha256 |\n|---|---:|---:|---|")
             for file in source.files:
-                found, recorded = sum(file.rows.values()), sum(file.recorded_rows.values())
-                parts.append(
-                    f"| {file.path} | {found:,} | {f'{recorded:,}' if recorded else 'none'} | `{file.sha256[:16]}...` |"
-                )
+                recorded = "not known" if file.recorded_rows is None else f"{file.recorded_rows:,}"
+                parts.append(f"| {file.path} | {file.rows:,} | {recorded} | `{file.sha256[:16]}...` |")
             parts.append("")
         if source.citation:
             parts.append(f"```bibtex\n{source.citation}\n```\n")
@@ -166,7 +195,7 @@ def _sources(manifest: Manifest) -> str:
 
 
 def _loading(manifest: Manifest) -> str:
-    task = next(iter(manifest.tasks))
+    task = next(name for name, task in manifest.tasks.items() if task.domains)
     domain = next(iter(manifest.tasks[task].domains))
     return (
         "## Loading and submitting\n\n"

@@ -67,6 +67,8 @@ class DatasetFolder:
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
         """Read the rows of one split, sorted by id; ``label`` holds codes into the task's labels."""
         facts = self.task(task)
+        if domain in facts.withheld:
+            raise InvalidInput(self._withheld(task, domain))
         if domain not in facts.domains:
             raise InvalidInput(
                 Problem(
@@ -89,19 +91,26 @@ class DatasetFolder:
 
     def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Read the test rows of all domains of a task that belong to a subset; ``columns`` must hold ``id``."""
+        ids = self.subset(task, subset)
         domains = [domain for domain, facts in self.task(task).domains.items() if "test" in facts.splits]
         rows = self._read([split_path(task, domain, "test") for domain in domains], columns)
-        return rows.join(self.subset(task, subset), on="id", how="semi", maintain_order="left")
+        return rows.join(ids, on="id", how="semi", maintain_order="left")
 
     def subset(self, task: str, name: str) -> pl.DataFrame:
         """Read the ids of a subset."""
-        if name not in self.task(task).subsets:
+        info = self.task(task)
+        if name in info.withheld_subsets:
+            lost = [domain for domain, facts in info.withheld.items() if "test" in facts.splits]
+            what = f"subset '{name}' is not in this folder, as it needs rows that may not be published"
+            cure = f"build it yourself: {self.manifest.build_command(task)}"
+            raise InvalidInput(Problem(what, str(self.path), f"'{task}' without {', '.join(lost)}", cure))
+        if name not in info.subsets:
             raise InvalidInput(
                 Problem(
                     f"task '{task}' has no such subset",
                     str(self.path),
                     f"'{name}'",
-                    did_you_mean(name, list(self.task(task).subsets)),
+                    did_you_mean(name, list(info.subsets)),
                 )
             )
         return self._read(subset_path(task, name))
@@ -122,6 +131,7 @@ class DatasetFolder:
             test=rows.select("id", "domain", *n_tokens),
             sources=tuple(domain for domain, facts in info.domains.items() if "train" in facts.splits),
             subset=subset,
+            withheld=tuple(info.withheld),
             outside=frozenset(every) - frozenset(rows["id"]),
         )
 
@@ -140,7 +150,7 @@ class DatasetFolder:
         for name in self.manifest.tasks:
             # Subsets are ids of test rows: without sound rows there is nothing to compare them with.
             problems += self._check_splits(name) or self._check_subsets(name)
-            problems += self._check_depth(name)
+            problems += self._check_depth(name) + self._check_withheld(name)
         if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
             what, cure = "the content hash is not that of the splits listed", "build the folder again"
             problems.append(Problem(what, str(self.path / MANIFEST), self.content_hash[:12], cure))
@@ -178,28 +188,44 @@ class DatasetFolder:
 
     def _check_depth(self, name: str) -> list[Problem]:
         problems: list[Problem] = []
-        domains = self.task(name).domains
-        # A source needs two train texts, a target one test text.
-        sources = [domain for domain, facts in domains.items() if "train" in facts.splits]
-        for source in sources if self.has_depth else []:
-            if domains[source].splits["train"].rows < 2:
-                continue
-            for target in (domain for domain, facts in domains.items() if "test" in facts.splits):
-                try:
-                    table = self.depth(name, source, target)
-                    check_rows(table, depth_schema(), str(self.path / depth_path(name, source, target)))
-                except InvalidInput as error:
-                    problems += error.problems
+        for source, target in self.task(name).depth_pairs if self.has_depth else ():
+            try:
+                table = self.depth(name, source, target)
+                check_rows(table, depth_schema(), str(self.path / depth_path(name, source, target)))
+            except InvalidInput as error:
+                problems += error.problems
         return problems
 
+    def _check_withheld(self, name: str) -> list[Problem]:
+        """Find files of domains that the manifest says were left out: whoever passes the folder on publishes them."""
+        found = [
+            path
+            for domain in self.task(name).withheld
+            for pattern in (f"data/{name}/{domain}/*", f"depth/{name}/{domain}--*", f"depth/{name}/*--{domain}.*")
+            for path in sorted(self.path.glob(pattern))
+        ]
+        what, cure = "a withheld domain has a file in the folder", "delete it, or build the folder again"
+        return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(found)]
+
+    def _withheld(self, task: str, domain: str) -> Problem:
+        facts = self.task(task).withheld[domain]
+        return Problem(
+            f"domain '{domain}' of task '{task}' is not in this folder: {self.manifest.why_withheld(facts)}",
+            str(self.path),
+            cure=f"build it yourself: {self.manifest.build_command(task)}",
+        )
+
+    def files(self, pattern: str) -> list[Path]:
+        """List the files at a path of the folder, such as ``split_path`` gives; InvalidInput when there are none."""
+        found = sorted(self.path.glob(pattern))
+        if not found:
+            what, cure = "a file of the dataset folder is missing", "build the folder again"
+            raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
+        return found
+
     def _read(self, patterns: str | Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
-        files: list[Path] = []
-        for pattern in [patterns] if isinstance(patterns, str) else patterns:
-            found = sorted(self.path.glob(pattern))
-            if not found:
-                what, cure = "a file of the dataset folder is missing", "build the folder again"
-                raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
-            files += found
+        each = [patterns] if isinstance(patterns, str) else patterns
+        files = [file for pattern in each for file in self.files(pattern)]
         try:
             # A folder may be named [1].
             return pl.read_parquet(files, columns=list(columns) if columns else None, glob=False)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pydantic
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
 
 
@@ -30,9 +30,13 @@ class SplitFacts(_Facts):
 
 
 class DomainFacts(_Facts):
-    """One domain: its splits, and which sources it was made from."""
+    """One domain: its splits, and which sources it was made from.
+
+    ``rebuild_only``: the licence of one of them does not allow publishing its rows; each user builds them.
+    """
 
     sources: tuple[str, ...]
+    rebuild_only: bool
     splits: dict[str, SplitFacts]
 
 
@@ -46,8 +50,20 @@ class TransformCount(_Facts):
     after: int
 
 
+class SizeFacts(_Facts):
+    """The size of a split that was cut: the paper's, the one that all domains have, and who had the fewest rows."""
+
+    paper: int
+    rows: int | None = pydantic.Field(description="None where each domain keeps what it has")
+    smallest: str | None = pydantic.Field(description="The domain that keeps it below the paper's size")
+
+
 class TaskManifest(_Facts):
-    """One task: what is predicted from what, its domains, and how rows came and went."""
+    """One task: what is predicted from what, its domains, and how rows came and went.
+
+    ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
+    here, so that who builds them can compare. ``notes`` say what differs from the papers.
+    """
 
     title: str
     kind: TaskKind
@@ -55,9 +71,24 @@ class TaskManifest(_Facts):
     labels: tuple[str, ...]
     metric: str
     domains: dict[str, DomainFacts]
+    withheld: dict[str, DomainFacts] = {}
     absent_domains: tuple[str, ...] = ()
+    sizes: dict[str, SizeFacts] = {}
     subsets: dict[str, int]
+    withheld_subsets: tuple[str, ...] = ()
     transforms: tuple[TransformCount, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def depth_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of domains, source and target, that have a depth table: two train texts and a test text are needed."""
+        rows = {
+            (domain, split): facts.rows
+            for domain, splits in self.domains.items()
+            for split, facts in splits.splits.items()
+        }
+        sources = [domain for domain in self.domains if rows.get((domain, "train"), 0) >= 2]
+        return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
 
 
 class SourceFile(_Facts):
@@ -65,19 +96,25 @@ class SourceFile(_Facts):
 
     path: str
     sha256: str
-    rows: dict[str, int] = pydantic.Field(description="Labelled rows found, by domain and split")
-    recorded_rows: dict[str, int] = pydantic.Field(description="The same as recorded for the whole upstream")
+    rows: int = pydantic.Field(description="Rows as read, before any step")
+    recorded_rows: int | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
 
 
 class SourceFacts(_Facts):
-    """Where rows come from, and on what terms."""
+    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again."""
 
     title: str
     url: str
     revision: str
     licence: str
+    open_licence: bool
     citation: str
     files: tuple[SourceFile, ...] = ()
+
+    @property
+    def terms(self) -> str:
+        """Give the title with the licence."""
+        return f"{self.title}, licence: {self.licence}"
 
 
 class EncoderFacts(_Facts):
@@ -102,6 +139,34 @@ class Manifest(_Facts):
     tasks: dict[str, TaskManifest]
     sources: dict[str, SourceFacts]
     encoder: EncoderFacts | None
+
+    @pydantic.model_validator(mode="after")
+    def _terms_agree(self) -> "Manifest":
+        """Let no domain pass as free to publish that has a source which is not."""
+        for task, info in self.tasks.items():
+            for domain, facts in (*info.domains.items(), *info.withheld.items()):
+                unlisted = [source for source in facts.sources if source not in self.sources]
+                if unlisted:
+                    raise ValueError(f"{task}.{domain} is made from a source that is not listed: {unlisted[0]}")
+                if facts.rebuild_only != bool(self.closed_sources(facts)):
+                    raise ValueError(f"{task}.{domain} is not marked as the licences of its sources say")
+            open_ = [domain for domain, facts in info.withheld.items() if not facts.rebuild_only]
+            if open_:
+                raise ValueError(f"{task}.{open_[0]} is withheld, though its rows may be published")
+        return self
+
+    def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
+        """Give those sources of a domain whose licence does not allow publishing its rows."""
+        sources = (self.sources[source] for source in facts.sources)
+        return tuple(source for source in sources if not source.open_licence)
+
+    def why_withheld(self, facts: DomainFacts) -> str:
+        """Say whose licence does not allow publishing a domain's rows."""
+        return closed_words(self.closed_sources(facts))
+
+    def build_command(self, task: str) -> str:
+        """Give the command that builds a task; one made from another (``nli.placebo``) is built with that."""
+        return f"shiftbench build {self.benchmark} {task.partition('.')[0]} --raw RAW --out DIR"
 
     def write(self, folder: Path) -> None:
         """Write the manifest into a folder."""
@@ -133,6 +198,14 @@ class Manifest(_Facts):
             ) from error
 
 
+def closed_words(sources: Sequence[SourceFacts]) -> str:
+    """Say in words that the licence of sources, at least one, does not allow publishing their rows."""
+    *others, last = [source.title for source in sources]
+    if not others:
+        return f"the licence of {last} does not allow publishing its rows"
+    return f"the licences of {', '.join(others)} and {last} do not allow publishing their rows"
+
+
 def file_sha256(path: Path) -> str:
     """Hash a file's bytes."""
     with path.open("rb") as stream:
@@ -154,13 +227,16 @@ def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
 
 
 def content_hash(tasks: dict[str, TaskManifest], benchmark: str) -> str:
-    """Hash a folder's content: every split of every domain, inputs and labels, and the label names."""
+    """Hash a folder's content: every split of every domain, inputs and labels, and the label names.
+
+    Withheld domains count like the others, so a published folder has the hash of the one it was taken from.
+    """
     content = {
         name: {
             "labels": task.labels,
             "splits": {
                 f"{domain}/{split}": [facts.inputs_sha256, facts.labels_sha256]
-                for domain, domain_facts in task.domains.items()
+                for domain, domain_facts in (task.domains | task.withheld).items()
                 for split, facts in domain_facts.splits.items()
             },
         }

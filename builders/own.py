@@ -10,7 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.assemble import Splits, assemble
+from builders.assemble import assemble
+from builders.cut import Splits
 from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts, SourceFile, file_sha256
 from builders.specs import TaskSpec
@@ -53,13 +54,17 @@ def build_own(
         inputs=inputs,
         labels=tuple(sorted(frame["label"].unique().to_list())),
         metric="macro_f1",
-        train=len(frame),
-        validation=max(1, len(frame) // 10),
+        # Ratios of the splits that the file does not name: no size is ever this large.
+        train=10 * len(frame),
+        validation=len(frame),
+        test=11 * len(frame) // 4,
         domains=(),
     )
-    task = assemble(spec, dict(sorted(rows.items())), dict.fromkeys(rows, ("own",)), seed=seed, sizes=None)
-    file = SourceFile(path=csv.name, sha256=file_sha256(csv), rows={task_name: len(frame)}, recorded_rows={})
-    source = SourceFacts(title=csv.name, url="", revision="", licence="yours", citation="", files=(file,))
+    task = assemble(spec, dict(sorted(rows.items())), dict.fromkeys(rows, ("own",)), seed=seed, equal=False)
+    file = SourceFile(path=csv.name, sha256=file_sha256(csv), rows=len(frame), recorded_rows=None)
+    source = SourceFacts(
+        title=csv.name, url="", revision="", licence="yours", open_licence=True, citation="", files=(file,)
+    )
     return write_folder(
         out,
         [task],

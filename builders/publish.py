@@ -7,6 +7,7 @@ from typing import Any
 from builders.folder import DatasetFolder
 from builders.hub import reaching_hub
 from builders.manifest import MANIFEST
+from builders.public import refuse_closed
 
 OWN_FOLDERS = ("data/", "depth/", "subsets/")
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
@@ -35,13 +36,15 @@ def plan(folder: DatasetFolder, repo_id: str, revision: str, api: Any) -> Plan:
     """Check a folder and compare it with the repository.
 
     Args:
-        folder: the dataset folder; InvalidInput when it fails its own check.
+        folder: the dataset folder; InvalidInput when it fails its own check, or holds rows that may not be published
+            (see ``builders.public``).
         repo_id: ``ORG/NAME`` of a dataset repository, which need not exist yet.
         revision: branch.
         api: a ``huggingface_hub.HfApi``.
     """
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
+    refuse_closed(folder)
     folder.check()
     local = {
         str(path.relative_to(folder.path)): path.stat().st_size
@@ -67,6 +70,7 @@ def publish(folder: DatasetFolder, made: Plan, api: Any) -> str | None:
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
+    refuse_closed(folder)
     if not made.changes:
         return None
     operations: list[CommitOperationAdd | CommitOperationDelete] = [

@@ -1,21 +1,27 @@
 """What a dataset is, as typed by a person: sources, domains, tasks. Measured facts live in ``upstream.json``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pydantic
 
+from builders.reading.upstream_file import UpstreamFile
 from validation.vocabulary import TaskKind
 
-Reader = Callable[[Path], pl.DataFrame]
+Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
+"""Reads an upstream file from start to end, in frames of text (or lists of it) that share their columns."""
 
 
 @dataclass(frozen=True)
 class Transform:
-    """A named step ``frame -> frame``; the build counts rows before and after it."""
+    """A named step ``frame -> frame``; the build counts rows before and after it.
+
+    A step sees a part of the rows at a time where a file is large, so it must treat each row by itself.
+    """
 
     name: str
     apply: Callable[[pl.DataFrame], pl.DataFrame]
@@ -23,36 +29,82 @@ class Transform:
 
 @dataclass(frozen=True)
 class SourceSpec:
-    """An upstream release: where it comes from, on what terms, and how to fetch it by hand."""
+    """An upstream release: where it comes from, on what terms, and how to fetch it by hand.
+
+    ``open_licence`` says whether its rows may be published again; those of other sources are rebuilt by each user.
+    """
 
     slug: str
     title: str
     url: str
     revision: str
     licence: str
+    open_licence: bool
     citation: str
     instructions: str
+
+
+@dataclass(frozen=True)
+class FileSpec:
+    """A file of a source at its place under RAW, and how to read it.
+
+    The file may also lie there as ``<path>.gz``, or as a zip of the same name that holds it alone. Files marked
+    ``partial`` hold the same rows in part: only builds with ``--partial`` read them, beside what else there is.
+    """
+
+    source: SourceSpec
+    path: str
+    read: Reader
+    partial: bool = False
 
 
 @dataclass(frozen=True)
 class DomainSpec:
     """One domain of a task: which files it reads, and what happens to the rows.
 
-    ``files`` lists, by upstream split, the places under RAW where the rows may lie; the first that exists is read.
-    After ``transforms`` the frame holds the task's inputs, what is to be predicted (labels and tags by name; see
-    ``GOLD``) and ``group``.
+    ``files`` lists by upstream split the files whose rows together make it; where upstream has no test split, one
+    is cut from ``train``. After ``transforms`` the frame holds the task's inputs, what is to be predicted (labels
+    and tags by name; see ``GOLD``) and ``group``.
     """
 
     name: str
-    source: SourceSpec
-    files: Mapping[str, tuple[str, ...]]
-    read: Reader
+    files: Mapping[str, tuple[FileSpec, ...]]
     transforms: tuple[Transform, ...]
+
+    @property
+    def sources(self) -> tuple[SourceSpec, ...]:
+        """The sources of its files, each once."""
+        return tuple(dict.fromkeys(file.source for files in self.files.values() for file in files))
+
+
+COMMON: Literal["common"] = "common"
+NATURAL: Literal["natural"] = "natural"
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What all domains of a task have in like shares, so that a shift is not one of priors (DR appendix D.2).
+
+    ``stratum`` gives each row's stratum as a whole number. ``shares`` are those every split is filled in:
+    ``COMMON`` for the mean of the domains' own, where a property (such as the length of the target) has no share
+    that one could name; ``NATURAL`` for each domain's own.
+    """
+
+    name: str
+    stratum: pl.Expr
+    shares: Mapping[int, float] | Literal["common", "natural"]
 
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """One task of a benchmark. ``train`` and ``validation`` are the largest sizes a domain may have."""
+    """One task of a benchmark.
+
+    ``train``, ``validation`` and ``test`` are the largest sizes a domain may have; a test split that upstream has
+    is never cut. ``sample`` is set where upstream files are too large to be held: that many rows of each domain and
+    stratum (where the balance names shares) are kept while reading, chosen by a keyed hash of the inputs, each text
+    once. ``distinct`` names the columns that no two rows may share before splits are cut. Splits of a ``variant_of``
+    another task are cut along the same groups as that one's.
+    """
 
     benchmark: str
     name: str
@@ -63,7 +115,12 @@ class TaskSpec:
     metric: str
     train: int
     validation: int
+    test: int
     domains: tuple[DomainSpec, ...]
+    balance: Balance | None = None
+    sample: int | None = None
+    distinct: tuple[str, ...] = ()
+    variant_of: str | None = None
     fewshot_domains: tuple[str, ...] = ()
     fewshot_size: int = 200
     notes: tuple[str, ...] = field(default=())
@@ -74,13 +131,20 @@ class TaskSpec:
         return f"{self.benchmark}/{self.name}"
 
 
+class FileFacts(pydantic.BaseModel):
+    """What is recorded of an upstream file: rows as read, before any step, and its checksum."""
+
+    rows: int | None = None
+    sha256: str | None = None
+
+
 class Upstream(pydantic.BaseModel):
     """Facts about whole upstream releases, recorded once and compared with on every build."""
 
+    files: dict[str, FileFacts]
+    """By path under RAW."""
     rows: dict[str, dict[str, int]]
-    """Labelled rows by ``<task id>.<domain>`` and split."""
-    sha256: dict[str, str]
-    """Checksums of files by their path under RAW, where known."""
+    """Rows after the named steps, by ``<task id>.<domain>`` and split."""
 
 
 @cache

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.assemble import Splits, assemble
+from builders.assemble import assemble
+from builders.cut import Splits
 from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts
 from builders.specs import TaskSpec
@@ -31,6 +32,7 @@ NLI = TaskSpec(
     metric="macro_f1",
     train=400,
     validation=60,
+    test=180,
     domains=(),
     fewshot_domains=("harbour", "kitchen", "orchard"),
     fewshot_size=60,
@@ -45,6 +47,7 @@ SA = TaskSpec(
     metric="macro_f1",
     train=400,
     validation=60,
+    test=180,
     domains=(),
 )
 
@@ -112,7 +115,7 @@ def build_synthetic(
         SA: {product: _split(_reviews(product, seed, n_train + n_test), n_test) for product in _PRODUCTS},
     }
     tasks = [
-        assemble(spec, domains, dict.fromkeys(domains, ("generated",)), seed=seed, sizes=None)
+        assemble(spec, domains, dict.fromkeys(domains, ("generated",)), seed=seed, equal=False)
         for spec, domains in rows.items()
     ]
     source = SourceFacts(
@@ -120,6 +123,7 @@ def build_synthetic(
         url="https://example.org/none",
         revision="1",
         licence="Apache-2.0",
+        open_licence=True,
         citation="",
     )
     return write_folder(

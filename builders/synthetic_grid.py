@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.assemble import Splits, assemble
+from builders.assemble import assemble
+from builders.cut import Splits
 from builders.encoder import Encoder, Vectors
 from builders.folder import DatasetFolder
 from builders.manifest import Manifest, SourceFacts
@@ -152,14 +153,16 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
             metric=task.metric,
             train=n_train,
             validation=0,
+            test=n_test,
             domains=(),
         )
-        tasks.append(assemble(spec, rows, dict.fromkeys(rows, ("generated",)), seed=seed, sizes=None))
+        tasks.append(assemble(spec, rows, dict.fromkeys(rows, ("generated",)), seed=seed, equal=False))
     source = SourceFacts(
         title="Random words from builders/synthetic_grid.py",
         url="https://example.org/none",
         revision="1",
         licence="Apache-2.0",
+        open_licence=True,
         citation="",
     )
     return write_folder(

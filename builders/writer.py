@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,21 @@ from builders.manifest import (
     MANIFEST,
     DomainFacts,
     Manifest,
+    SizeFacts,
     SourceFacts,
     SplitFacts,
     TaskManifest,
     content_hash,
     rows_sha256,
 )
+from builders.statistics.card import data_path, picture_path
+from builders.statistics.pictures import statistics_picture
+from builders.statistics.task_statistics import TaskStatistics, task_statistics
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import GOLD
+from validation.vocabulary import GOLD, PLACEBO
 
 BUILDER_VERSION = "0.1.0"
+README = "README.md"
 ROW_GROUP = 10_000
 
 
@@ -72,11 +78,15 @@ def write_folder(
         for task in tasks:
             _write_rows(folder, task)
             for name, ids in task.subsets.items():
-                _write_parquet(folder / subset_path(task.spec.name, name), ids, _features(ids, ()))
+                write_subset(folder / subset_path(task.spec.name, name), ids)
+            depths = {}
             if encoder is not None:
                 for source, target, table in depth_tables(task, encoder):
                     _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table, ()))
-        manifests = {task.spec.name: _task_manifest(task) for task in tasks}
+                    depths[source, target] = table
+            if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
+                write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths))
+        manifests = {task.spec.name: _task_manifest(task, sources) for task in tasks}
         benchmark = tasks[0].spec.benchmark
         manifest = Manifest(
             builder_version=BUILDER_VERSION,
@@ -90,11 +100,39 @@ def write_folder(
             sources=dict(sources),
             encoder=encoder.facts() if encoder is not None else None,
         )
-        notes = {task.spec.name: task.spec.notes for task in tasks}
-        (folder / "README.md").write_text(dataset_card(manifest, notes), encoding="utf-8")
-        manifest.write(folder)
+        write_facts(folder, manifest)
     remember_folder(manifest.content_hash, out)
     return manifest
+
+
+def write_facts(folder: Path, manifest: Manifest) -> None:
+    """Write what a folder says of itself: the dataset card and, as the last file, the manifest."""
+    statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
+    (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
+    manifest.write(folder)
+
+
+def write_statistics(folder: Path, task: str, statistics: TaskStatistics) -> None:
+    """Write a task's statistics as data and as a picture."""
+    write_data(folder, task, statistics)
+    (folder / picture_path(task)).write_bytes(statistics_picture(statistics))
+
+
+def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
+    """Write a task's statistics as data."""
+    path = folder / data_path(task)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(statistics.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def read_statistics(folder: Path, task: str) -> TaskStatistics:
+    """Read a task's statistics back."""
+    return TaskStatistics.model_validate_json((folder / data_path(task)).read_text(encoding="utf-8"))
+
+
+def write_subset(path: Path, ids: pl.DataFrame) -> None:
+    """Write the ids of a subset."""
+    _write_parquet(path, ids, _features(ids, ()))
 
 
 @contextmanager
@@ -154,7 +192,7 @@ def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
     pq.write_table(table, path, compression="zstd", row_group_size=ROW_GROUP, write_page_index=True)
 
 
-def _task_manifest(task: AssembledTask) -> TaskManifest:
+def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> TaskManifest:
     spec = task.spec
     return TaskManifest(
         title=spec.title,
@@ -165,6 +203,7 @@ def _task_manifest(task: AssembledTask) -> TaskManifest:
         domains={
             domain: DomainFacts(
                 sources=task.sources[domain],
+                rebuild_only=any(not sources[source].open_licence for source in task.sources[domain]),
                 splits={
                     split: SplitFacts(
                         rows=len(frame),
@@ -178,6 +217,8 @@ def _task_manifest(task: AssembledTask) -> TaskManifest:
             for domain, splits in task.domains.items()
         },
         absent_domains=task.absent,
+        sizes={split: SizeFacts(**asdict(size)) for split, size in task.sizes.items() if task.spec.domains},
         subsets={name: len(ids) for name, ids in task.subsets.items()},
         transforms=tuple(task.counts),
+        notes=spec.notes,
     )

@@ -185,36 +185,6 @@ def compare(
     write_json(comparison.model_dump(mode="json"), json_)
 
 
-def bench(
-    scale: Annotated[
-        float,
-        typer.Option(
-            "--scale",
-            metavar="X",
-            help="Test sizes as a share of the paper's; targets are judged at 1 alone.",
-            min=0.01,
-        ),
-    ] = 1.0,
-    json_: JsonOption = None,
-) -> None:
-    """Time depths and scoring beside yardsticks, all in this run; needs the extra 'dev'.
-
-    Example: shiftbench bench
-    """
-    from dataclasses import asdict
-
-    from leaderboard.bench import peak_memory, run_bench
-    from leaderboard.tables import print_timing
-
-    timings = []
-    for timing in run_bench(scale):
-        timings.append(timing)
-        if json_ != "-":
-            print_timing(timing, console())
-    typer.echo(f"peak memory {peak_memory() / 2**20:,.0f} MiB", err=True)
-    write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)
-
-
 def coverage(
     tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each kind.", min=1)] = 2000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,

@@ -61,8 +61,9 @@ def write_json(content: Any, where: str | None) -> None:
         Path(where).write_text(text + "\n", encoding="utf-8")
 
 
-def console() -> "Console":
-    """Open standard output for tables; a pipe has no width of its own and gets 120 columns."""
+def console(*, stderr: bool = False) -> "Console":
+    """Open standard output (or error) for tables; a pipe has no width of its own and gets 120 columns."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 120)
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, width=None if stream.isatty() else 120)

@@ -26,7 +26,8 @@ class TaskFacts:
 
     ``domains`` are those with test rows in the subset, ``sources`` those that a model may be trained on. ``test`` has
     columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the subset, each once;
-    ``outside`` holds the task's other test ids.
+    ``outside`` holds the task's other test ids. ``withheld`` are domains that the folder leaves out because their rows
+    may not be published.
     """
 
     benchmark: str
@@ -38,6 +39,7 @@ class TaskFacts:
     sources: tuple[str, ...]
     subset: str = "all"
     outside: frozenset[str] = frozenset()
+    withheld: tuple[str, ...] = ()
 
 
 def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str) -> pl.DataFrame:
@@ -137,9 +139,17 @@ def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts]) -> tuple[s
         )
     if parsed.split != "test":
         return what, f"it is a {parsed.split} id; predict the test split, as in {example!r}"
+    if parsed.domain in facts.withheld:
+        return _withheld(parsed.domain)
     if parsed.domain not in (*facts.domains, *facts.sources):
         return what, did_you_mean(parsed.domain, facts.domains)
     return what, "no test row of this dataset has it; were the predictions made for another version of the data?"
+
+
+def _withheld(domain: str) -> tuple[str, str]:
+    """Say why nothing can be checked against a domain that the folder leaves out, and the cure."""
+    what = f"this dataset folder leaves domain '{domain}' out, as its rows may not be published"
+    return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
 
 
 def _repeated(joined: pl.DataFrame, file: str) -> list[Problem]:
@@ -168,7 +178,11 @@ def _unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Pr
             continue
         parts = source_parts(source)
         unknown = [part for part in parts if part not in facts.sources]
-        if unknown:
+        withheld = [part for part in unknown if part in facts.withheld]
+        if withheld:
+            what, cure = _withheld(withheld[0])
+            problems.append(Problem(what, file, repr(source), cure, column="source", row=row))
+        elif unknown:
             cure = did_you_mean(unknown[0], [*facts.sources, NO_SOURCE])
             problems.append(Problem("a source is unknown", file, repr(source), cure, column="source", row=row))
         elif tuple(sorted(set(parts))) != parts:

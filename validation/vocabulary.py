@@ -36,8 +36,11 @@ NO_SOURCE = "none"
 SOURCE_JOINER = "+"
 """Joins the domains of a model trained on several of them, in alphabetical order."""
 
+PLACEBO = ".placebo"
+"""Ends the name of a placebo task, whose domains are dealt at random."""
+
 _NAME = r"[a-z0-9][a-z0-9_-]*"
-_ID = re.compile(rf"({_NAME})/({_NAME}(?:\.placebo)?)/({_NAME})/({'|'.join(SPLITS)})/([0-9a-f]{{12}})")
+_ID = re.compile(rf"({_NAME})/({_NAME}(?:{re.escape(PLACEBO)})?)/({_NAME})/({'|'.join(SPLITS)})/([0-9a-f]{{12}})")
 _NAME_ALONE = re.compile(_NAME)
 ID_FORM = "<benchmark>/<task>/<domain>/<split>/<12 hex digits>"
 

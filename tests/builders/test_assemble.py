@@ -1,20 +1,25 @@
 """From rows to splits: groups whole, sizes equal, ids from content, nothing from row order. All rows are invented."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pytest
 
-from builders.assemble import AssembledTask, Sizes, Splits, assemble, fill, fill_exactly, full_sizes, validation_rows
-from builders.specs import DomainSpec, SourceSpec, TaskSpec
+from builders.assemble import AssembledTask, assemble
+from builders.balances import equal_labels
+from builders.cut import Size, Splits
+from builders.specs import DomainSpec, TaskSpec
 from validation.report import InvalidInput
 from validation.vocabulary import ExampleId, TaskKind
 
 LABELS = ("no", "yes")
 
 
-def spec(train: int = 1000, validation: int = 100, domains: Sequence[str] = ()) -> TaskSpec:
-    source = SourceSpec("s", "S", "", "1", "", "", "")
+def spec(
+    train: int = 1000, validation: int = 100, test: int = 275, domains: Sequence[str] = (), **more: Any
+) -> TaskSpec:
     return TaskSpec(
         benchmark="own",
         name="sa",
@@ -25,7 +30,9 @@ def spec(train: int = 1000, validation: int = 100, domains: Sequence[str] = ()) 
         metric="macro_f1",
         train=train,
         validation=validation,
-        domains=tuple(DomainSpec(name, source, {}, lambda _: pl.DataFrame(), ()) for name in domains),
+        test=test,
+        domains=tuple(DomainSpec(name, {}, ()) for name in domains),
+        **more,
     )
 
 
@@ -42,9 +49,9 @@ def rows(n_groups: int, group_size: int = 1, start: int = 0) -> pl.DataFrame:
 
 
 def assembled(
-    domains: dict[str, Splits], task: TaskSpec | None = None, sizes: Sizes | None = None, seed: int = 0
+    domains: dict[str, Splits], task: TaskSpec | None = None, equal: bool = False, seed: int = 0
 ) -> AssembledTask:
-    return assemble(task or spec(), domains, dict.fromkeys(domains, ("s",)), seed=seed, sizes=sizes)
+    return assemble(task or spec(), domains, dict.fromkeys(domains, ("s",)), seed=seed, equal=equal)
 
 
 def n_rows(splits: Splits) -> dict[str, int]:
@@ -96,7 +103,7 @@ def test_validation_given_upstream_keeps_its_groups_out_of_train_and_test_keeps_
     [(1, {"test": 5}), (2, {"train": 5, "test": 5}), (3, {"train": 10, "test": 5})],
 )
 def test_with_few_groups_test_comes_first_then_train(n_groups: int, expected: dict[str, int]) -> None:
-    assert n_rows(one({"train": rows(n_groups, 5)}, task=spec(train=100, validation=1))) == expected
+    assert n_rows(one({"train": rows(n_groups, 5)}, task=spec(train=100, validation=1, test=25))) == expected
 
 
 def test_a_domain_may_have_test_rows_only() -> None:
@@ -106,48 +113,90 @@ def test_a_domain_may_have_test_rows_only() -> None:
 # Sizes
 
 
-def test_domains_are_cut_to_one_train_size_and_one_validation_ratio() -> None:
+def test_domains_are_cut_to_the_size_of_the_smallest() -> None:
     task = spec(train=40, validation=10, domains=("a", "b"))
-    sizes = full_sizes(task, {"own/sa.a": {"train": 30}, "own/sa.b": {"train": 45}})
-    assert sizes == Sizes(train=24, validation=6)
     domains = {
         "a": {"train": rows(30), "test": rows(7, start=100)},
         "b": {"train": rows(45), "test": rows(9, start=100)},
     }
-    built = assembled(domains, task, sizes)
+    built = assembled(domains, task, equal=True)
     assert n_rows(built.domains["a"]) == {"train": 24, "validation": 6, "test": 7}
     assert n_rows(built.domains["b"]) == {"train": 24, "validation": 6, "test": 9}
-    assert [(count.domain, count.before, count.after) for count in built.counts if count.name == "fill_to_size"] == [
-        ("b", 39, 24)
-    ]
-    # A domain built alone is the one built with its task.
-    alone = assembled({"b": domains["b"]}, task, sizes)
-    assert all(alone.domains["b"][split].equals(frame) for split, frame in built.domains["b"].items())
+    assert built.sizes == {"train": Size(40, 24, "a"), "validation": Size(10, 6, "a")}
+    filled = {(count.domain, count.split): count for count in built.counts if count.name == "fill_to_size"}
+    assert (filled["b", "train"].before, filled["b", "train"].after) == (36, 24)
+    assert (filled["b", "validation"].before, filled["b", "validation"].after) == (9, 6)
 
 
 def test_the_papers_size_is_the_most() -> None:
-    task = spec(train=40, validation=4, domains=("a", "b"))
-    assert full_sizes(task, {"own/sa.a": {"train": 900}, "own/sa.b": {"train": 80}}) == Sizes(train=40, validation=4)
-    assert validation_rows(900, task) == 4
-    assert validation_rows(22, task) == 2
-    assert validation_rows(21, task) == 1
+    task = spec(train=40, validation=4, test=8, domains=("a", "b"))
+    built = assembled({"a": {"train": rows(900)}, "b": {"train": rows(80)}}, task, equal=True)
+    assert n_rows(built.domains["a"]) == n_rows(built.domains["b"]) == {"train": 40, "validation": 4, "test": 8}
+    assert {split: size.smallest for split, size in built.sizes.items()} == dict.fromkeys(
+        ("train", "validation", "test")
+    )
 
 
 @pytest.mark.parametrize("group_size", [3, 7])
-def test_the_shared_size_is_met_exactly_though_groups_are_large(group_size: int) -> None:
-    sizes = Sizes(train=20, validation=3)
-    splits = one({"train": rows(21, group_size), "test": rows(2, start=100)}, sizes=sizes)
-    assert len(splits["train"]) == 20
-    assert not set(splits["train"]["group"]) & set(splits["validation"]["group"] if "validation" in splits else ())
+def test_a_size_is_met_exactly_though_groups_are_large(group_size: int) -> None:
+    splits = one({"train": rows(21, group_size), "test": rows(2, start=100)}, task=spec(train=20, validation=3))
+    assert n_rows(splits) == {"train": 20, "validation": 3, "test": 2}
+    assert not set(splits["train"]["group"]) & set(splits["validation"]["group"])
 
 
-def test_too_few_rows_for_the_shared_size_are_refused() -> None:
+def test_a_given_validation_split_is_cut_only_where_domains_are_to_be_equal() -> None:
+    task = spec(train=20, validation=2)
+    domains = {
+        name: {"train": rows(20), "validation": rows(size, start=50), "test": rows(3, start=90)}
+        for name, size in {"a": 2, "b": 9}.items()
+    }
+    assert len(assembled(domains, task).domains["b"]["validation"]) == 9
+    assert len(assembled(domains, task, equal=True).domains["b"]["validation"]) == 2
+
+
+def test_a_domain_without_a_row_for_the_shared_size_is_refused() -> None:
+    task = spec(domains=("a", "b"), balance=equal_labels(LABELS))
+    one_label = rows(40).filter(label="no")
     with pytest.raises(InvalidInput) as refused:
-        one({"train": rows(20), "test": rows(5, start=17)}, sizes=Sizes(train=18, validation=1))
-    assert str(refused.value) == (
-        "own/sa: own/sa.a has too few train rows for the size that all domains share; "
-        "found 16 rows, 18 needed; give --partial"
+        assembled({"a": {"train": rows(40)}, "b": {"train": one_label}}, task, equal=True)
+    assert str(refused.value).splitlines()[0] == (
+        "own/sa: own/sa.b has no train rows in the shares that all domains must have; found 0 rows; "
+        "fetch the whole upstream, or give --partial"
     )
+
+
+# Balance and repeats
+
+
+def test_labels_are_balanced_in_every_split_that_is_cut() -> None:
+    frame = pl.concat([rows(90), rows(60, start=200).with_columns(label=pl.lit("yes"))])
+    task = spec(train=60, validation=20, test=20, balance=equal_labels(LABELS))
+    splits = one({"train": frame}, task=task)
+    assert n_rows(splits) == {"train": 54, "validation": 18, "test": 18}
+    assert all(frame["label"].mean() == 0.5 for frame in splits.values())
+
+
+def test_a_text_with_two_labels_leaves_and_a_repeated_one_stays_once() -> None:
+    frame = pl.DataFrame(
+        {
+            "text": ["both", "both", "twice", "twice", "once"],
+            "label": ["yes", "no", "yes", "yes", "no"],
+            "group": ["a", "b", "c", "d", "e"],
+        }
+    )
+    task = assembled({"a": {"test": frame}}, spec(distinct=("text",)))
+    assert sorted(task.domains["a"]["test"]["text"]) == ["once", "twice"]
+    changed = {(count.name, count.before, count.after) for count in task.counts if count.before != count.after}
+    assert changed == {("conflicting_rows_leave", 5, 3), ("repeated_inputs_leave", 3, 2)}
+
+
+def test_a_variant_has_its_groups_in_the_same_splits() -> None:
+    domains = {"a": {"train": rows(60, 2)}}
+    base = assembled(domains, spec(train=90, validation=10, test=20))
+    variant = assembled(domains, replace(base.spec, name="sa_variant", variant_of="sa"))
+    other = assembled(domains, replace(base.spec, name="sa_variant"))
+    groups = [set(task.domains["a"]["test"]["group"]) for task in (base, variant, other)]
+    assert groups[0] == groups[1] != groups[2]
 
 
 def test_without_shared_sizes_every_domain_keeps_its_rows() -> None:
@@ -157,19 +206,6 @@ def test_without_shared_sizes_every_domain_keeps_its_rows() -> None:
     )
     assert n_rows(built.domains["a"]) == {"train": 40, "validation": 10, "test": 5}
     assert n_rows(built.domains["b"]) == {"train": 16, "validation": 4, "test": 5}
-
-
-def test_fill_passes_over_groups_that_overshoot() -> None:
-    pool = pl.concat([rows(3, 4), rows(5, 1, start=10)])
-    for seed in range(8):
-        taken, left = fill(pool, 6, str(seed))
-        assert len(taken) == 6
-        assert taken.group_by("group").len().sort("group")["len"].is_in([1, 4]).all()
-        assert sorted(pl.concat([taken, left]).rows()) == sorted(pool.rows())
-        assert not set(taken["group"]) & set(left["group"])
-    assert len(fill(rows(2, 4), 3, "x")[0]) == 0
-    assert len(fill(rows(2, 4), 3, "x", at_least=1)[0]) == 4
-    assert len(fill_exactly(rows(2, 4), 3, "x")) == 3
 
 
 # Seeds, order, ids
@@ -186,10 +222,11 @@ def test_the_seed_decides_the_groups_and_nothing_else_does() -> None:
 
 
 def test_row_order_does_not_matter_where_a_group_is_broken_either() -> None:
-    frame, sizes = rows(9, 5), Sizes(train=13, validation=2)
+    frame, task = rows(9, 5), spec(train=13, validation=2)
     splits = [
-        one({"train": order, "test": rows(1, start=100)}, sizes=sizes)["train"] for order in (frame, frame.reverse())
+        one({"train": order, "test": rows(1, start=100)}, task=task)["train"] for order in (frame, frame.reverse())
     ]
+    assert len(splits[0]) == 13
     assert splits[0].equals(splits[1])
 
 

@@ -1,20 +1,24 @@
 """Building DR's NLI task from upstream files in MultiNLI's form; every pair in them is invented."""
 
+import gzip
 import hashlib
 import json
+import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from builders import build as build_module
+from builders import dr
 from builders.build import build, list_domains
 from builders.folder import DatasetFolder
-from builders.specs import Upstream
+from builders.specs import FileFacts, Upstream
 from validation.report import InvalidInput
 
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
 LABELS = ("entailment", "neutral", "contradiction")
+TRAIN, TEST = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
 ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it"
 
 
@@ -54,7 +58,8 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def facts(monkeypatch: pytest.MonkeyPatch) -> Upstream:
     """Record the invented files as the whole upstream."""
     facts = Upstream(
-        rows={f"dr/nli.{genre}": {"train": 90 if genre == "travel" else 63, "test": 12} for genre in GENRES}, sha256={}
+        rows={f"dr/nli.{genre}": {"train": 90 if genre == "travel" else 63, "test": 12} for genre in GENRES},
+        files={TRAIN: FileFacts(rows=344), TEST: FileFacts(rows=60)},
     )
     monkeypatch.setattr(build_module, "upstream", lambda: facts)
     return facts
@@ -65,7 +70,7 @@ def data_bytes(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_whole_upstream_gives_domains_of_one_size(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    manifest = build("dr", "nli", raw, tmp_path / "out")
+    manifest = build("dr", "nli", raw, tmp_path / "out").manifest
     task = manifest.tasks["nli"]
     sizes = {
         name: {split: split_facts.rows for split, split_facts in domain.splits.items()}
@@ -75,11 +80,9 @@ def test_a_whole_upstream_gives_domains_of_one_size(raw: Path, facts: Upstream, 
     assert not manifest.partial
     assert task.subsets == {"all": 60, "fewshot": 36}
     files = {file.path: file for file in manifest.sources["multinli_1.0"].files}
-    train = files["multinli_1.0/multinli_1.0_train.jsonl"]
-    assert train.rows == train.recorded_rows
-    assert train.rows["dr/nli.travel/train"] == 90
-    path = raw / "multinli_1.0/multinli_1.0_train.jsonl"
-    assert train.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert files[TRAIN].rows == files[TRAIN].recorded_rows == 344
+    path = raw / TRAIN
+    assert files[TRAIN].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     folder = DatasetFolder.open(tmp_path / "out")
     folder.check()
     assert "Partial build" not in (tmp_path / "out/README.md").read_text()
@@ -89,21 +92,27 @@ def test_a_whole_upstream_gives_domains_of_one_size(raw: Path, facts: Upstream, 
 
 
 def test_every_step_that_a_row_left_by_is_counted(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    counts = build("dr", "nli", raw, tmp_path / "out").tasks["nli"].transforms
+    counts = build("dr", "nli", raw, tmp_path / "out").manifest.tasks["nli"].transforms
     slate = {
         count.name: (count.before, count.after) for count in counts if (count.domain, count.split) == ("slate", "train")
     }
     assert slate["keep_genre_slate"] == (344, 64)
     assert slate["keep_labelled"] == (64, 63)
     assert "| slate | train | keep_labelled | 64 | 63 |" in (tmp_path / "out/README.md").read_text()
-    travel = {count.name: (count.before, count.after) for count in counts if count.domain == "travel"}
-    assert travel["fill_to_size"] == (87, 60)
+    filled = {
+        count.split: (count.before, count.after)
+        for count in counts
+        if (count.domain, count.name) == ("travel", "fill_to_size")
+    }
+    assert filled == {"train": (87, 60), "validation": (3, 3)}
 
 
 def test_one_seed_gives_the_same_bytes_and_another_does_not(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    made = [build("dr", None, raw, tmp_path / str(number), seed=seed) for number, seed in enumerate((3, 3, 4))]
+    made = [
+        build("dr", "nli", raw, tmp_path / str(number), seed=seed).manifest for number, seed in enumerate((3, 3, 4))
+    ]
     first, again, other = (data_bytes(tmp_path / str(number)) for number in range(3))
-    assert len(first) == 15
+    assert len(first) == 2 * 15
     assert first == again
     assert made[0] == made[1]
     assert [manifest.seed for manifest in made] == [3, 3, 4]
@@ -113,7 +122,7 @@ def test_one_seed_gives_the_same_bytes_and_another_does_not(raw: Path, facts: Up
         first["data/nli/travel/train-00000-of-00001.parquet"] != other["data/nli/travel/train-00000-of-00001.parquet"]
     )
     # Upstream decides the test split, so no seed moves it.
-    assert all(first[path] == other[path] for path in first if "/test-" in path)
+    assert all(first[path] == other[path] for path in first if "/test-" in path and "placebo" not in path)
 
 
 def test_the_order_of_upstream_rows_does_not_matter(raw: Path, facts: Upstream, tmp_path: Path) -> None:
@@ -122,39 +131,42 @@ def test_the_order_of_upstream_rows_does_not_matter(raw: Path, facts: Upstream, 
         turned.parent.mkdir(parents=True, exist_ok=True)
         turned.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
     first, second = build("dr", "nli", raw, tmp_path / "a"), build("dr", "nli", tmp_path / "raw", tmp_path / "b")
-    assert first.content_hash == second.content_hash
+    assert first.manifest.content_hash == second.manifest.content_hash
     assert data_bytes(tmp_path / "a") == data_bytes(tmp_path / "b")
 
 
 def test_the_sources_own_folder_is_found_too(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    inside = build("dr", "nli", raw / "multinli_1.0", tmp_path / "a")
-    assert inside.content_hash == build("dr", "nli", raw, tmp_path / "b").content_hash
+    inside = build("dr", "nli", raw / "multinli_1.0", tmp_path / "a").manifest
+    assert inside.content_hash == build("dr", "nli", raw, tmp_path / "b").manifest.content_hash
 
 
 def test_a_short_file_is_refused_with_both_figures(raw: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", raw, tmp_path / "out")
     lines = str(refused.value).splitlines()
-    assert len(lines) == 10
+    assert len(lines) == 2 + 10
+    cure = "fetch the whole file, or give --partial to build what there is"
     assert lines[0] == (
-        f"{raw}/multinli_1.0/multinli_1.0_train.jsonl: the row count of dr/nli.fiction, split train, differs from the "
-        "recorded one; found 63 rows, recorded 77,348; fetch the whole file, or give --partial to build what there is"
+        f"{raw / TRAIN}: the row count differs from the recorded one; found 344 rows, recorded 392,702; {cure}"
+    )
+    assert lines[2] == (
+        f"{raw / TRAIN}: the row count of dr/nli.fiction, split train, differs from the recorded one; "
+        f"found 63 rows, recorded 77,348; {cure}"
     )
     assert not (tmp_path / "out").exists()
 
 
 def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    path = "multinli_1.0/multinli_1.0_dev_matched.jsonl"
-    facts.sha256[path] = "0" * 64
-    found = hashlib.sha256((raw / path).read_bytes()).hexdigest()
+    facts.files[TEST].sha256 = "0" * 64
+    found = hashlib.sha256((raw / TEST).read_bytes()).hexdigest()
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", raw, tmp_path / "out")
     assert str(refused.value) == (
-        f"{raw / path}: the checksum differs from the recorded one; found {found}, recorded {'0' * 64}; "
+        f"{raw / TEST}: the checksum differs from the recorded one; found {found}, recorded {'0' * 64}; "
         "fetch the whole file, or give --partial to build what there is"
     )
-    facts.sha256[path] = found
-    assert not build("dr", "nli", raw, tmp_path / "out").partial
+    facts.files[TEST].sha256 = found
+    assert not build("dr", "nli", raw, tmp_path / "out").manifest.partial
 
 
 def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tmp_path: Path) -> None:
@@ -162,7 +174,7 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
         write_lines(tmp_path / f"raw/mnli_genres/{genre}_train.jsonl", pairs(genre, n_train))
         write_lines(tmp_path / f"raw/mnli_genres/{genre}_test.jsonl", pairs(genre, 9, start=300))
     write_lines(tmp_path / "raw/mnli_genres/fiction_train.jsonl", pairs("fiction", 40))
-    manifest = build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
+    manifest = build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True).manifest
     task = manifest.tasks["nli"]
     assert manifest.partial
     assert list(task.domains) == ["slate", "travel"]
@@ -185,11 +197,10 @@ def test_missing_files_come_with_the_way_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", tmp_path / "raw", tmp_path / "out")
     lines = str(refused.value).splitlines()
-    assert len(lines) == 10
-    assert lines[0].startswith(
-        f"{tmp_path}/raw/multinli_1.0/multinli_1.0_train.jsonl: no upstream file for dr/nli.fiction, split train; "
-        f"found no such file; {ZIP}"
-    )
+    assert [line.partition(";")[0] for line in lines] == [
+        f"{tmp_path}/raw/{path}: an upstream file of dr/nli is missing" for path in (TRAIN, TEST)
+    ]
+    assert f"found no such file; {ZIP}" in lines[0]
     with pytest.raises(InvalidInput, match="no domain of dr/nli has its files here; download"):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
     assert not (tmp_path / "out").exists()
@@ -206,7 +217,7 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
     before = data_bytes(tmp_path / "out")
     with pytest.raises(
         InvalidInput,
-        match=r"train\.jsonl, column 'sentence2', row 3: a key is missing or not text; found None; is this",
+        match=r"train\.jsonl, column 'sentence2', row 3: a key is missing, or neither text nor a number; found None",
     ):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
     assert data_bytes(tmp_path / "out") == before
@@ -231,8 +242,12 @@ def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: P
 
 
 def test_listed_domains_are_those_recorded() -> None:
-    assert list_domains("dr") == [f"dr/nli.{genre}" for genre in GENRES]
-    assert set(build_module.upstream().rows) == set(list_domains())
+    assert [name for name in list_domains("dr") if "/nli" in name] == [f"dr/nli.{genre}" for genre in GENRES]
+    assert set(build_module.upstream().rows) <= set(list_domains())
+    places = {
+        file.path for task in dr.TASKS for domain in task.domains for files in domain.files.values() for file in files
+    }
+    assert set(build_module.upstream().files) <= places
 
 
 def test_ids_do_not_depend_on_what_is_built_with_them(raw: Path, facts: Upstream, tmp_path: Path) -> None:
@@ -243,3 +258,21 @@ def test_ids_do_not_depend_on_what_is_built_with_them(raw: Path, facts: Upstream
     alone, whole = (DatasetFolder.open(tmp_path / name).split("nli", "travel", "test") for name in "ab")
     assert isinstance(alone, pl.DataFrame)
     assert alone.equals(whole)
+
+
+def test_facts_to_record_are_those_found(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    build("dr", "nli", raw, tmp_path / "out", record=tmp_path / "facts.json")
+    found = Upstream.model_validate_json((tmp_path / "facts.json").read_text())
+    assert found.rows == facts.rows
+    assert {path: file.rows for path, file in found.files.items()} == {TRAIN: 344, TEST: 60}
+    assert found.files[TRAIN].sha256 == hashlib.sha256((raw / TRAIN).read_bytes()).hexdigest()
+
+
+def test_gzipped_and_zipped_files_are_found_and_give_the_same_rows(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    folder = tmp_path / "raw/multinli_1.0"
+    folder.mkdir(parents=True)
+    (folder / f"{Path(TRAIN).name}.gz").write_bytes(gzip.compress((raw / TRAIN).read_bytes()))
+    with zipfile.ZipFile(folder / f"{Path(TEST).stem}.zip", "w") as archive:
+        archive.write(raw / TEST, Path(TEST).name)
+    packed = build("dr", "nli", tmp_path / "raw", tmp_path / "a").manifest
+    assert packed.content_hash == build("dr", "nli", raw, tmp_path / "b").manifest.content_hash

@@ -54,7 +54,7 @@ def small_task(texts: dict[str, dict[str, list[str]]]) -> AssembledTask:
         }
         for domain, splits in texts.items()
     }
-    return assemble(SA, rows, dict.fromkeys(rows, ("made",)), seed=0, sizes=None)
+    return assemble(SA, rows, dict.fromkeys(rows, ("made",)), seed=0, equal=False)
 
 
 def test_a_source_needs_two_train_texts_and_a_target_a_test_text(word_encoder) -> None:  # type: ignore[no-untyped-def]

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from builders.folder import DatasetFolder
+from builders.manifest import content_hash
+from builders.public import public_copy
 from validation.report import InvalidInput
 
 TRAIN = "data/nli/harbour/train-00000-of-00001.parquet"
@@ -94,7 +96,7 @@ def test_what_is_not_there_is_named(ask, words: str, synthetic: DatasetFolder) -
         (
             TRAIN,
             lambda frame: frame.head(70),
-            f"rows differ from the manifest; found 70 rows, 81 in the manifest; {AGAIN}",
+            f"rows differ from the manifest; found 70 rows, 78 in the manifest; {AGAIN}",
         ),
         (
             TRAIN,
@@ -189,9 +191,9 @@ def test_a_folder_without_depth_needs_no_depth_tables(copy: DatasetFolder) -> No
     [
         (None, "this is not a dataset folder; found no shiftbench.json in it; give the folder that 'shiftbench build'"),
         ("{", "shiftbench.json: the manifest is not JSON; found "),
-        ("[]", "shiftbench.json: the folder has format version None, this program reads version 1; build the folder"),
-        ('{"format_version": 99}', "the folder has format version 99, this program reads version 1; build the folder"),
-        ('{"format_version": 1}', "shiftbench.json: the manifest is damaged; found "),
+        ("[]", "shiftbench.json: the folder has format version None, this program reads version 2; build the folder"),
+        ('{"format_version": 99}', "the folder has format version 99, this program reads version 2; build the folder"),
+        ('{"format_version": 2}', "shiftbench.json: the manifest is damaged; found "),
     ],
     ids=["none", "broken", "list", "version", "empty"],
 )
@@ -202,3 +204,52 @@ def test_what_is_no_dataset_folder_is_refused(content: str | None, words: str, t
         DatasetFolder.open(tmp_path)
     assert words in str(refused.value)
     assert str(refused.value).startswith(str(tmp_path))
+
+
+def test_a_withheld_domain_is_explained(mixed: DatasetFolder, tmp_path: Path) -> None:
+    public = public_copy(mixed, tmp_path / "public")
+    assert "harbour" not in public.task("nli").domains
+    cure = "build it yourself: shiftbench build synthetic nli --raw RAW --out DIR"
+    with pytest.raises(InvalidInput) as refused:
+        public.split("nli", "harbour", "test")
+    assert str(refused.value) == (
+        f"{public.path}: domain 'harbour' of task 'nli' is not in this folder: the licence of Closed texts does not "
+        f"allow publishing its rows; {cure}"
+    )
+    with pytest.raises(InvalidInput) as refused:
+        public.test("nli", "early")
+    assert str(refused.value) == (
+        f"{public.path}: subset 'early' is not in this folder, as it needs rows that may not be published; found 'nli' "
+        f"without harbour; {cure}"
+    )
+    facts = public.facts("nli")
+    assert (facts.domains, facts.withheld) == (("kitchen", "orchard", "workshop"), ("harbour",))
+    assert facts.sources == facts.domains
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "data/nli/harbour/test-00000-of-00001.parquet",
+        "depth/nli/harbour--kitchen.parquet",
+        "depth/nli/kitchen--harbour.parquet",
+    ],
+)
+def test_files_of_a_withheld_domain_are_found(path: str, mixed: DatasetFolder, tmp_path: Path) -> None:
+    public = public_copy(mixed, tmp_path / "public")
+    (public.path / path).parent.mkdir(exist_ok=True)
+    shutil.copy(mixed.path / path, public.path / path)
+    cure = "delete it, or build the folder again"
+    assert damage(public) == f"{path}: a withheld domain has a file in the folder; {cure}"
+
+
+def test_the_content_hash_is_over_all_domains_in_any_order(mixed: DatasetFolder, tmp_path: Path) -> None:
+    tasks = mixed.manifest.tasks
+    backwards = {
+        name: task.model_copy(update={"domains": dict(reversed(task.domains.items()))})
+        for name, task in reversed(tasks.items())
+    }
+    assert content_hash(backwards, "synthetic") == mixed.content_hash
+    public = public_copy(mixed, tmp_path / "public").manifest.tasks
+    forgotten = {name: task.model_copy(update={"withheld": {}}) for name, task in public.items()}
+    assert content_hash(public, "synthetic") == mixed.content_hash != content_hash(forgotten, "synthetic")

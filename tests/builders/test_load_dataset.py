@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from builders.folder import DatasetFolder
+from builders.public import public_copy
 from builders.synthetic_grid import build_grid
 
 SCRIPT = """
@@ -118,3 +119,12 @@ def test_depth_tables_load(synthetic: DatasetFolder, loaded: dict[str, Any]) -> 
     assert depth["columns"] == ["id", "source", "depth", "weight"]
     domains = synthetic.task("nli").domains
     assert depth["rows"] == sum(len(synthetic.depth("nli", source, target)) for source in domains for target in domains)
+
+
+def test_a_public_copy_loads_without_what_may_not_be_published(mixed: DatasetFolder, tmp_path: Path) -> None:
+    public = public_copy(mixed, tmp_path / "public")
+    found = load(public.path, tmp_path)
+    assert not {"nli.harbour", "sa.kettles"} & set(found)
+    for task in ("nli", "sa"):
+        assert set(found[task]["test"]["domains"]) == set(public.task(task).domains)
+        assert found[task]["test"]["rows"] == public.task(task).subsets["all"]

@@ -1,5 +1,6 @@
 """Publishing: one commit of what changed, nothing where nothing did, damage refused first. The Hub is a fake."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
+from builders import commands
 from builders.folder import DatasetFolder
-from builders.publish import plan, publish
+from builders.public import public_copy
+from builders.publish import Plan, plan, publish
 from validation.report import InvalidInput
 
 REPO = "org/demo"
@@ -136,3 +139,49 @@ def test_a_refusal_of_the_hub_is_one_line(synthetic: DatasetFolder, hub: FakeHub
         "repository name, then run the command again; nothing was half sent"
     )
     assert files(hub.root) == {}
+
+
+def test_rows_that_may_not_be_published_are_refused(mixed: DatasetFolder, hub: FakeHub) -> None:
+    for send in (lambda: plan(mixed, REPO, "main", hub), lambda: publish(mixed, Plan(REPO, "main", None, {}, ()), hub)):
+        with pytest.raises(InvalidInput) as refused:
+            send()
+        assert str(refused.value).splitlines() == [
+            f"{mixed.path}: {domain} may not be published: the licence of Closed texts does not allow publishing its "
+            "rows; publish the folder's public copy"
+            for domain in ("nli.harbour", "sa.kettles")
+        ]
+    assert hub.calls == []
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
+    dry_run: bool,
+    mixed: DatasetFolder,
+    hub: FakeHub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: hub)
+    commands.publish(mixed.path, REPO, "main", dry_run, str(tmp_path / "sent.json"))
+    said = capsys.readouterr().err
+    why = "the licence of Closed texts does not allow publishing its rows"
+    assert said.startswith(f"leave out nli.harbour: {why}\nleave out sa.kettles: {why}\nadd README.md (")
+    expected = files(public_copy(mixed, tmp_path / "expected").path)
+    assert files(hub.root) == ({} if dry_run else expected)
+    sent = json.loads((tmp_path / "sent.json").read_text())
+    assert sent["left_out"] == {"nli.harbour": why, "sa.kettles": why}
+    assert sent["add"] == {path: len(content) for path, content in sorted(expected.items())}
+    assert "harbour" not in "".join(sent["add"])
+
+
+def test_a_domain_whose_licence_turned_out_closed_leaves_the_repository(
+    mixed: DatasetFolder, hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(mixed.path, hub.root, dirs_exist_ok=True)
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: hub)
+    commands.publish(mixed.path, REPO)
+    assert not [path for path in files(hub.root) if "harbour" in path or "kettles" in path]
+    hub.calls.clear()
+    commands.publish(mixed.path, REPO)
+    assert hub.calls == []

@@ -1,9 +1,30 @@
 """Named steps: which rows and columns leave, and which stay as they were."""
 
 import polars as pl
+import pytest
 
-from builders import transforms
-from builders.transforms import group_by_text, keep_labelled, keep_value, rename, repeated_rows_leave, text_digest
+from builders.transforms import (
+    conflicting_rows_leave,
+    first_answer,
+    group_by,
+    group_by_text,
+    groups_leave,
+    keep_answered,
+    keep_filled,
+    keep_in,
+    keep_labelled,
+    keep_tagged,
+    keep_tokens,
+    keep_words_between,
+    keep_words_found,
+    label_from,
+    remove_links,
+    rename,
+    repeated_inputs_leave,
+    repeated_rows_leave,
+    text_digest,
+)
+from validation.schemas import ANSWERS
 
 ROWS = pl.DataFrame(
     {
@@ -23,10 +44,15 @@ def test_rename_takes_only_the_columns_it_names() -> None:
     }
 
 
-def test_keep_value_keeps_one_value_in_order_and_drops_the_column() -> None:
-    step = keep_value("genre", "letters")
+def test_keep_in_keeps_these_values_in_order_and_says_which() -> None:
+    step = keep_in("genre", ("letters",))
     assert step.name == "keep_genre_letters"
-    assert step.apply(ROWS).rows() == [("b", "yes"), ("a", "-"), ("b", "")]
+    assert step.apply(ROWS)["text"].to_list() == ["b", "a", "b"]
+    many = keep_in("text", ("a", "c"), "keep_some")
+    assert many.name == "keep_some"
+    assert many.apply(ROWS)["text"].to_list() == ["a", "c"]
+    missing = ROWS.with_columns(genre=pl.Series([None, "letters", None, "talks"]))
+    assert step.apply(missing)["text"].to_list() == ["a"]
 
 
 def test_keep_labelled_drops_what_is_no_label() -> None:
@@ -49,13 +75,92 @@ def test_a_digest_depends_on_the_text_alone() -> None:
     assert text_digest(pl.Series([], dtype=pl.String)).to_list() == []
 
 
-def test_train_rows_leave_when_their_group_is_in_test() -> None:
+def test_rows_leave_when_their_group_is_in_the_other_split() -> None:
     train = pl.DataFrame({"text": ["1", "2", "3", "4"], "group": ["b", "a", "b", "c"]})
     test = pl.DataFrame({"text": ["5", "6"], "group": ["b", "b"]})
-    assert transforms.test_groups_leave_train(train, test).rows() == [("2", "a"), ("4", "c")]
-    assert transforms.test_groups_leave_train(train, test.clear()).equals(train)
+    assert groups_leave(train, test).rows() == [("2", "a"), ("4", "c")]
+    assert groups_leave(train, test.clear()).equals(train)
 
 
 def test_only_rows_that_repeat_in_every_column_leave() -> None:
     frame = pl.DataFrame({"text": ["b", "a", "b", "b"], "label": ["x", "x", "x", "y"]})
     assert repeated_rows_leave(frame).rows() == [("b", "x"), ("a", "x"), ("b", "y")]
+
+
+def test_texts_that_look_like_missing_ones_are_filled() -> None:
+    frame = pl.DataFrame({"text": ["n/a", "null", "None", "0", "", "  ", " \n", None]})
+    assert keep_filled("text").apply(frame)["text"].to_list() == ["n/a", "null", "None", "0"]
+
+
+def test_labels_come_from_values_and_other_values_leave() -> None:
+    frame = pl.DataFrame({"overall": ["5.0", "3.0", "1", None]})
+    step = label_from("overall", {"5.0": "good", "1": "bad"})
+    assert step.name == "label_from_overall"
+    assert step.apply(frame).rows() == [("5.0", "good"), ("1", "bad")]
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("see http://a.example/x?y=1 for more", "see for more"),
+        ("www.shop.example", ""),
+        ("HTTPS://A.EXAMPLE/B.\nThen home", "Then home"),
+        ("no  link,\n two spaces stay", "no  link,\n two spaces stay"),
+        ("the https protocol and www", "the https protocol and www"),
+    ],
+)
+def test_links_leave_texts(text: str, clean: str) -> None:
+    assert remove_links("text").apply(pl.DataFrame({"text": [text]}))["text"].item() == clean
+
+
+def test_texts_of_some_words_stay() -> None:
+    frame = pl.DataFrame({"target_text": ["one", "one two", "it's one-two", "a b c d"]})
+    step = keep_words_between("target_text", 2, 3)
+    assert step.name == "keep_2_to_3_words"
+    assert step.apply(frame)["target_text"].to_list() == ["one two", "it's one-two"]
+
+
+def test_targets_whose_words_are_in_the_source_stay() -> None:
+    frame = pl.DataFrame(
+        {
+            "target_text": ["Red fox, red hen!", "red fox hen owl", "red fox dog owl"],
+            "source_text": ["A RED hen met a fox.", "a red hen met a fox", "a red hen met a fox"],
+        }
+    )
+    step = keep_words_found("target_text", "source_text", 0.75)
+    assert step.name == "keep_75%_of_words_found"
+    assert step.apply(frame)["target_text"].to_list() == ["Red fox, red hen!", "red fox hen owl"]
+
+
+def test_groups_come_from_a_column_and_unknown_ones_are_their_own() -> None:
+    frame = pl.DataFrame({"author": ["ann", "ann", "[deleted]", "[deleted]"], "text": ["1", "2", "3", "4"]})
+    groups = group_by("author", unknown="[deleted]", text="text").apply(frame)["group"].to_list()
+    assert groups[0] == groups[1]
+    assert len(set(groups)) == 3
+    assert len(set(group_by("author").apply(frame)["group"])) == 2
+
+
+def test_groups_of_tokens() -> None:
+    frame = pl.DataFrame({"tokens": [["a", "b"], ["a b"], ["a", "b"]]})
+    groups = group_by_text("tokens").apply(frame)["group"].to_list()
+    assert groups[0] == groups[2] != groups[1]
+
+
+def test_answers() -> None:
+    answers = [{"text": ["x", "y"], "answer_start": [3, 5]}, {"text": [], "answer_start": []}]
+    frame = pl.DataFrame({"answers": pl.Series(answers, dtype=ANSWERS)})
+    assert len(keep_answered().apply(frame)) == 1
+    assert first_answer().apply(frame)["answer"].to_list() == ["x", None]
+
+
+def test_sentences_that_cannot_be_tagged_and_empty_ones_leave() -> None:
+    frame = pl.DataFrame({"tokens": [["a"], ["b"], []], "refused": [None, "terms overlap", None]})
+    assert keep_tagged().apply(frame).columns == ["tokens"]
+    assert keep_tokens().apply(keep_tagged().apply(frame))["tokens"].to_list() == [["a"]]
+
+
+def test_conflicting_labels_leave_and_of_repeats_the_one_that_says_most_stays() -> None:
+    frame = pl.DataFrame({"text": ["a", "a", "b", "b"], "label": ["x", "y", "x", "x"], "group": ["1", "2", "3", "44"]})
+    assert conflicting_rows_leave(frame, ("text",))["group"].to_list() == ["3", "44"]
+    for order in (frame, frame.reverse()):
+        assert sorted(repeated_inputs_leave(order, ("text",))["group"]) == ["1", "44"]

@@ -53,6 +53,7 @@ def test_the_folder_holds_what_the_manifest_lists(tmp_path: Path) -> None:
     listed |= {
         f"subsets/{task}/{subset}.parquet" for task, info in folder.manifest.tasks.items() for subset in info.subsets
     }
+    listed |= {f"statistics/{task}.{suffix}" for task in folder.manifest.tasks for suffix in ("json", "png")}
     assert set(contents(folder.path)) == listed | {"README.md", "shiftbench.json"}
     assert recall_folder(folder.content_hash) == folder.path
     assert [path.name for path in folder.path.parent.iterdir()] == ["out"]
@@ -155,3 +156,11 @@ def test_a_failure_between_the_two_renames_brings_the_old_folder_back(
     with pytest.raises(OSError, match="the disk is gone"):
         build(tmp_path / "out", seed=1, overwrite=True)
     assert contents(tmp_path) == before
+
+
+def test_the_manifest_marks_what_may_not_be_published(mixed: DatasetFolder) -> None:
+    for task, closed in (("nli", "harbour"), ("sa", "kettles")):
+        marks = {domain: facts.rebuild_only for domain, facts in mixed.task(task).domains.items()}
+        assert marks == {domain: domain == closed for domain in mixed.task(task).domains}
+        assert not mixed.task(task).withheld
+    mixed.check()

@@ -1,14 +1,12 @@
-"""The Domain Robustness benchmark: its tasks and domains, as literals.
+"""DR NLI: the five genres of MultiNLI."""
 
-Source: Domain Robustness paper, sec. 4, Table 2 (sizes) and appendix D (processing).
-"""
-
-from builders.readers import json_lines
-from builders.specs import DomainSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by_text, keep_labelled, keep_value, rename
+from builders.balances import equal_labels
+from builders.readers.json_lines import json_lines
+from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.transforms import group_by_text, keep_in, keep_labelled, rename
 from validation.vocabulary import TaskKind
 
-NLI_LABELS = ("entailment", "neutral", "contradiction")
+LABELS = ("entailment", "neutral", "contradiction")
 
 MULTINLI = SourceSpec(
     slug="multinli_1.0",
@@ -16,6 +14,7 @@ MULTINLI = SourceSpec(
     url="https://cims.nyu.edu/~sbowman/multinli/",
     revision="1.0",
     licence="OANC, CC BY 3.0 and CC BY-SA 3.0, by genre",
+    open_licence=True,
     citation=(
         "@inproceedings{williams-etal-2018-broad,\n"
         "  title = {A Broad-Coverage Challenge Corpus for Sentence Understanding through Inference},\n"
@@ -27,25 +26,30 @@ MULTINLI = SourceSpec(
     instructions=(
         "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it, so that "
         "RAW/multinli_1.0/multinli_1.0_train.jsonl exists; or put one file a genre and split at "
-        "RAW/mnli_genres/<genre>_<train|test>.jsonl"
+        "RAW/mnli_genres/<genre>_<train|test>.jsonl and give --partial"
     ),
 )
+_READ = json_lines("gold_label", "genre", "sentence1", "sentence2")
 
 
 def _genre(name: str) -> DomainSpec:
     return DomainSpec(
         name=name,
-        source=MULTINLI,
         files={
-            "train": ("multinli_1.0/multinli_1.0_train.jsonl", f"mnli_genres/{name}_train.jsonl"),
+            "train": (
+                FileSpec(MULTINLI, "multinli_1.0/multinli_1.0_train.jsonl", _READ),
+                FileSpec(MULTINLI, f"mnli_genres/{name}_train.jsonl", _READ, partial=True),
+            ),
             # MultiNLI's own test labels are not public: its matched development pairs are the test set.
-            "test": ("multinli_1.0/multinli_1.0_dev_matched.jsonl", f"mnli_genres/{name}_test.jsonl"),
+            "test": (
+                FileSpec(MULTINLI, "multinli_1.0/multinli_1.0_dev_matched.jsonl", _READ),
+                FileSpec(MULTINLI, f"mnli_genres/{name}_test.jsonl", _READ, partial=True),
+            ),
         },
-        read=json_lines("gold_label", "genre", "sentence1", "sentence2"),
         transforms=(
-            keep_value("genre", name),
+            keep_in("genre", (name,)),
             rename({"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}),
-            keep_labelled(NLI_LABELS),
+            keep_labelled(LABELS),
             group_by_text("premise"),
         ),
     )
@@ -57,18 +61,18 @@ NLI = TaskSpec(
     title="Natural language inference across the genres of MultiNLI",
     kind=TaskKind.CLASSIFICATION,
     inputs=("premise", "hypothesis"),
-    labels=NLI_LABELS,
+    labels=LABELS,
     metric="macro_f1",
     train=50_000,
     validation=2_500,
+    test=2_000,
     domains=tuple(_genre(name) for name in ("fiction", "government", "slate", "telephone", "travel")),
+    balance=equal_labels(LABELS),
     fewshot_domains=("fiction", "telephone", "travel"),
     notes=(
         "The test split is MultiNLI's matched development section (the official test labels are not public); "
         "its domains differ slightly in size, as in the paper.",
         "Premises found in both train and test stay in test; their train rows leave.",
+        "Labels are equal in number in train and validation; the test split is as upstream has it.",
     ),
 )
-
-TITLE = "Domain Robustness (DR)"
-TASKS = (NLI,)

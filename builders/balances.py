@@ -1,0 +1,24 @@
+"""What the domains of a task have in like shares: labels, unanswerable questions, lengths."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from builders.specs import COMMON, Balance
+from builders.words import words
+
+ANSWERED = pl.col("answers").struct.field("text").list.len() > 0
+"""Whether a question has an answer: stratum 1 if so, else 0."""
+
+
+def equal_labels(labels: Sequence[str]) -> Balance:
+    """Ask for as many rows of each label."""
+    codes = {label: code for code, label in enumerate(labels)}
+    stratum = pl.col("label").replace_strict(codes, return_dtype=pl.Int64)
+    return Balance("equal_labels", stratum, dict.fromkeys(codes.values(), 1 / len(codes)))
+
+
+def common_lengths(width: int) -> Balance:
+    """Ask for targets of like lengths in all domains, by strata of so many words."""
+    stratum = (words("target_text").list.len().cast(pl.Int64) - 1).floordiv(width)
+    return Balance(f"common_lengths_by_{width}_words", stratum, COMMON)

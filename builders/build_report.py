@@ -1,0 +1,96 @@
+"""What a build tells on the terminal: sizes, rows that left and why, and whether the paper's assumptions hold."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from builders.manifest import Manifest, TaskManifest
+from builders.reading.bench import ReadTiming
+from builders.statistics.assumptions import check_assumptions, print_assumptions
+from builders.writer import read_statistics
+from validation.vocabulary import PLACEBO, SPLITS
+
+
+def print_build(out: Path, manifest: Manifest, missing: Sequence[str], console: Console) -> None:
+    """Print what a build wrote, what it left out, what happened to the rows, and what is assumed of them.
+
+    Args:
+        out: the dataset folder.
+        manifest: what was written.
+        missing: tasks of which nothing could be built.
+        console: where to.
+    """
+    for name, task in manifest.tasks.items():
+        if name.endswith(PLACEBO):
+            continue
+        _print_sizes(name, task, console)
+        _print_steps(task, console)
+        print_assumptions(check_assumptions(read_statistics(out, name)), console)
+    rows = sum(
+        facts.rows
+        for task in manifest.tasks.values()
+        for domain in task.domains.values()
+        for facts in domain.splits.values()
+    )
+    partial = ", partial" if manifest.partial else ""
+    _say(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{partial}")
+    absent = [f"{name}.{domain}" for name, task in manifest.tasks.items() for domain in task.absent_domains]
+    if absent:
+        _say(console, f"left out for want of rows: {', '.join(absent)}")
+    if missing:
+        _say(console, f"left out for want of files: {', '.join(missing)}")
+
+
+def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:
+    _say(console, f"{name}: {task.title}")
+    table = Table()
+    table.add_column("domain")
+    for split in SPLITS:
+        table.add_column(split, justify="right")
+    for domain, facts in task.domains.items():
+        cells = [f"{facts.splits[split].rows:,}" if split in facts.splits else "none" for split in SPLITS]
+        table.add_row(domain, *cells)
+    console.print(table)
+    for split, size in task.sizes.items():
+        if size.smallest is not None:
+            paper = f"where the paper has {size.paper:,}"
+            _say(console, f"{split}: {size.rows:,} rows a domain {paper}; {size.smallest} has no more")
+
+
+def _print_steps(task: TaskManifest, console: Console) -> None:
+    """Print the steps that dropped rows, over all domains."""
+    totals: dict[tuple[str, str], list[int]] = {}
+    for count in task.transforms:
+        total = totals.setdefault((count.name, count.split), [0, 0])
+        total[0] += count.before
+        total[1] += count.after
+    dropped = {key: total for key, total in totals.items() if total[0] != total[1]}
+    if not dropped:
+        return
+    _say(console, "rows that left, all domains together")
+    table = Table()
+    for column, side in {"step": "left", "split": "left", "before": "right", "left": "right", "after": "right"}.items():
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for (name, split), (before, after) in dropped.items():
+        table.add_row(name, split, f"{before:,}", f"{before - after:,}", f"{after:,}")
+    console.print(table)
+
+
+def print_read_timing(timing: ReadTiming, console: Console) -> None:
+    """Print one measurement of reading on a line of its own."""
+    said = (
+        f"{timing.name}: {timing.seconds:.2f} s, {timing.peak_memory / 2**20:,.0f} MiB at peak; {timing.yardstick}: "
+        f"{timing.yardstick_seconds:.2f} s; {timing.ratio:.2f} times as long"
+    )
+    if timing.wanted is not None:
+        low, high = timing.wanted
+        met = low <= timing.ratio <= high
+        wanted = f"{low:g} to {high:g}" if low else f"at most {high:g}"
+        said += f"; wanted {wanted} times: {'met' if met else 'missed'}"
+    _say(console, said)
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, soft_wrap=True, highlight=False, markup=False)

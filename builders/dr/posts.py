@@ -1,0 +1,71 @@
+"""DR AS: summaries that the authors of Reddit posts gave them, by the topic of the subreddit."""
+
+from builders.balances import common_lengths
+from builders.readers.json_lines import json_lines
+from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.tables import subreddits
+from builders.transforms import group_by, keep_filled, keep_in, keep_words_between, keep_words_found, rename
+from validation.vocabulary import TaskKind
+
+TLDR = SourceSpec(
+    slug="tldr17",
+    title="Webis-TLDR-17",
+    url="https://zenodo.org/records/1043504",
+    revision="10.5281/zenodo.1043504",
+    licence="CC BY 4.0",
+    open_licence=True,
+    citation=(
+        "@inproceedings{volske-etal-2017-tl,\n"
+        "  title = {{TL};{DR}: Mining {R}eddit to Learn Automatic Summarization},\n"
+        '  author = {V{\\"o}lske, Michael and Potthast, Martin and Syed, Shahbaz and Stein, Benno},\n'
+        "  booktitle = {Proceedings of the Workshop on New Frontiers in Summarization},\n"
+        "  year = {2017}\n"
+        "}"
+    ),
+    instructions=(
+        "download corpus-webis-tldr-17.zip (3.1 GB) from https://zenodo.org/records/1043504 "
+        "and put it into RAW/tldr17/; there is no need to unpack it"
+    ),
+)
+_READ = json_lines("author", "content", "summary", optional=("subreddit",))
+
+
+def _topic(name: str) -> DomainSpec:
+    return DomainSpec(
+        name=name,
+        files={"train": (FileSpec(TLDR, "tldr17/corpus-webis-tldr-17.json", _READ),)},
+        transforms=(
+            keep_in("subreddit", subreddits(name), f"keep_subreddits_of_{name}"),
+            keep_filled("content"),
+            keep_filled("summary"),
+            group_by("author", unknown="[deleted]", text="content"),
+            rename({"content": "source_text", "summary": "target_text", "group": "group"}),
+            keep_words_between("target_text", 15, 60),
+            keep_words_found("target_text", "source_text", 0.75),
+        ),
+    )
+
+
+AS = TaskSpec(
+    benchmark="dr",
+    name="as",
+    title="Abstractive summaries of posts by topic",
+    kind=TaskKind.GENERATION,
+    inputs=("source_text",),
+    labels=(),
+    metric="bertscore_f1",
+    train=10_000,
+    validation=1_000,
+    test=500,
+    domains=tuple(_topic(name) for name in ("drugs", "fitness", "lol", "politics", "relationships")),
+    balance=common_lengths(5),
+    # Three times what the sizes ask for: lengths are made alike from it.
+    sample=34_500,
+    distinct=("source_text",),
+    fewshot_domains=("fitness", "lol", "relationships"),
+    notes=(
+        "The paper's map of subreddits to domains is not public; this project's own is in builders/tables.",
+        "Summaries have 15 to 60 words, and at least 75% of their distinct words are in the post (appendix D.1).",
+        "Lengths of the summaries are alike in all domains, by strata of five words; an author is in one split only.",
+    ),
+)

@@ -1,0 +1,122 @@
+"""DR QA and QG: SQuAD 2.0 by the domain of its documents."""
+
+from collections.abc import Sequence
+
+from builders.balances import ANSWERED, common_lengths
+from builders.readers.squad import squad
+from builders.specs import NATURAL, Balance, DomainSpec, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.tables import squad_titles
+from builders.transforms import first_answer, group_by, keep_answered, keep_in, rename
+from validation.vocabulary import TaskKind
+
+SQUAD = SourceSpec(
+    slug="squad_v2",
+    title="SQuAD 2.0",
+    url="https://rajpurkar.github.io/SQuAD-explorer/",
+    revision="v2.0",
+    licence="CC BY-SA 4.0",
+    open_licence=True,
+    citation=(
+        "@inproceedings{rajpurkar-etal-2018-know,\n"
+        "  title = {Know What You Don't Know: Unanswerable Questions for {SQ}u{AD}},\n"
+        "  author = {Rajpurkar, Pranav and Jia, Robin and Liang, Percy},\n"
+        "  booktitle = {Proceedings of ACL},\n"
+        "  year = {2018}\n"
+        "}"
+    ),
+    instructions=(
+        "download train-v2.0.json and dev-v2.0.json from https://rajpurkar.github.io/SQuAD-explorer/ "
+        "and put them into RAW/squad_v2/"
+    ),
+)
+_FILES = (
+    FileSpec(SQUAD, "squad_v2/train-v2.0.json", squad),
+    FileSpec(SQUAD, "squad_v2/dev-v2.0.json", squad),
+    # Documents of the same release in other copies, for builds from a part of it.
+    FileSpec(SQUAD, "squad_v2_cs224n/dev-v2.0.json", squad, partial=True),
+    FileSpec(SQUAD, "squad_v1/train-v1.1.json", squad, partial=True),
+    FileSpec(SQUAD, "squad_v1/dev-v1.1.json", squad, partial=True),
+)
+DOMAINS = ("geography", "history", "philosophy", "science", "society", "technology")
+
+
+def _domains(*transforms: Transform) -> Sequence[DomainSpec]:
+    return tuple(
+        DomainSpec(
+            name=name,
+            files={"train": _FILES},
+            transforms=(keep_in("title", squad_titles(name), f"keep_documents_of_{name}"), *transforms),
+        )
+        for name in DOMAINS
+    )
+
+
+_QUESTION = {name: name for name in ("title", "context", "question", "answers", "group")}
+_DOCUMENTS = (
+    "The paper's map of documents to domains is not public; this project's own is in builders/tables.",
+    "Train and development documents of SQuAD 2.0 are pooled and cut anew; a document is in one split only.",
+)
+
+QA = TaskSpec(
+    benchmark="dr",
+    name="qa",
+    title="Question answering by the domain of the document, one question in five without an answer",
+    kind=TaskKind.EXTRACTIVE_QA,
+    inputs=("title", "context", "question"),
+    labels=(),
+    metric="token_f1",
+    train=9_000,
+    validation=1_000,
+    test=2_500,
+    domains=tuple(_domains(group_by("title"), rename(_QUESTION))),
+    balance=Balance("one_in_five_unanswered", ANSWERED, {0: 0.2, 1: 0.8}),
+    distinct=("context", "question"),
+    fewshot_domains=("history", "science", "society"),
+    notes=(*_DOCUMENTS, "Every split of every domain has the share 0.2 of questions without an answer (appendix D.2)."),
+)
+QA_IMBALANCED = TaskSpec(
+    benchmark="dr",
+    name="qa_imbalanced",
+    title="Question answering with each domain's own share of questions without an answer",
+    kind=TaskKind.EXTRACTIVE_QA,
+    inputs=QA.inputs,
+    labels=(),
+    metric="token_f1",
+    train=9_000,
+    validation=1_000,
+    test=2_500,
+    domains=QA.domains,
+    balance=Balance("own_share_unanswered", ANSWERED, NATURAL),
+    distinct=QA.distinct,
+    variant_of="qa",
+    notes=(*_DOCUMENTS, "The variant of appendix C.7: documents are in the same splits as those of qa."),
+)
+QG = TaskSpec(
+    benchmark="dr",
+    name="qg",
+    title="Question generation from a paragraph and an answer in it",
+    kind=TaskKind.GENERATION,
+    inputs=("source_text", "answer"),
+    labels=(),
+    metric="bertscore_f1",
+    train=7_500,
+    validation=900,
+    test=1_000,
+    domains=tuple(
+        _domains(
+            keep_answered(),
+            first_answer(),
+            group_by("title"),
+            rename({"context": "source_text", "answer": "answer", "question": "target_text", "group": "group"}),
+        )
+    ),
+    # Three words a stratum: questions of 1-3, 4-6, ... words.
+    balance=common_lengths(3),
+    distinct=("source_text", "target_text"),
+    fewshot_domains=("geography", "history", "science"),
+    notes=(
+        *_DOCUMENTS,
+        "The answerable questions; where several answers are accepted, the first one is given with the paragraph.",
+        "Lengths of the questions are alike in all domains, by strata of three words.",
+    ),
+)

@@ -1,0 +1,180 @@
+"""Aspect terms and their polarity in the XML of SemEval-2014 task 4, which MAMS keeps; read as one tag per word.
+
+Source: Jiang et al. 2019 (MAMS), https://github.com/siat-nlp/MAMS-for-ABSA, folder ``MAMS-ATSA/raw``.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+from lxml import etree
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem, did_you_mean
+
+SCHEMA = pl.Schema(
+    {"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String(), "refused": pl.String()}
+)
+
+TOKEN = re.compile(r"\w+|[^\w\s]")
+"""A run of letters and digits, or one sign. It is applied before any term is looked at.
+
+Keeping apostrophes inside words would cut the term from "[waiter]'s", which real terms leave out (48 of 3,000 real
+sentences refused, not 7); keeping hyphens inside, numbers whole or "n't" together saves no sentence.
+"""
+
+_TAGS = {"positive": "T-POS", "negative": "T-NEG", "neutral": "T-NEU"}
+_CONFLICT = "conflict"
+_RELEASE = "is this the upstream release that the build expects?"
+
+
+@dataclass(frozen=True)
+class Term:
+    """An aspect term: characters ``start`` to ``end`` of the text."""
+
+    start: int
+    end: int
+    polarity: str
+
+
+@dataclass(frozen=True)
+class AspectTerms:
+    """Read aspect terms: one row per sentence, in one frame; see ``SCHEMA``.
+
+    Tags are O, T-POS, T-NEG and T-NEU, one per token. Neighbouring terms of one polarity run together, as they do in
+    this notation. Where a sentence cannot be tagged, ``refused`` says why and ``tags`` is null: "conflicting polarity"
+    (SemEval's fourth polarity), "terms overlap", or "a term does not align with words".
+
+    Raises: InvalidInput with the line (as row) when the file is not XML of this form, a term is not the text at its
+        offsets, or a polarity is unknown.
+    """
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file whole."""
+        root = _root(file.text(), file.path)
+        rows = [_row(sentence, file.path) for sentence in root.iterchildren("sentence")]
+        yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+aspect_terms = AspectTerms()
+
+
+def tokenise(text: str) -> list[tuple[int, int]]:
+    """Give start and end of each token.
+
+    >>> text = "The waiter's top-up, ok."
+    >>> [text[start:end] for start, end in tokenise(text)]
+    ['The', 'waiter', "'", 's', 'top', '-', 'up', ',', 'ok', '.']
+    """
+    return [match.span() for match in TOKEN.finditer(text)]
+
+
+def _root(text: str, path: Path) -> etree._Element:
+    # The encoding is that of the bytes handed over here, whatever the XML declaration says.
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, encoding="utf-8")
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        cure = "fetch the file again; it may be cut off"
+        raise InvalidInput(
+            Problem("the file is not XML", str(path), error.msg or "", cure, row=error.lineno)
+        ) from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        cure = "take the upstream file; it declares none"
+        raise InvalidInput(Problem("the file declares a document type, which may hold entities", str(path), cure=cure))
+    if root.tag != "sentences":
+        raise _refusal("the file does not hold 'sentences'", root, path, f"'{root.tag}'")
+    for child in root.iterchildren(etree.Element):
+        if child.tag != "sentence":
+            raise _refusal("'sentences' holds something else than a 'sentence'", child, path, f"'{child.tag}'")
+    # A sentence may be without terms, but a file that names them otherwise must not be read as all O.
+    if len(root) and next(root.iter("aspectTerm"), None) is None:
+        found = f"elements {', '.join(sorted({str(element.tag) for element in root.iter(etree.Element)}))}"
+        cure = "take the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
+        raise InvalidInput(Problem("no sentence has an 'aspectTerm'", str(path), found, cure))
+    return root
+
+
+def _row(sentence: etree._Element, path: Path) -> tuple[list[str], list[str] | None, str, str | None]:
+    text = _text(sentence, path)
+    spans = tokenise(text)
+    if not spans:
+        raise _refusal("the text of this sentence holds no words", sentence, path, repr(text))
+    terms = _terms(sentence, text, path)
+    refused = _refused(terms, spans)
+    tags = None if refused else _tags(terms, spans)
+    return [text[start:end] for start, end in spans], tags, text, refused
+
+
+def _text(sentence: etree._Element, path: Path) -> str:
+    texts = sentence.findall("text")
+    if len(texts) != 1:
+        raise _refusal("a sentence must hold one 'text'", sentence, path, f"{len(texts)} of them")
+    if len(texts[0]):
+        found = repr(etree.tostring(texts[0][0], encoding="unicode", with_tail=False)[:80])
+        raise _refusal("the text of this sentence holds more than text", texts[0], path, found)
+    return texts[0].text or ""
+
+
+def _terms(sentence: etree._Element, text: str, path: Path) -> list[Term]:
+    """Give the terms in the order of the text, each once."""
+    lists = sentence.findall("aspectTerms")
+    if len(lists) > 1:
+        raise _refusal("a sentence must hold at most one 'aspectTerms'", lists[1], path, f"{len(lists)} of them")
+    elements = [element for terms in lists for element in terms.iterchildren(etree.Element)]
+    terms = {_term(element, text, path) for element in elements}
+    return sorted(terms, key=lambda term: (term.start, term.end, term.polarity))
+
+
+def _term(element: etree._Element, text: str, path: Path) -> Term:
+    if element.tag != "aspectTerm":
+        raise _refusal("'aspectTerms' holds something else than an 'aspectTerm'", element, path, f"'{element.tag}'")
+    missing = [name for name in ("from", "to", "term", "polarity") if name not in element.attrib]
+    if missing:
+        found = f"attributes {', '.join(sorted(map(str, element.attrib)))}"
+        raise _refusal(f"an 'aspectTerm' is without '{missing[0]}'", element, path, found)
+    polarity = element.attrib["polarity"]
+    if polarity not in _TAGS and polarity != _CONFLICT:
+        cure = did_you_mean(polarity, [*_TAGS, _CONFLICT])
+        raise _refusal("a polarity is unknown", element, path, repr(polarity), cure)
+    start, end = (_offset(element, name, path) for name in ("from", "to"))
+    term = element.attrib["term"]
+    if start >= end or text[start:end] != term:
+        found = f"{text[start:end]!r} at {start} to {end}, where {term!r} should stand"
+        cure = "were the offsets counted in another text (bytes, entities, white space)? Fetch the file again"
+        raise _refusal("a term is not the text at its offsets", element, path, found, cure)
+    return Term(start, end, polarity)
+
+
+def _offset(element: etree._Element, name: str, path: Path) -> int:
+    value = element.attrib[name]
+    if not re.fullmatch("[0-9]{1,9}", value):
+        raise _refusal(f"'{name}' of an 'aspectTerm' is not a number of characters", element, path, repr(value))
+    return int(value)
+
+
+def _refused(terms: Sequence[Term], spans: Sequence[tuple[int, int]]) -> str | None:
+    if any(term.polarity == _CONFLICT for term in terms):
+        return "conflicting polarity"
+    if any(before.end > after.start for before, after in pairwise(terms)):
+        return "terms overlap"
+    starts, ends = {start for start, _ in spans}, {end for _, end in spans}
+    if any(term.start not in starts or term.end not in ends for term in terms):
+        return "a term does not align with words"
+    return None
+
+
+def _tags(terms: Sequence[Term], spans: Sequence[tuple[int, int]]) -> list[str]:
+    tags = ["O"] * len(spans)
+    for term in terms:
+        for token, (start, end) in enumerate(spans):
+            if term.start <= start and end <= term.end:
+                tags[token] = _TAGS[term.polarity]
+    return tags
+
+
+def _refusal(what: str, element: etree._Element, path: Path, found: str, cure: str = _RELEASE) -> InvalidInput:
+    return InvalidInput(Problem(what, str(path), found, cure, row=element.sourceline))

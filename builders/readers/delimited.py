@@ -1,0 +1,146 @@
+"""Columns of text from delimited files: quoted CSV (RFC 4180), and TSV in which a quote is a character like others."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from builders.reading.upstream_file import UpstreamFile, decode
+from validation.csv_text import repeated_columns
+from validation.report import InvalidInput, Problem, did_you_mean
+
+_CUT = "fetch the file again; it may be cut off"
+
+
+def quoted_csv(*columns: str) -> "QuotedCsv":
+    """Read a quoted CSV file with a header, keeping these columns."""
+    return QuotedCsv(columns)
+
+
+def raw_tsv(*columns: str) -> "RawTsv":
+    """Read a tab-separated file with a header and no quoting, keeping these columns."""
+    return RawTsv(columns)
+
+
+@dataclass(frozen=True)
+class QuotedCsv:
+    """A reader of CSV that keeps some columns as text, in one frame; "n/a", "null" and "" stay texts.
+
+    Strict, unlike polars, which reads on past a quote in the wrong place.
+
+    Raises: InvalidInput when the file is empty, a column is missing, or a row (data rows from 1) is blank, has another
+        number of fields than the header, or breaks the rules of quoting.
+    """
+
+    columns: tuple[str, ...]
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file whole."""
+        records = _records(file.text(), file.path)
+        places = _places(self.columns, next(records), file.path)
+        kept = [tuple(record[place] for place in places) for record in records]
+        yield pl.DataFrame(kept, schema=_schema(self.columns), orient="row")
+
+
+@dataclass(frozen=True)
+class RawTsv:
+    r"""A reader of TSV that keeps some columns as text, a frame per block; "NA", "" and '"' stay texts.
+
+    Lines end in LF or CRLF; a carriage return elsewhere is a character.
+
+    Raises: InvalidInput with the line (as row) when the header is missing or without a column, or a line has another
+        number of fields than the header or is not UTF-8.
+    """
+
+    columns: tuple[str, ...]
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file from its position on, in blocks."""
+        first_line = decode(file.first_line(), file.path).removeprefix("\ufeff")
+        if not first_line:
+            raise _empty(file.path)
+        header = first_line.split("\t")
+        places = _places(self.columns, header, file.path)
+        for first, block in file.blocks():
+            if first == 1:
+                yield self._frame(block.partition(b"\n")[2], 2, len(header), places, file.path)
+            else:
+                yield self._frame(block, first, len(header), places, file.path)
+
+    def _frame(self, lines: bytes, first: int, width: int, places: Sequence[int], path: Path) -> pl.DataFrame:
+        if not lines:
+            return pl.DataFrame(schema=_schema(self.columns))
+        _check_widths(lines, first, width, path)
+        # Every line has the same width, so each width-th field belongs to one column. Polars' CSV parser is as fast but
+        # takes carriage returns off fields, and slices of polars' own split keep the whole block in memory.
+        text = decode(lines, path, first).removesuffix("\n").removesuffix("\r")
+        fields = text.replace("\r\n", "\t").replace("\n", "\t").split("\t")
+        columns = zip(self.columns, places, strict=True)
+        return pl.DataFrame({name: fields[place::width] for name, place in columns}, schema=_schema(self.columns))
+
+
+def _schema(columns: Sequence[str]) -> dict[str, type[pl.String]]:
+    return dict.fromkeys(columns, pl.String)
+
+
+def _empty(path: Path) -> InvalidInput:
+    return InvalidInput(Problem("the file is empty", str(path), cure=_CUT))
+
+
+def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
+    """Say where in the header the columns stand."""
+    problems = [problem for problem in repeated_columns(header, str(path)) if problem.column in columns]
+    problems += [
+        Problem("this column is missing", str(path), f"columns {header}", did_you_mean(name, header), column=name)
+        for name in columns
+        if name not in header
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return [header.index(name) for name in columns]
+
+
+def _records(text: str, path: Path) -> Iterator[list[str]]:
+    """Give the header and the rows, all of one width."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    width, row = 0, -1
+    try:
+        for row, fields in enumerate(reader):
+            width = width or len(fields)
+            if not width:
+                raise _empty(path)
+            if len(fields) != width:
+                what = f"this row has {len(fields)} fields, the header {width}"
+                found = f"{','.join(fields)[:80]!r} at line {reader.line_num}"
+                cure = f"{_CUT}; or are its texts not quoted?"
+                raise InvalidInput(Problem(what, str(path), found, cure, row=row))
+            yield fields
+    except csv.Error as error:
+        found = f"{error} at line {reader.line_num}"
+        what, cure = "this row breaks the rules of quoting", f"{_CUT}; or is it not a quoted CSV?"
+        raise InvalidInput(Problem(what, str(path), found, cure, row=row + 1)) from error
+    if not width:
+        raise _empty(path)
+
+
+def _check_widths(lines: bytes, first: int, width: int, path: Path) -> None:
+    """Refuse the first line that has more or fewer fields than the header."""
+    characters = np.frombuffer(lines, dtype=np.uint8)
+    ends = np.flatnonzero(characters == ord("\n"))
+    if not lines.endswith(b"\n"):
+        ends = np.append(ends, len(lines))
+    tabs_before = np.searchsorted(np.flatnonzero(characters == ord("\t")), ends)
+    wrong = np.flatnonzero(np.diff(tabs_before, prepend=0) != width - 1)
+    if not len(wrong):
+        return
+    line = int(wrong[0])
+    start = int(ends[line - 1]) + 1 if line else 0
+    n_fields = lines.count(b"\t", start, int(ends[line])) + 1
+    what = f"this line has {n_fields} fields, the header {width}"
+    found = repr(lines[start : min(int(ends[line]), start + 80)])
+    cure = f"{_CUT}; a tab or a line break within a text parts it"
+    raise InvalidInput(Problem(what, str(path), found, cure, row=first + line))

@@ -1,0 +1,161 @@
+"""JSON lines as frames of text: parsed by polars, which is fast and lenient; what it may have bent is read again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.json_text import json_line
+from validation.report import InvalidInput, Problem
+
+_BOM = b"\xef\xbb\xbf"
+_OTHER_RELEASE = "is this the upstream release that the build expects?"
+_CUT_OFF = "fetch the file again; it may be cut off"
+
+
+def json_lines(*keys: str, optional: Sequence[str] = ()) -> "JsonLines":
+    """Read JSON lines, keeping these keys as text; texts such as "null" or "n/a" stay what they are."""
+    return JsonLines(keys, tuple(optional))
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """A reader of JSON lines that keeps some keys, one frame a block.
+
+    Numbers come as text: with a fraction (``5.0``) where the first line has one, else as short as may be; truth
+    values as ``true`` and ``false``. ``optional`` keys may be absent or null, but not in every row of a file.
+    """
+
+    keys: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Give the rows of a file in frames of text columns: ``keys``, then ``optional``.
+
+        Raises: InvalidInput naming the line that is not JSON, or that lacks a key or holds a list or an object
+            there; or the optional key that no row has.
+        """
+        begun_before = file.position.offset > 0
+        absent = set(self.optional)
+        n_rows = 0
+        for frame in self._frames(file):
+            absent = _still_absent(absent, frame)
+            n_rows += len(frame)
+            yield frame
+        if absent and begun_before:
+            absent = self._absent_from(file.path)
+        if absent and (n_rows or begun_before):
+            what = "no row has the key"
+            raise InvalidInput([Problem(what, str(file.path), cure=_OTHER_RELEASE, key=key) for key in sorted(absent)])
+        if not n_rows and not begun_before:
+            yield pl.DataFrame(schema=dict.fromkeys((*self.keys, *self.optional), pl.String))
+
+    def _absent_from(self, path: Path) -> set[str]:
+        """Look from the start for a value of each optional key; commonly the first rows have them."""
+        absent = set(self.optional)
+        with UpstreamFile(path) as file:
+            for frame in self._frames(file):
+                absent = _still_absent(absent, frame)
+                if not absent:
+                    break
+        return absent
+
+    def _frames(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        schema = self._schema(file)
+        for first, block in file.blocks():
+            lines = _Lines(file.path, first, block.removeprefix(_BOM) if first == 1 else block)
+            yield self._frame(lines, schema, n_lines=file.position.lines - first + 1)
+
+    def _schema(self, file: UpstreamFile) -> dict[str, Any]:
+        """Find which keys hold numbers with a fraction: polars would write 5.0 as text without it."""
+        line = file.first_line().removeprefix(_BOM)
+        row = _object(file.path, 1, line) if line.strip() else {}
+        fractions = {key for key, value in row.items() if isinstance(value, float)}
+        return {key: pl.Float64 if key in fractions else pl.String for key in (*self.keys, *self.optional)}
+
+    def _frame(self, lines: "_Lines", schema: Mapping[str, Any], n_lines: int) -> pl.DataFrame:
+        try:
+            frame = pl.read_ndjson(lines.block, schema=schema)
+        except pl.exceptions.PolarsError as error:
+            raise self._first_fault(lines, schema, str(error)) from error
+        if len(frame) != n_lines and len(frame) != len(lines.numbered()):
+            raise self._first_fault(lines, schema, f"{len(frame)} rows in {len(lines.numbered())} lines")
+        frame = frame.cast(pl.String)
+        doubtful = frame.select(pl.any_horizontal(self._doubts())).to_series().arg_true()
+        if len(doubtful):
+            numbered = lines.numbered()
+            for row in doubtful:
+                number, line = numbered[row]
+                self._check(lines.path, number, line, schema)
+        return frame
+
+    def _doubts(self) -> Iterator[pl.Expr]:
+        """Tell which rows to read again: polars gives lists and objects as text, half a surrogate pair as NUL."""
+        for key in (*self.keys, *self.optional):
+            text = pl.col(key).str
+            doubt = text.starts_with("[") | text.starts_with("{") | text.contains("\0", literal=True)
+            yield doubt.fill_null(key in self.keys)
+
+    def _first_fault(self, lines: "_Lines", schema: Mapping[str, Any], found: str) -> InvalidInput:
+        """Find the line that polars, which does not tell, refused."""
+        for number, line in lines.numbered():
+            self._check(lines.path, number, line, schema)
+            try:
+                pl.read_ndjson(line, schema=schema)
+            except pl.exceptions.PolarsError as error:
+                return _refused(lines.path, number, "this line cannot be read", str(error), _OTHER_RELEASE)
+        return _refused(lines.path, lines.first, "the lines from here cannot be read", found, _OTHER_RELEASE)
+
+    def _check(self, path: Path, number: int, line: bytes, schema: Mapping[str, Any]) -> None:
+        row = _object(path, number, line)
+        for key, kind in schema.items():
+            value = row.get(key)
+            if value is None and key in self.optional:
+                continue
+            if kind == pl.Float64 and (isinstance(value, bool) or not isinstance(value, int | float)):
+                what = "a key is missing, or not a number as in the first row"
+            elif not isinstance(value, str | int | float):  # truth values are whole numbers to Python
+                what = "a key is missing, or neither text nor a number"
+            else:
+                continue
+            raise InvalidInput(Problem(what, str(path), _short(value), _OTHER_RELEASE, column=key, row=number))
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """A block of lines, ``first`` the number of its first."""
+
+    path: Path
+    first: int
+    block: bytes
+
+    def numbered(self) -> list[tuple[int, bytes]]:
+        """Give the lines that are not blank, each with its number: one a row."""
+        lines = enumerate(self.block.split(b"\n"), start=self.first)
+        return [(number, line) for number, line in lines if line and not line.isspace()]
+
+
+def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json_line(line)
+    except (ValueError, RecursionError) as error:
+        raise _refused(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
+    if not isinstance(row, dict):
+        raise _refused(path, number, "this line is not an object with keys", _short(row), _OTHER_RELEASE)
+    return row
+
+
+def _still_absent(keys: set[str], frame: pl.DataFrame) -> set[str]:
+    return {key for key in keys if frame[key].null_count() == len(frame)}
+
+
+def _refused(path: Path, number: int, what: str, found: str, cure: str) -> InvalidInput:
+    return InvalidInput(Problem(what, str(path), found, cure, row=number))
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:80] + " ..."

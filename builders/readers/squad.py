@@ -1,0 +1,160 @@
+"""Question answering in SQuAD's nested JSON: articles, paragraphs, questions, answers; versions 1.1 and 2.0.
+
+Source: Rajpurkar et al. 2016 (1.1) and 2018 (2.0), https://rajpurkar.github.io/SQuAD-explorer/. Other data sets share
+the format (SQuADShifts, AdversarialQA); what their files hold beside these keys is left out.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeVar
+from urllib.parse import unquote
+
+import msgspec
+import polars as pl
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem
+
+SCHEMA = pl.Schema(
+    {
+        "title": pl.String(),
+        "context": pl.String(),
+        "question": pl.String(),
+        "answers": pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)}),
+        "question_id": pl.String(),
+    }
+)
+
+_RELEASE = "is this the upstream release that the build expects?"
+
+
+class Answer(msgspec.Struct):
+    """A span of the context; ``answer_start`` counts characters."""
+
+    text: Annotated[str, msgspec.Meta(min_length=1)]
+    answer_start: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+
+
+class Question(msgspec.Struct):
+    """A question; version 1.1 has no ``is_impossible``. ``plausible_answers`` are no answers and are not read."""
+
+    id: str
+    question: str
+    answers: list[Answer]
+    is_impossible: bool = False
+
+
+# Each level is validated by itself, its parts still raw: so an error can say in which article and question it stands.
+class _Paragraph(msgspec.Struct):
+    context: str
+    qas: list[msgspec.Raw]
+
+
+class _Article(msgspec.Struct):
+    title: str
+    paragraphs: list[msgspec.Raw]
+
+
+class _Release(msgspec.Struct):
+    data: list[msgspec.Raw]
+
+
+_Level = TypeVar("_Level", _Article, _Paragraph, Question)
+
+
+@dataclass(frozen=True)
+class Squad:
+    """Read a SQuAD file: one row per question, in one frame; see ``SCHEMA``.
+
+    ``title`` is percent-decoded, its underscores are kept. ``answers`` holds empty lists for a question that cannot be
+    answered.
+
+    Raises: InvalidInput when the file is not JSON (row: the line), or a key is missing or of another type, an answer
+        does not stand in the context where it says, or answers and ``is_impossible`` disagree (row: the question, the
+        first of the file being 1).
+    """
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file whole."""
+        release = _release(file.text().encode(), file.path)
+        yield pl.DataFrame(list(_rows(release, file.path)), schema=SCHEMA, orient="row")
+
+
+squad = Squad()
+
+
+_Row = tuple[str, str, str, dict[str, list[str] | list[int]], str]
+
+
+def _rows(release: _Release, path: Path) -> Iterator[_Row]:
+    number = 0
+    for article_number, raw_article in enumerate(release.data, start=1):
+        article = _level(raw_article, _Article, path, f"article {article_number}")
+        title = unquote(article.title)
+        for paragraph_number, raw_paragraph in enumerate(article.paragraphs, start=1):
+            place = f"paragraph {paragraph_number} of article '{title}'"
+            paragraph = _level(raw_paragraph, _Paragraph, path, place)
+            for raw in paragraph.qas:
+                number += 1
+                question = _level(raw, Question, path, f"question{_id_of(raw)} of article '{title}'", number)
+                _check(question, paragraph.context, path, title, number)
+                answers: dict[str, list[str] | list[int]] = {
+                    "text": [answer.text for answer in question.answers],
+                    "answer_start": [answer.answer_start for answer in question.answers],
+                }
+                yield title, paragraph.context, question.question, answers, question.id
+
+
+def _release(content: bytes, path: Path) -> _Release:
+    try:
+        return msgspec.json.decode(content, type=_Release)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(Problem("this is not SQuAD's JSON", str(path), str(error), _RELEASE)) from error
+    except msgspec.DecodeError as error:
+        at = re.search(r"\(byte (\d+)\)", str(error))
+        line = content.count(b"\n", 0, int(at[1]) if at else len(content.rstrip())) + 1
+        cure = "fetch the file again; it may be cut off"
+        raise InvalidInput(Problem("the file is not JSON", str(path), str(error), cure, row=line)) from error
+
+
+def _level(raw: msgspec.Raw, level: type[_Level], path: Path, place: str, row: int | None = None) -> _Level:
+    try:
+        return msgspec.json.decode(raw, type=level)
+    except msgspec.ValidationError as error:
+        what = f"{place} is not as SQuAD's JSON has it"
+        raise InvalidInput(Problem(what, str(path), str(error), _RELEASE, row=row)) from error
+
+
+def _id_of(raw: msgspec.Raw) -> str:
+    """Give the id of a question that may be malformed, to name it by."""
+    question = msgspec.json.decode(raw)
+    return f" {question['id']!r}" if isinstance(question, dict) and "id" in question else ""
+
+
+def _check(question: Question, context: str, path: Path, title: str, number: int) -> None:
+    place = f"question '{question.id}' of article '{title}'"
+    if question.is_impossible and question.answers:
+        found = f"is_impossible true and the answer {question.answers[0].text!r}"
+        what = f"{place} cannot be answered but has answers"
+        raise InvalidInput(Problem(what, str(path), found, "fetch the file again", row=number))
+    if not question.is_impossible and not question.answers:
+        cure = "this release may withhold its answers; take one that has them"
+        what = f"{place} has no answers but is not marked as impossible"
+        raise InvalidInput(Problem(what, str(path), "answers []", cure, row=number))
+    for answer in question.answers:
+        stands = context[answer.answer_start : answer.answer_start + len(answer.text)]
+        if stands != answer.text:
+            what = f"an answer to {place} does not stand at its answer_start"
+            found = f"{stands!r} at {answer.answer_start}, where {answer.text!r} should stand"
+            raise InvalidInput(Problem(what, str(path), found, _nearest(answer, context), row=number))
+
+
+def _nearest(answer: Answer, context: str) -> str:
+    """Say where the answer really stands, which tells what the offsets count."""
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(answer.text)})", context)]
+    if not starts:
+        return "the context does not hold this answer: was its text changed (white space, quotes, accents)?"
+    nearest = min(starts, key=lambda start: abs(start - answer.answer_start))
+    return f"the nearest stands at {nearest}: do these offsets count bytes, or another release's characters?"

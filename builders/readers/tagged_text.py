@@ -1,0 +1,73 @@
+"""Tagged words on the line of their text: ``text####word=TAG word=TAG``.
+
+Source: the device, laptop, rest and service files of https://github.com/hsqmlzno1/Transferable-E2E-ABSA (Li et al.
+2019), which took the format from E2E-TBSA.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem, did_you_mean
+
+SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String()})
+
+TAGS = ("O", "T-POS", "T-NEG", "T-NEU")
+
+_AGAIN = "fetch the file again; it may be cut off or edited"
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """Read tagged text: one row per line, in one frame; see ``SCHEMA``.
+
+    The tags begin after the last ``####`` and are parted by single spaces; the tag of a word begins after its last
+    ``=``. Where upstream's text has two spaces there is an empty word tagged O, which is left out.
+
+    Raises: InvalidInput with the line (as row) when a line is blank before the last one, has no ``####`` or no words,
+        a word has no tag or an unknown one, or an empty word is tagged.
+    """
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file whole."""
+        # Only these two end a line; str.splitlines would also end one at characters that texts hold.
+        lines = [line.removesuffix("\r") for line in file.text().split("\n")]
+        while lines and not lines[-1].strip():
+            lines.pop()
+        rows = [_row(line, file.path, number) for number, line in enumerate(lines, start=1)]
+        yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+tagged_text = TaggedText()
+
+
+def _row(line: str, path: Path, number: int) -> tuple[list[str], list[str], str]:
+    if not line.strip():
+        raise InvalidInput(Problem("a line is blank, but not the last", str(path), repr(line), _AGAIN, row=number))
+    text, separator, tagged = line.rpartition("####")
+    if not separator:
+        raise InvalidInput(Problem("this line has no '####'", str(path), repr(line[:80]), _AGAIN, row=number))
+    if any(item.endswith(tuple(f"={tag}" for tag in TAGS)) for item in text.split(" ")):
+        what, cure = "tagged words stand before the last '####'", "is '####' one of the words?"
+        raise InvalidInput(Problem(what, str(path), repr(text[-80:]), cure, row=number))
+    items = [_item(item, path, number) for item in tagged.split(" ") if item]
+    words = [(token, tag) for token, tag in items if token]
+    if not words:
+        raise InvalidInput(Problem("this line has no words", str(path), repr(tagged[:80]), _AGAIN, row=number))
+    tokens, tags = zip(*words, strict=True)
+    return list(tokens), list(tags), text
+
+
+def _item(item: str, path: Path, number: int) -> tuple[str, str]:
+    token, separator, tag = item.rpartition("=")
+    if not separator:
+        raise InvalidInput(Problem("a word has no tag", str(path), repr(item[:80]), _AGAIN, row=number))
+    if tag not in TAGS:
+        raise InvalidInput(Problem("a tag is unknown", str(path), repr(item[:80]), did_you_mean(tag, TAGS), row=number))
+    if not token and tag != "O":
+        what, cure = "an empty word is tagged", "did two spaces part its word from its tag?"
+        raise InvalidInput(Problem(what, str(path), repr(item), cure, row=number))
+    return token, tag

@@ -1,0 +1,89 @@
+"""What was read of a large file, kept on disk: whole or not at all, and never used for another file or program."""
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pydantic
+
+from builders.manifest import file_sha256
+from builders.reading.upstream_file import Position
+
+_STATE = "state.json"
+
+
+class State(pydantic.BaseModel):
+    """How far a file was read: the end of the last frame that every consumer took."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    position: Position = Position()
+    n_rows: int = 0
+    sha256: str | None = None
+    """Of the whole file, once all of it was read."""
+    counts: list[list[tuple[int, int]]]
+    """Rows before and after each step of each consumer."""
+    parts: list[dict[str, str]]
+    """The files with the rows of each consumer, and their checksums."""
+    serial: int = 0
+
+
+class Checkpoint:
+    """The folder in which the state of one reading is kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self) -> State | None:
+        """Read the state, None where there is none; a damaged one is set aside, which is said on stderr."""
+        path = self.folder / _STATE
+        if not path.is_file():
+            return None
+        try:
+            state = State.model_validate_json(path.read_bytes())
+            for name, sha256 in (part for parts in state.parts for part in parts.items()):
+                if file_sha256(self.folder / name) != sha256:
+                    raise ValueError(f"{name} is not as it was written")
+        except (ValueError, OSError) as error:
+            aside = self.folder.with_name(self.folder.name + ".damaged")
+            shutil.rmtree(aside, ignore_errors=True)
+            self.folder.rename(aside)
+            reason = str(error).splitlines()[0]
+            print(f"{self.folder}: a damaged checkpoint ({reason}) is now {aside.name}; reading anew", file=sys.stderr)
+            return None
+        return state
+
+    def save(self, state: State) -> None:
+        """Write the state, whose parts lie in the folder already; parts that it does not name leave."""
+        new = self.folder / f"{_STATE}.{os.getpid()}.new"
+        new.write_text(state.model_dump_json(), encoding="utf-8")
+        new.replace(self.folder / _STATE)
+        named = {_STATE, *(name for parts in state.parts for name in parts)}
+        for file in self.folder.iterdir():
+            if file.name not in named:
+                file.unlink()
+
+
+def checkpoint_key(path: Path, what: Iterable[object]) -> str:
+    """Name a reading of a file: by the file as it lies there, what is read of it, and the program that reads.
+
+    ``what`` must tell itself apart as text, in the same words in every process.
+    """
+    facts = path.stat()
+    content = [str(path.resolve()), facts.st_size, facts.st_mtime_ns, *map(str, what), _program()]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+@cache
+def _program() -> str:
+    """Hash the builders' own files, so that rows taken by another version of a step are not used."""
+    folder = Path(__file__).parents[1]
+    files = sorted(file for file in folder.rglob("*") if file.suffix in {".py", ".csv"})
+    hashes = [f"{file.relative_to(folder)} {file_sha256(file)}" for file in files]
+    return hashlib.sha256("\n".join([pl.__version__, *hashes]).encode()).hexdigest()

@@ -1,0 +1,269 @@
+"""Reading a large upstream file once for all who want rows of it; what was read is kept, so that reading goes on."""
+
+import hashlib
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from tqdm import tqdm
+
+from builders.manifest import file_sha256
+from builders.reading.checkpoint import Checkpoint, State, checkpoint_key
+from builders.reading.sampling import STRATUM, Reservoir, compact
+from builders.reading.upstream_file import BLOCK, Position, UpstreamFile
+from builders.specs import Reader, Transform
+
+LARGE = 1 << 28
+"""Bytes on disk from which on reading is kept and shown."""
+
+CHECKPOINT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How rows are sampled: of each ``stratum`` those ``size`` rows whose keyed hash of ``identity`` is smallest."""
+
+    stratum: pl.Expr
+    size: int
+    identity: tuple[str, ...]
+    key: str
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """Who wants rows of a file: after which steps, and whether all or a sample of them."""
+
+    name: str
+    transforms: tuple[Transform, ...]
+    sample: Sample | None = None
+
+
+@dataclass(frozen=True)
+class StepCount:
+    """How many rows a step was given and left; the sampling is a step named 'sample'."""
+
+    name: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The rows that a consumer got, and how they came and went."""
+
+    rows: pl.DataFrame
+    counts: tuple[StepCount, ...]
+
+
+@dataclass(frozen=True)
+class FileRead:
+    """What was read of a file: its checksum, its rows before any step, and each consumer's rows by name."""
+
+    sha256: str
+    n_rows: int
+    results: dict[str, Taken]
+
+
+def read_file(
+    path: Path,
+    reader: Reader,
+    consumers: Sequence[Consumer],
+    *,
+    cache: Path | None,
+    large: int = LARGE,
+    every: float = CHECKPOINT_SECONDS,
+    block: int = BLOCK,
+) -> FileRead:
+    """Read a file once for several consumers.
+
+    Of a file of ``large`` bytes and more what was read is kept in ``cache`` every so many seconds, and when reading
+    stops: a later call with the same file, reader, consumers and program goes on from there, or finds all done.
+    ``block`` is how many bytes are parsed at a time.
+
+    Raises: InvalidInput when the file is bad.
+    """
+    n_bytes = path.stat().st_size
+    checkpoint = None
+    if cache is not None and n_bytes >= large:
+        what = [repr(reader), *(part for consumer in consumers for part in _told_apart_by(consumer))]
+        checkpoint = Checkpoint(cache / "reads" / checkpoint_key(path, what))
+    intake = _Intake(path, consumers, checkpoint)
+    if intake.sha256 is None:
+        with _progress(path, n_bytes, shown=n_bytes >= large) as bar:
+            intake.read(reader, bar.update, every, block)
+    return intake.result()
+
+
+class _Intake:
+    """One reading of a file."""
+
+    def __init__(self, path: Path, consumers: Sequence[Consumer], checkpoint: Checkpoint | None) -> None:
+        self.sha256: str | None = None
+        self._path = path
+        self._takers = [_Taker(consumer) for consumer in consumers]
+        self._checkpoint = checkpoint
+        self._position = Position()
+        self._n_rows = 0
+        self._serial = 0
+        state = checkpoint.load() if checkpoint is not None else None
+        if checkpoint is not None and state is not None:
+            self._go_on(checkpoint.folder, state)
+
+    def read(self, reader: Reader, progress: Callable[[int], object], every: float, block: int) -> None:
+        """Read from where it was left to the end."""
+        with (
+            UpstreamFile(self._path, start=self._position, progress=progress, block=block) as file,
+            closing(_ahead(reader(file), file)) as frames,
+        ):
+            saved = time.monotonic()
+            whole = True  # whether all consumers took the same frames, and nothing is being written
+            try:
+                for frame, position in frames:
+                    whole = False
+                    self._take(frame, position)
+                    if file.resumable and time.monotonic() - saved >= every:
+                        self._save()
+                        saved = time.monotonic()
+                    whole = True
+            except BaseException:
+                if whole and file.resumable:
+                    self._save()
+                raise
+            self.sha256 = file.sha256
+        self._save()
+
+    def result(self) -> FileRead:
+        """Give what was read."""
+        assert self.sha256 is not None
+        results = {taker.consumer.name: taker.taken() for taker in self._takers}
+        return FileRead(self.sha256, self._n_rows, results)
+
+    def _take(self, frame: pl.DataFrame, position: Position) -> None:
+        for taker in self._takers:
+            taker.take(frame)
+        self._n_rows += len(frame)
+        self._position = position
+
+    def _go_on(self, folder: Path, state: State) -> None:
+        for taker, counts, parts in zip(self._takers, state.counts, state.parts, strict=True):
+            taker.go_on(counts, {folder / name: sha256 for name, sha256 in parts.items()})
+        self.sha256, self._n_rows = state.sha256, state.n_rows
+        self._position, self._serial = state.position, state.serial
+        how = "was read before" if state.sha256 else f"reading goes on from line {state.position.lines + 1:,}"
+        print(f"{self._path.name}: {how}", file=sys.stderr)
+
+    def _save(self) -> None:
+        if self._checkpoint is None:
+            return
+        self._checkpoint.folder.mkdir(parents=True, exist_ok=True)
+        self._serial += 1
+        parts = []
+        for number, taker in enumerate(self._takers):
+            taker.save(self._checkpoint.folder / f"{number}-{self._serial}.parquet")
+            parts.append({path.name: sha256 for path, sha256 in taker.parts.items()})
+        state = State(
+            position=self._position,
+            n_rows=self._n_rows,
+            sha256=self.sha256,
+            counts=[taker.counts for taker in self._takers],
+            parts=parts,
+            serial=self._serial,
+        )
+        self._checkpoint.save(state)
+
+
+def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tuple[pl.DataFrame, Position]]:
+    """Give frames, each with the position after it; the next one is parsed in a thread while one is being taken."""
+
+    def next_frame() -> tuple[pl.DataFrame | None, Position]:
+        return next(frames, None), file.position
+
+    with ThreadPoolExecutor(1, "parse-ahead") as parsing:
+        coming = parsing.submit(next_frame)
+        while (found := coming.result())[0] is not None:
+            coming = parsing.submit(next_frame)
+            yield found[0], found[1]
+
+
+class _Taker:
+    """A consumer at work."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self.consumer = consumer
+        self.counts = [(0, 0)] * len(consumer.transforms)
+        self.parts: dict[Path, str] = {}
+        """Where rows are kept on disk, and the checksums of those files."""
+        self._frames: list[pl.DataFrame] = []
+        sample = consumer.sample
+        self._reservoir = Reservoir(sample.size, sample.identity, sample.key) if sample else None
+
+    def take(self, frame: pl.DataFrame) -> None:
+        """Let a frame through the steps, and keep what is left or sampled."""
+        for step, transform in enumerate(self.consumer.transforms):
+            before, after = self.counts[step]
+            n_rows = len(frame)
+            frame = transform.apply(frame)
+            self.counts[step] = (before + n_rows, after + len(frame))
+        if self.consumer.sample is not None and self._reservoir is not None:
+            self._reservoir.take(frame.with_columns(self.consumer.sample.stratum.alias(STRATUM)))
+        elif len(frame) or not (self._frames or self.parts):  # one frame without rows tells the columns
+            self._frames.append(compact(frame))
+
+    def save(self, path: Path) -> None:
+        """Keep the rows on disk: a sample as it stands, or the rows that came since the last time."""
+        if self._reservoir is not None:
+            self._reservoir.save(path)
+            self.parts = {path: file_sha256(path)}
+        elif self._frames:
+            pl.concat(self._frames, rechunk=False).write_parquet(path, compression="uncompressed")
+            self.parts[path] = file_sha256(path)
+            self._frames = []
+
+    def go_on(self, counts: list[tuple[int, int]], parts: dict[Path, str]) -> None:
+        """Go on from what was kept."""
+        self.counts, self.parts = counts, parts
+        if self._reservoir is not None:
+            self._reservoir.load(*parts)
+
+    def taken(self) -> Taken:
+        """Give the rows and the counts of the steps."""
+        names = [transform.name for transform in self.consumer.transforms]
+        counts = [StepCount(name, *count) for name, count in zip(names, self.counts, strict=True)]
+        if self._reservoir is not None:
+            rows = self._reservoir.rows()
+            counts.append(StepCount("sample", self._reservoir.n_taken, len(rows)))
+        else:
+            frames = [*map(pl.read_parquet, self.parts), *self._frames]
+            rows = pl.concat(frames) if frames else pl.DataFrame()
+        return Taken(rows, tuple(counts))
+
+
+def _told_apart_by(consumer: Consumer) -> Iterator[object]:
+    yield consumer.name
+    yield from (transform.name for transform in consumer.transforms)
+    if sample := consumer.sample:
+        stratum = hashlib.sha256(sample.stratum.meta.serialize()).hexdigest()
+        yield from (sample.size, sample.identity, sample.key, stratum)
+
+
+@contextmanager
+def _progress(path: Path, n_bytes: int, shown: bool) -> Iterator["tqdm[Any]"]:
+    """Show the bytes of the disk that were read, with their rate and the time left."""
+    terminal = sys.stderr.isatty()
+    bar: tqdm[Any] = tqdm(
+        total=n_bytes,
+        desc=path.name,
+        unit="B",
+        unit_scale=True,
+        leave=False,
+        disable=not (shown or terminal),
+        mininterval=0.5 if terminal else 10,
+    )
+    with bar:
+        yield bar

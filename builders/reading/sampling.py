@@ -1,0 +1,129 @@
+"""Samples drawn in one pass: of each stratum the rows whose keyed hash is smallest, in whatever order they come."""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import polars as pl
+
+STRATUM = "_stratum"
+_HASH = "_hash"
+_LARGEST = (1 << 64) - 1
+_FEWEST_PENDING = 1_000
+_COMPACTED_AT = 5
+"""Frames whose memory may stay alive for a few rows of them; compacting each would cost as much as hashing."""
+_STATE = "reservoir"
+_N_OWN = 2
+"""Columns of a reservoir's own."""
+
+
+class Reservoir:
+    """A sample of ``size`` rows of each stratum, each text once, that does not depend on the order of rows.
+
+    Rows are chosen by a hash of their identity, so that which rows are sampled is the same on every machine, and a
+    row stays in the sample when others are added to the file. Of rows with one identity the smallest in the order of
+    all columns is held. No more than about 1.25 times the sample is in memory.
+    """
+
+    def __init__(self, size: int, identity: Sequence[str], key: str) -> None:
+        """Take the rows per stratum (at least one), the columns whose texts identify a row (null as ''), and a key."""
+        self.size = size
+        self.identity = tuple(identity)
+        self.n_taken = 0
+        self.n_repeats = 0
+        """Repeats of an identity within a stratum that were noticed; those refused by their hash were not looked at."""
+        self._key = hashlib.sha256(key.encode()).digest()
+        self._held = pl.DataFrame(schema={STRATUM: pl.Int64, _HASH: pl.UInt64})
+        self._limits: dict[int, int] = {}
+        """The largest hash held of each stratum that is full."""
+        self._pending: list[pl.DataFrame] = []
+        self._n_pending = 0
+
+    def take(self, frame: pl.DataFrame) -> None:
+        """Offer rows; an integer column ``_stratum`` says of which stratum each is.
+
+        Raises: ValueError when a stratum is null.
+        """
+        if frame[STRATUM].null_count():
+            raise ValueError(f"{frame[STRATUM].null_count()} rows have no stratum")
+        frame = frame.with_columns(pl.col(STRATUM).cast(pl.Int64), identity_hash(frame, self.identity, self._key))
+        self.n_taken += len(frame)
+        limit = pl.col(STRATUM).replace_strict(self._limits, default=_LARGEST, return_dtype=pl.UInt64)
+        rows = frame.filter(pl.col(_HASH) <= limit)
+        if not len(rows) and self._held.width > _N_OWN:
+            return
+        self._pending.append(rows)  # one without rows tells the columns
+        if len(self._pending) >= _COMPACTED_AT:
+            self._pending = [compact(pl.concat(self._pending, rechunk=False))]
+        self._n_pending += len(rows)
+        if self._n_pending > max(len(self._held) // 4, _FEWEST_PENDING):
+            self._merge()
+
+    def rows(self) -> pl.DataFrame:
+        """Give the sample in the order of the hash, without the stratum; without columns if no frame was taken."""
+        self._merge()
+        return self._held.sort(_HASH, STRATUM).drop(_HASH, STRATUM)
+
+    def save(self, path: Path) -> None:
+        """Write the sample so far and the counts; the file is there whole or not at all."""
+        self._merge()
+        state = {"size": self.size, "n_taken": self.n_taken, "n_repeats": self.n_repeats}
+        new = path.with_name(f"{path.name}.{os.getpid()}.new")
+        self._held.write_parquet(new, compression="uncompressed", metadata={_STATE: json.dumps(state)})
+        new.replace(path)
+
+    def load(self, path: Path) -> None:
+        """Go on from what a reservoir with the same parameters saved; what this one holds is left.
+
+        Raises: ValueError when the file was saved with another size.
+        """
+        state = json.loads(pl.read_parquet_metadata(path)[_STATE])
+        if state["size"] != self.size:
+            raise ValueError(f"{path} holds {state['size']} rows of each stratum, not {self.size}")
+        self.n_taken, self.n_repeats = state["n_taken"], state["n_repeats"]
+        self._pending, self._n_pending = [], 0
+        self._hold(pl.read_parquet(path))
+
+    def _merge(self) -> None:
+        """Keep of the rows held and pending those with the smallest hashes of each stratum."""
+        if not self._pending:
+            return
+        rows = pl.concat([self._held, *self._pending] if self._held.width > _N_OWN else self._pending, rechunk=False)
+        distinct = _each_once(rows)
+        self.n_repeats += len(rows) - len(distinct)
+        self._pending, self._n_pending = [], 0
+        place = pl.int_range(pl.len()).over(STRATUM)
+        self._hold(compact(distinct.sort(STRATUM, _HASH).filter(place < self.size)))
+
+    def _hold(self, rows: pl.DataFrame) -> None:
+        self._held = rows
+        full = rows.group_by(STRATUM).agg(pl.len(), pl.col(_HASH).max()).filter(pl.col("len") == self.size)
+        self._limits = dict(full.select(STRATUM, _HASH).iter_rows())
+
+
+def _each_once(rows: pl.DataFrame) -> pl.DataFrame:
+    """Keep of rows with one hash the smallest; only those are put in the order of all columns, which costs."""
+    repeated = rows.select(STRATUM, _HASH).is_duplicated()
+    if not repeated.any():
+        return rows
+    others = sorted({*rows.columns} - {STRATUM, _HASH})
+    first = rows.filter(repeated).sort(STRATUM, _HASH, *others)
+    first = first.unique([STRATUM, _HASH], keep="first", maintain_order=True)
+    return pl.concat([rows.filter(~repeated), first], rechunk=False)
+
+
+def identity_hash(frame: pl.DataFrame, identity: Sequence[str], key: bytes) -> pl.Series:
+    """Hash the identity columns of each row to 64 bits with BLAKE2b: the same for all versions and platforms."""
+    columns = [pl.col(column).cast(pl.String).fill_null("") for column in identity]
+    texts = frame.select(pl.concat_str(columns, separator="\x1f").cast(pl.Binary)).to_series()
+    digests = b"".join(hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts)
+    return pl.Series(_HASH, np.frombuffer(digests, dtype=">u8").astype(np.uint64))
+
+
+def compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """Copy a frame into memory of its own: filtered texts may keep those of the frame they came from alive."""
+    return cast(pl.DataFrame, pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest())))

@@ -1,0 +1,334 @@
+"""An upstream file as a stream: plain, gzip or zip, hashed as it is read, in blocks of whole lines."""
+
+import hashlib
+import zipfile
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from isal import isal_zlib
+from isal.igzip_lib import IsalError
+
+from builders.manifest import file_sha256
+from validation.report import InvalidInput, Problem
+
+BLOCK = 1 << 24
+"""Bytes that are read and parsed at a time."""
+
+LONGEST_LINE = 1 << 26
+"""Bytes of a line; a longer one is no line of a release, and would not be held."""
+
+_READ = 1 << 20
+_PIECE = 1 << 16
+_AGAIN = "fetch the file again"
+_DAMAGE = (EOFError, zlib.error, IsalError, zipfile.BadZipFile, NotImplementedError)
+"""What damaged content raises; NotImplementedError stands for a compression that Python cannot undo."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """A line end in a file: bytes of its content before it, and lines."""
+
+    offset: int = 0
+    lines: int = 0
+
+
+class _Stream(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class UpstreamFile:
+    """A file that is read once, from start to end: plain, ``.gz``, or ``.zip`` with one file in it.
+
+    ``path`` is where it lies; ``position`` is the end of the last block given out, from where another
+    ``UpstreamFile(path, start=position)`` goes on; ``sha256`` is the checksum of the file as it lies on disk. It
+    is open inside a ``with`` statement only.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        start: Position | None = None,
+        progress: Callable[[int], object] | None = None,
+        block: int = BLOCK,
+    ) -> None:
+        """Take a path, the position to go on from, and who wants to hear how many bytes of the disk were read."""
+        self.path = path
+        self.block = block
+        self.position = start or Position()
+        self.resumable = False
+        """Whether all that was given out came in blocks, so that ``position`` tells what was not given out yet."""
+        self._progress = progress
+        self._open = ExitStack()
+        self._ahead: Future[tuple[bytes, int]] = Future()
+        self._ahead.set_result((b"", 0))
+
+    def __enter__(self) -> "UpstreamFile":
+        self._disk = self._open.enter_context(_Disk(self.path, self._progress))
+        self._reading = self._open.enter_context(ThreadPoolExecutor(1, "read-ahead"))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of the whole file on disk, what was not read included."""
+        wait([self._ahead])  # two cannot read at a time
+        return self._disk.sha256()
+
+    def text(self) -> str:
+        """Read the whole content as UTF-8, a byte order mark left out; InvalidInput names the line that is not."""
+        self.resumable = False
+        self.position = Position()
+        parts = []
+        with _content(self.path, self._disk) as stream, self._damage_named():
+            while read := stream.read(BLOCK):
+                parts.append(read)
+                self.position = Position(self.position.offset + len(read), self.position.lines + read.count(b"\n"))
+        return decode(b"".join(parts), self.path).removeprefix("\ufeff")
+
+    def first_line(self) -> bytes:
+        """Read the first line without its end, wherever reading goes on from; it is not counted as read."""
+        line = b""
+        with _Disk(self.path) as disk, _content(self.path, disk) as stream, self._damage_named():
+            while b"\n" not in line and (read := stream.read(_READ)):
+                line += read
+                _refuse_long_line(len(line.partition(b"\n")[0]))
+        return line.partition(b"\n")[0].rstrip(b"\r")
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Give the content from ``position`` on in blocks of whole lines, each with the number of its first line.
+
+        Lines are counted from 1 and keep their ends. A last line without an end is a line. A reader that keeps
+        something of one block for a later one cannot go on from a position, and should use ``text``.
+
+        Raises: InvalidInput when the file is damaged, or a line is longer than ``LONGEST_LINE``.
+        """
+        self.resumable = True
+        with _content(self.path, self._disk) as stream:
+            with self._damage_named():
+                self._skip(stream)
+            blocks = _whole_lines(stream, size or self.block)
+            self._ahead = self._reading.submit(_counted, blocks)
+            while True:
+                with self._damage_named():
+                    block, n_lines = self._ahead.result()
+                if not block:
+                    return
+                self._ahead = self._reading.submit(_counted, blocks)
+                first = self.position.lines + 1
+                self.position = Position(self.position.offset + len(block), self.position.lines + n_lines)
+                yield first, block
+
+    def _skip(self, stream: _Stream) -> None:
+        left = self.position.offset
+        while left:
+            skipped = len(stream.read(min(left, BLOCK)))
+            if not skipped:
+                found = f"{self.position.offset - left:,} bytes, {self.position.offset:,} were read before"
+                raise InvalidInput(Problem("the file has become shorter", str(self.path), found, _AGAIN))
+            left -= skipped
+
+    @contextmanager
+    def _damage_named(self) -> Iterator[None]:
+        try:
+            yield
+        except _DAMAGE as error:
+            raise _damaged(self.path, str(error), self.position.lines + 1) from error
+        except _LongLineError as error:
+            cure = "is this the upstream release, in its own format?"
+            what = "a line is too long to be one"
+            raise InvalidInput(Problem(what, str(self.path), str(error), cure, row=self.position.lines + 1)) from error
+
+
+def decode(content: bytes, path: Path, first_line: int = 1) -> str:
+    """Decode UTF-8; InvalidInput names the line that is not."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first_line + content.count(b"\n", 0, error.start)
+        found = repr(content[max(0, error.start - 20) : error.start + 20])
+        cure = "this release is UTF-8 throughout; was the file opened and saved in another encoding?"
+        raise InvalidInput(Problem("this line is not UTF-8", str(path), found, cure, row=line)) from error
+
+
+class _Disk:
+    """A file on disk whose bytes are hashed and reported as they pass.
+
+    They are hashed in a thread of their own, for that costs as much as parsing does. Where a zip's directory is to
+    be read first, bytes do not pass in order; what was not read by ``read`` alone is hashed in a pass of its own.
+    """
+
+    def __init__(self, path: Path, progress: Callable[[int], object] | None = None) -> None:
+        self._path = path
+        self._progress = progress
+        self._stream = path.open("rb", buffering=0)
+        self._hash = hashlib.sha256()
+        self._hasher = ThreadPoolExecutor(1, "sha256")
+        self._hashing: deque[Future[None]] = deque()
+        self._in_order = True
+
+    def __enter__(self) -> "_Disk":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hasher.shutdown()
+        self._stream.close()
+
+    def read(self, size: int = _READ, /) -> bytes:
+        read = self._stream.read(size)
+        if self._in_order:
+            self._hashing.append(self._hasher.submit(self._hash.update, read))
+            if len(self._hashing) > 2:  # what waits to be hashed is held
+                self._hashing.popleft().result()
+        if self._progress is not None:
+            self._progress(len(read))
+        return read
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        self._in_order = False
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def sha256(self) -> str:
+        if not self._in_order:
+            return file_sha256(self._path)
+        while self.read():
+            pass
+        while self._hashing:
+            self._hashing.popleft().result()
+        return self._hash.hexdigest()
+
+
+class _Gunzip:
+    """The content of a gzip file of one or more members."""
+
+    def __init__(self, disk: _Disk) -> None:
+        self._disk = disk
+        self._read = memoryview(b"")
+        self._member = isal_zlib.decompressobj(31)
+        self._compressed: bytes | memoryview = b""
+
+    def read(self, size: int, /) -> bytes:
+        """Give some bytes, at most so many; none at the end."""
+        while True:
+            if not self._member.eof:
+                # With nothing to undo, too: content may be waiting inside that was more than asked for.
+                read: bytes = self._member.decompress(self._compressed, size)
+                self._compressed = self._member.unconsumed_tail
+                if read:
+                    return read
+            if not self._more():
+                return b""
+
+    def _more(self) -> bool:
+        """Have compressed bytes at hand, those of the next member where one ended; False at the end of the file."""
+        if self._member.eof:
+            self._compressed = self._member.unused_data.lstrip(b"\0")  # members may be padded
+            while not self._compressed and (piece := self._piece()):
+                self._compressed = bytes(piece).lstrip(b"\0")
+            if not self._compressed:
+                return False
+            self._member = isal_zlib.decompressobj(31)
+        elif not self._compressed:
+            self._compressed = self._piece()
+            if not self._compressed:
+                raise EOFError("the end of the file inside compressed content")
+        return True
+
+    def _piece(self) -> memoryview:
+        """Give the next compressed bytes: few, so that what comes of them stays in the processor's cache."""
+        if not self._read:
+            self._read = memoryview(self._disk.read())
+        piece, self._read = self._read[:_PIECE], self._read[_PIECE:]
+        return piece
+
+
+class _LongLineError(Exception):
+    """A line is longer than may be held."""
+
+
+def _refuse_long_line(length: int) -> None:
+    if length > LONGEST_LINE:
+        raise _LongLineError(f"more than {LONGEST_LINE:,} bytes without a line end")
+
+
+def _whole_lines(stream: _Stream, size: int) -> Iterator[bytes]:
+    """Give content in blocks of about so many bytes that end with a line, and the last line in any case."""
+    parts: list[bytes | memoryview] = []
+    n_bytes = n_of_line = 0
+    while True:
+        wanted = min(_READ, size - n_bytes if n_bytes < size else size)
+        try:
+            read = stream.read(wanted)
+        except _DAMAGE:
+            whole, _, _ = b"".join(parts).rpartition(b"\n")  # what was read before the damage, so its line is told
+            if whole:
+                yield whole + b"\n"
+            raise
+        if not read:
+            break
+        parts.append(read)
+        n_bytes += len(read)
+        cut = read.rfind(b"\n") + 1
+        n_of_line = len(read) - cut if cut else n_of_line + len(read)
+        _refuse_long_line(n_of_line)
+        if n_bytes >= size and cut:
+            parts[-1] = memoryview(read)[:cut]
+            yield b"".join(parts)
+            parts, n_bytes = [read[cut:]], len(read) - cut
+    if parts:
+        yield b"".join(parts)
+
+
+@contextmanager
+def _content(path: Path, disk: _Disk) -> Iterator[_Stream]:
+    """Open the content behind the bytes on disk."""
+    if path.suffix == ".gz":
+        yield _Gunzip(disk)
+    elif path.suffix == ".zip":
+        with ExitStack() as opened:
+            try:
+                archive = opened.enter_context(zipfile.ZipFile(disk))
+                stream = opened.enter_context(archive.open(_only_member(path, archive)))
+            except _DAMAGE as error:
+                raise _damaged(path, str(error), 1) from error
+            yield stream
+    else:
+        yield disk
+
+
+def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    members = [member for member in archive.infolist() if not member.is_dir()]
+    if len(members) != 1:
+        names = ", ".join(repr(member.filename) for member in members[:12]) or "none"
+        cure = "unpack the zip, or make one of that file alone"
+        raise InvalidInput(Problem("a zip of one file is wanted here", str(path), names, cure))
+    if members[0].flag_bits & 1:
+        raise InvalidInput(Problem("the zip is encrypted", str(path), repr(members[0].filename), "unpack it"))
+    return members[0]
+
+
+def _damaged(path: Path, found: str, line: int) -> InvalidInput:
+    return InvalidInput(Problem("the compressed file is cut off or damaged", str(path), found, _AGAIN, row=line))
+
+
+def _counted(blocks: Iterator[bytes]) -> tuple[bytes, int]:
+    """Give the next block and its number of lines; nothing and 0 at the end."""
+    block = next(blocks, b"")
+    return block, block.count(b"\n") + (bool(block) and not block.endswith(b"\n"))

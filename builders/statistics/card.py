@@ -1,0 +1,127 @@
+"""The part of a dataset card that shows a task's statistics: the picture, and short tables in Markdown."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from builders.statistics.task_statistics import DomainStatistics, Lengths, TaskStatistics
+from validation.vocabulary import TaskKind
+
+UNDEFINED = "n/a"
+
+
+def picture_path(task: str) -> str:
+    """Say where in a dataset folder the picture of a task's statistics lies.
+
+    >>> picture_path("sa")
+    'statistics/sa.png'
+    """
+    return f"statistics/{task}.png"
+
+
+def data_path(task: str) -> str:
+    """Say where in a dataset folder a task's statistics lie as JSON.
+
+    >>> data_path("sa")
+    'statistics/sa.json'
+    """
+    return f"statistics/{task}.json"
+
+
+def statistics_section(name: str, statistics: TaskStatistics) -> str:
+    """Write a task's section of the card.
+
+    Args:
+        name: the task, as in ``picture_path``.
+        statistics: of the task.
+    Returns: Markdown, headed at level 3; figures that are undefined read 'n/a'.
+    """
+    parts = [
+        f"### Statistics of {name}",
+        f"![Sizes, shares, lengths, vocabulary and distances of the domains of {name}]({picture_path(name)})",
+        _lengths_and_words(statistics),
+        _duplicates(statistics),
+    ]
+    if len(statistics.divergence) > 1:
+        parts.append("Jensen-Shannon divergence of train words in bits (0 alike, 1 no word in common):")
+        pairs = {
+            (a, b): f"{value:.3f}" for a, row in statistics.divergence.items() for b, value in row.items() if a != b
+        }
+        parts.append(_matrix("", pairs))
+    if statistics.depths:
+        parts.append(
+            "Q, the chance that a train text of the source (row) is no deeper in it than a test text of the target "
+            "(column), and these test texts' mean depth:"
+        )
+        cells = {(pair.source, pair.target): f"{pair.q:.2f} ({pair.mean_depth:.3f})" for pair in statistics.depths}
+        parts.append(_matrix("source", cells))
+    parts.append(f"All figures, every split: `{data_path(name)}`.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _lengths_and_words(statistics: TaskStatistics) -> str:
+    unit = "tokens" if statistics.kind is TaskKind.TAGGING else "words"
+    generation = statistics.kind is TaskKind.GENERATION
+    columns = ["domain", f"input {unit}, train", f"input {unit}, test"]
+    columns += ["target words, train", "target words, test"] if generation else []
+    columns += ["distinct words, train", "words of test not in train"]
+    rows = []
+    for domain, facts in statistics.domains.items():
+        cells = [_length(_of(facts, split, "input_words")) for split in ("train", "test")]
+        if generation:
+            cells += [_length(_of(facts, split, "target_words")) for split in ("train", "test")]
+        rows.append([domain, *cells, _count(facts.vocabulary), _percent(facts.unseen_test_share)])
+    return f"Lengths are means, with the 5% and 95% quantiles.\n\n{_table(columns, rows)}"
+
+
+def _duplicates(statistics: TaskStatistics) -> str:
+    """Show the test rows' duplicates, which inflate scores; those of other splits are in the data."""
+    found = statistics.duplicates
+    within = {repeats.domain: repeats for repeats in found.within if repeats.split == "test"}
+    train = {
+        repeats.domain: repeats for repeats in found.across_splits if (repeats.split, repeats.other) == _TEST_IN_TRAIN
+    }
+    domains = {repeats.domain: repeats for repeats in found.across_domains if repeats.split == "test"}
+    columns = ["domain", "test rows", "in test", "in train", "in other domains"]
+    rows = []
+    for domain in [domain for domain in statistics.domains if domain in within]:
+        others = [where.get(domain) for where in (within, train, domains)]
+        cells = [UNDEFINED if other is None else f"{other.exact:,} + {other.near:,}" for other in others]
+        rows.append([domain, f"{within[domain].rows:,}", *cells])
+    if not rows:
+        return "No test rows to look for duplicates of."
+    said = "Test rows with a duplicate: exact + near (Jaccard similarity of word 3-shingles at least 0.8, other group)."
+    if found.uncompared:
+        said += " Some texts are so frequent in like form that not all were compared: there may be more near ones."
+    return f"{said}\n\n{_table(columns, rows)}"
+
+
+_TEST_IN_TRAIN = ("test", "train")
+
+
+def _of(facts: DomainStatistics, split: str, name: str) -> Lengths | None:
+    return getattr(facts.splits[split], name) if split in facts.splits else None
+
+
+def _length(lengths: Lengths | None) -> str:
+    if lengths is None:
+        return UNDEFINED
+    return f"{lengths.mean:,.1f} ({lengths.quantiles[1]:,.0f}-{lengths.quantiles[5]:,.0f})"
+
+
+def _count(value: int | None) -> str:
+    return UNDEFINED if value is None else f"{value:,}"
+
+
+def _percent(share: float | None) -> str:
+    return UNDEFINED if share is None else f"{100 * share:.1f}%"
+
+
+def _matrix(corner: str, cells: Mapping[tuple[str, str], str]) -> str:
+    rows = dict.fromkeys(row for row, _ in cells)
+    names = {column for _, column in cells}
+    columns = [name for name in rows if name in names] + sorted(names - set(rows))  # in one order, for the eye
+    return _table([corner, *columns], [[row, *(cells.get((row, column), "") for column in columns)] for row in rows])
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---", *("---:" for _ in columns[1:])], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,322 @@
+"""Statistics of a task's rows: sizes, labels, lengths, vocabulary, duplicates, and how far its domains lie apart.
+
+Counts are of the rows as they ship. Which files and steps they came from is in the manifest, not here. What is
+undefined (no row, no train split, no depth) is absent or None, never 0.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+import pydantic
+from numpy.typing import NDArray
+
+from builders.specs import Balance
+from builders.statistics.duplicates import DuplicateCounts, comparison_rows, duplicates, input_text
+from builders.words import WORD, words
+from leaderboard.metrics.depth import q_statistic
+from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
+from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind
+
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+"""Quantiles given of every length."""
+
+_CHUNK = 20_000
+
+Depths = Mapping[tuple[str, str], pl.DataFrame]
+
+
+class Spec(Protocol):
+    """What the statistics need to know of a ``TaskSpec``."""
+
+    @property
+    def kind(self) -> TaskKind: ...  # noqa: D102
+    @property
+    def inputs(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def labels(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def balance(self) -> Balance | None: ...  # noqa: D102
+
+
+class _Facts(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Lengths(_Facts):
+    """Lengths of a split's texts, in words (tagging: in tokens).
+
+    Attributes:
+        mean: mean over the rows.
+        sd: standard deviation of these rows (divided by their number).
+        quantiles: at ``QUANTILES``, between two rows interpolated linearly.
+    """
+
+    mean: float
+    sd: float
+    quantiles: tuple[float, float, float, float, float, float, float]
+
+
+class SplitStatistics(_Facts):
+    """One split of one domain.
+
+    Attributes:
+        rows: its rows, at least 1.
+        groups: its groups.
+        labels: rows of each class by name, classes without a row included; empty unless classification.
+        tags: tokens of each tag by name, likewise; empty unless tagging.
+        unanswered: questions without an answer; None unless extractive QA.
+        input_words: length of all inputs of a row together.
+        target_words: length of the text to be generated; None unless generation.
+    """
+
+    rows: int
+    groups: int
+    labels: dict[str, int] = {}
+    tags: dict[str, int] = {}
+    unanswered: int | None = None
+    input_words: Lengths
+    target_words: Lengths | None = None
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Shares of the classes, tags, or questions without and with an answer, in [0, 1]; empty for generation."""
+        counts = self.labels or self.tags
+        if self.unanswered is not None:
+            counts = {"no answer": self.unanswered, "answer": self.rows - self.unanswered}
+        total = sum(counts.values())
+        return {name: count / total for name, count in counts.items()} if total else {}
+
+
+class DomainStatistics(_Facts):
+    """One domain.
+
+    Attributes:
+        splits: its splits.
+        vocabulary: distinct words of its train inputs; None without a train split.
+        unseen_test_share: share of the word occurrences of its test inputs whose word its train inputs lack, in
+            [0, 1]; None without both splits or without a word in test.
+        groups_in_several_splits: groups that more than one of its splits has.
+    """
+
+    splits: dict[str, SplitStatistics]
+    vocabulary: int | None
+    unseen_test_share: float | None
+    groups_in_several_splits: int
+
+
+class PairDepth(_Facts):
+    """How deep a target's test texts lie in a source (DF1 equations 1 and 8).
+
+    Attributes:
+        source: the source domain.
+        target: the target domain; the source itself is given too, for comparison.
+        q: chance that a train text of the source is no deeper in it than a test text of the target, in [0, 1].
+        mean_depth: mean depth of the target's test texts in the source, in [0, 2].
+    """
+
+    source: str
+    target: str
+    q: float
+    mean_depth: float
+
+
+class LengthDistance(_Facts):
+    """The two domains whose targets differ most in length, in one split.
+
+    Attributes:
+        split: the split.
+        domains: the two domains.
+        distance: Kolmogorov-Smirnov distance of their target lengths in words, in [0, 1]: the largest difference
+            between the shares of rows that are no longer than some length.
+    """
+
+    split: str
+    domains: tuple[str, str]
+    distance: float
+
+
+class TaskStatistics(_Facts):
+    """Statistics of one task.
+
+    Attributes:
+        kind: what is predicted.
+        domains: by domain.
+        divergence: Jensen-Shannon divergence in bits, in [0, 1], of the words of each two domains' train inputs (DR
+            appendix A.1), by domain and domain, both ways and with itself (0). A domain without such a word is
+            absent.
+        depths: of every pair with a depth table; empty without an encoder.
+        target_lengths: of every split that several domains have; empty unless generation.
+        duplicates: repeats and near-repeats.
+        no_answer_wanted: share of questions without an answer that the spec asks for, in [0, 1]; None where it
+            asks for none.
+    """
+
+    kind: TaskKind
+    domains: dict[str, DomainStatistics]
+    divergence: dict[str, dict[str, float]]
+    depths: tuple[PairDepth, ...]
+    target_lengths: tuple[LengthDistance, ...]
+    duplicates: DuplicateCounts
+    no_answer_wanted: float | None
+
+
+def task_statistics(spec: Spec, domains: Mapping[str, Mapping[str, pl.DataFrame]], depths: Depths) -> TaskStatistics:
+    """Compute the statistics of a task.
+
+    Args:
+        spec: the task.
+        domains: by domain and split, finished frames (id, group, inputs, gold with labels and tags as codes).
+            Empty frames count as absent.
+        depths: by source and target, the tables of ``depth_tables``; may be empty.
+    Returns: the statistics; the same for the same rows in any order.
+    Source: divergence DR appendix A.1; depths DF1 sec. 3 and 4.2; what is balanced, DR appendix D.2.
+    """
+    kept = {
+        domain: {split: splits[split] for split in SPLITS if len(splits.get(split, ()))}
+        for domain, splits in domains.items()
+    }
+    words = {
+        (domain, split): _word_counts(frame, spec.inputs)
+        for domain, splits in kept.items()
+        for split, frame in splits.items()
+        if split != "validation"
+    }
+    train_words = {domain: words[domain, "train"] for domain, splits in kept.items() if "train" in splits}
+    return TaskStatistics(
+        kind=spec.kind,
+        domains={
+            domain: DomainStatistics(
+                splits={split: _split(spec, frame) for split, frame in splits.items()},
+                vocabulary=len(train_words[domain]) if domain in train_words else None,
+                unseen_test_share=_unseen_share(train_words.get(domain), words.get((domain, "test"))),
+                groups_in_several_splits=_straddling(splits),
+            )
+            for domain, splits in kept.items()
+        },
+        divergence=_divergence(train_words),
+        depths=tuple(_pair_depth(source, target, table) for (source, target), table in depths.items()),
+        target_lengths=tuple(_length_distances(kept)) if spec.kind is TaskKind.GENERATION else (),
+        duplicates=duplicates(comparison_rows(kept, spec.inputs)),
+        no_answer_wanted=_no_answer_wanted(spec, kept),
+    )
+
+
+def _split(spec: Spec, frame: pl.DataFrame) -> SplitStatistics:
+    tagging, generation = spec.kind is TaskKind.TAGGING, spec.kind is TaskKind.GENERATION
+    gold = frame[GOLD[spec.kind]]
+    n_tokens = frame[TOKENS].list.len() if tagging else _n_words(frame.select(input_text(spec.inputs)).to_series())
+    return SplitStatistics(
+        rows=len(frame),
+        groups=frame["group"].n_unique(),
+        labels=_code_counts(gold, spec.labels) if spec.kind is TaskKind.CLASSIFICATION else {},
+        tags=_code_counts(gold.explode(empty_as_null=False), spec.labels) if tagging else {},
+        unanswered=int(_unanswered(frame).sum()) if spec.kind is TaskKind.EXTRACTIVE_QA else None,
+        input_words=_lengths(n_tokens),
+        target_words=_lengths(_n_words(gold)) if generation else None,
+    )
+
+
+def _code_counts(codes: pl.Series, names: Sequence[str]) -> dict[str, int]:
+    counts = np.bincount(codes.to_numpy(), minlength=len(names))
+    return dict(zip(names, counts.tolist(), strict=True))
+
+
+def _unanswered(frame: pl.DataFrame) -> pl.Series:
+    return frame[GOLD[TaskKind.EXTRACTIVE_QA]].struct.field("text").list.len() == 0
+
+
+def _lengths(lengths: pl.Series) -> Lengths:
+    values = lengths.to_numpy().astype(np.float64)
+    quantiles = np.quantile(values, QUANTILES).tolist()
+    return Lengths(mean=float(values.mean()), sd=float(values.std()), quantiles=quantiles)
+
+
+def _n_words(texts: pl.Series) -> pl.Series:
+    return texts.str.to_lowercase().str.count_matches(WORD)
+
+
+def _word_counts(frame: pl.DataFrame, inputs: Sequence[str]) -> pl.DataFrame:
+    """Count the words of a frame's inputs: columns word, n, sorted by word."""
+    texts = frame.select(word=input_text(inputs))
+    parts = [  # in parts, because the words take much more memory than their texts
+        part.select(words("word").explode(empty_as_null=False)).group_by("word").agg(n=pl.len().cast(pl.Int64))
+        for part in texts.iter_slices(_CHUNK)
+    ]
+    return pl.concat(parts).group_by("word").agg(pl.col("n").sum()).sort("word")
+
+
+def _unseen_share(train: pl.DataFrame | None, test: pl.DataFrame | None) -> float | None:
+    if train is None or test is None or not len(test):
+        return None
+    return int(test.join(train, on="word", how="anti")["n"].sum()) / int(test["n"].sum())
+
+
+def _straddling(splits: Mapping[str, pl.DataFrame]) -> int:
+    """Count the groups that more than one split has."""
+    groups = [group for frame in splits.values() for group in frame["group"].unique()]
+    return int((pl.Series(groups, dtype=pl.String).value_counts()["count"] > 1).sum())
+
+
+def _divergence(words: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, float]]:
+    """Compare the domains' words, stop words left out, over the words that all together use most."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    if not words:
+        return {}
+    long = pl.concat(counts.with_columns(domain=pl.lit(domain)) for domain, counts in words.items())
+    content = long.filter(~pl.col("word").is_in(sorted(ENGLISH_STOP_WORDS)))
+    vocabulary = content["word"].unique().sort()
+    if not len(vocabulary):
+        return {}
+    table = np.zeros((len(words), len(vocabulary)))
+    for row, domain in enumerate(words):
+        counts = content.filter(domain=domain)
+        table[row, vocabulary.search_sorted(counts["word"]).to_numpy()] = counts["n"].to_numpy()
+    table = table[:, frequent_words(table)]
+    used = table.sum(axis=1) > 0
+    names = [domain for domain, has_words in zip(words, used, strict=True) if has_words]
+    matrix = js_divergence_matrix(table[used])
+    return {a: dict(zip(names, row.tolist(), strict=True)) for a, row in zip(names, matrix, strict=True)}
+
+
+def _pair_depth(source: str, target: str, table: pl.DataFrame) -> PairDepth:
+    # Told apart by id: weights are null for the source's own texts, but not for them alone.
+    is_test = table["id"].str.split("/").list.get(-2) == "test"
+    own, depth = table.filter(~is_test)["depth"].to_numpy(), table.filter(is_test)["depth"].to_numpy()
+    return PairDepth(source=source, target=target, q=q_statistic(own, depth), mean_depth=float(depth.mean()))
+
+
+def _length_distances(domains: Mapping[str, Mapping[str, pl.DataFrame]]) -> Iterator[LengthDistance]:
+    for split in SPLITS:
+        lengths = {
+            domain: np.sort(_n_words(splits[split][GOLD[TaskKind.GENERATION]]).to_numpy())
+            for domain, splits in domains.items()
+            if split in splits
+        }
+        pairs = {pair: _ks_distance(lengths[pair[0]], lengths[pair[1]]) for pair in combinations(lengths, 2)}
+        if pairs:
+            worst = max(pairs, key=lambda pair: pairs[pair])
+            yield LengthDistance(split=split, domains=worst, distance=pairs[worst])
+
+
+def _ks_distance(a: NDArray[np.integer], b: NDArray[np.integer]) -> float:
+    """Kolmogorov-Smirnov distance of two samples, both ascending."""
+    points = np.concatenate([a, b])
+    shares = [np.searchsorted(sample, points, side="right") / len(sample) for sample in (a, b)]
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
+def _no_answer_wanted(spec: Spec, domains: Mapping[str, Mapping[str, pl.DataFrame]]) -> float | None:
+    """Look up the share that the spec's balance gives to the stratum of a question without an answer."""
+    frame = next((frame for splits in domains.values() for frame in splits.values()), None)
+    if spec.kind is not TaskKind.EXTRACTIVE_QA or frame is None:
+        return None
+    if spec.balance is None or not isinstance(spec.balance.shares, Mapping):
+        return None
+    gold = GOLD[spec.kind]
+    empty = pl.Series(gold, [{"text": [], "answer_start": []}], dtype=frame.schema[gold])
+    stratum = frame.head(1).with_columns(empty).select(spec.balance.stratum).item()
+    return spec.balance.shares.get(int(stratum))

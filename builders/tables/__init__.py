@@ -1,0 +1,31 @@
+"""Maps of documents and subreddits to domains, made for this project; the papers' own are not public.
+
+Both are decisions, typed by people: the domain of each of SQuAD's titles, and the domain of each subreddit with a tier
+(``core`` names the topic, ``extended`` widens it).
+"""
+
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars as pl
+
+
+def squad_titles(domain: str) -> tuple[str, ...]:
+    """List the documents of a domain by title, percent signs decoded."""
+    table = _table("squad_title_domains.csv")
+    return tuple(sorted(unquote(title) for title in _of(table, domain)["title"]))
+
+
+def subreddits(domain: str) -> tuple[str, ...]:
+    """List the subreddits of a domain."""
+    return tuple(sorted(_of(_table("tldr_subreddit_domains.csv"), domain)["subreddit"]))
+
+
+def _of(table: pl.DataFrame, domain: str) -> pl.DataFrame:
+    return table.filter(pl.col("domain").str.to_lowercase() == domain)
+
+
+@cache
+def _table(name: str) -> pl.DataFrame:
+    return pl.read_csv(Path(__file__).parent / name, infer_schema=False)

@@ -1,0 +1,248 @@
+"""Quoted CSV and unquoted TSV: texts stay what they are, and bad rows are named. Every row here is invented."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.readers.delimited import quoted_csv, raw_tsv
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput
+
+NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")
+
+
+class SmallBlocks(UpstreamFile):
+    """A file that comes in blocks of a line or two."""
+
+    def blocks(self, size: int = 24) -> Iterator[tuple[int, bytes]]:
+        return super().blocks(size)
+
+
+def csv_refusal(path: Path, content: str, *columns: str) -> str:
+    path.write_bytes(content.encode())
+    with pytest.raises(InvalidInput) as refused, UpstreamFile(path) as file:
+        next(quoted_csv(*columns)(file))
+    return str(refused.value).replace(f"{path.parent}/", "")
+
+
+def read_csv(path: Path, content: str, *columns: str) -> pl.DataFrame:
+    path.write_bytes(content.encode())
+    with UpstreamFile(path) as file:
+        (frame,) = quoted_csv(*columns)(file)
+    return frame
+
+
+def tsv_refusal(path: Path, content: bytes, *columns: str) -> str:
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput) as refused, SmallBlocks(path) as file:
+        list(raw_tsv(*columns)(file))
+    return str(refused.value).replace(f"{path.parent}/", "")
+
+
+def read_tsv(path: Path, content: bytes, *columns: str) -> pl.DataFrame:
+    path.write_bytes(content)
+    with UpstreamFile(path) as file:
+        return pl.concat(raw_tsv(*columns)(file))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_csv_keeps_the_columns_asked_for_in_that_order(end: str, tmp_path: Path) -> None:
+    content = end.join((",title,content,stars", '0,"a","one, ""two""\nthree",5', '1,b,"#x\r\ny ",', ""))
+    frame = read_csv(tmp_path / "a.csv", content, "stars", "content")
+    assert frame.schema == {"stars": pl.String, "content": pl.String}
+    assert frame.rows() == [("5", 'one, "two"\nthree'), ("", "#x\r\ny ")]
+
+
+def test_csv_takes_no_text_for_missing(tmp_path: Path) -> None:
+    rows = "".join(f'{text},"{text}"\n' for text in NOT_MISSING)
+    frame = read_csv(tmp_path / "a.csv", "a,b\n" + rows, "a", "b")
+    assert frame.rows() == [(text, text) for text in NOT_MISSING]
+
+
+def test_csv_may_begin_with_a_byte_order_mark_and_end_without_a_line_break(tmp_path: Path) -> None:
+    assert read_csv(tmp_path / "a.csv", '\ufeff"a",b\n1,2', "a").rows() == [("1",)]
+
+
+def test_csv_with_a_header_alone_has_no_rows_but_its_columns(tmp_path: Path) -> None:
+    frame = read_csv(tmp_path / "a.csv", "a,b\n", "b")
+    assert (frame.schema, frame.height) == ({"b": pl.String}, 0)
+
+
+CUT = "fetch the file again; it may be cut off"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", f"a.csv: the file is empty; {CUT}"),
+        ("\na,b\n", f"a.csv: the file is empty; {CUT}"),
+        (
+            "a,Text\n1,x\n",
+            "a.csv, column 'text': this column is missing; found columns ['a', 'Text']; did you mean 'Text'?",
+        ),
+        ("a;text\n", "a.csv, column 'text': this column is missing; found columns ['a;text']; did you mean 'a;text'?"),
+        (
+            "text,text\n",
+            "a.csv, column 'text': two columns have this name; found columns text, text; rename or drop one",
+        ),
+        (
+            'a,text\n1,"x\ny"\n2,x,y\n',
+            "a.csv, row 2: this row has 3 fields, the header 2; found '2,x,y' at line 4; "
+            f"{CUT}; or are its texts not quoted?",
+        ),
+        (
+            "a,text\n1\n",
+            "a.csv, row 1: this row has 1 fields, the header 2; found '1' at line 2; "
+            f"{CUT}; or are its texts not quoted?",
+        ),
+        (
+            "a,text\n1,x\n\n2,y\n",
+            "a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; "
+            f"{CUT}; or are its texts not quoted?",
+        ),
+        (
+            'a,text\n1,x\n2,"x" y\n',
+            "a.csv, row 2: this row breaks the rules of quoting; found ',' expected after '\"' at line 3; "
+            f"{CUT}; or is it not a quoted CSV?",
+        ),
+        (
+            'a,text\n1,"x\n2,y\n',
+            "a.csv, row 1: this row breaks the rules of quoting; found unexpected end of data at line 3; "
+            f"{CUT}; or is it not a quoted CSV?",
+        ),
+    ],
+)
+def test_csv_that_is_refused_is_named_by_row(content: str, message: str, tmp_path: Path) -> None:
+    assert csv_refusal(tmp_path / "a.csv", content, "text") == message
+
+
+def test_each_missing_column_is_named(tmp_path: Path) -> None:
+    message = csv_refusal(tmp_path / "a.csv", "a,b\n", "x", "a", "y")
+    assert message == (
+        "a.csv, column 'x': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'\n"
+        "a.csv, column 'y': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'"
+    )
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_tsv_keeps_quotes_and_all_else_as_characters(end: bytes, tmp_path: Path) -> None:
+    lines = (
+        b"id\theadline\tbody\tstars",
+        b'1\t"\t"a "b\t5',
+        b'2\t""c""\t\\t, # \xc3\xa9\xe2\x80\xa8x\t',
+        b"3\t\tx\ry\t1",
+        b"",
+    )
+    frame = read_tsv(tmp_path / "a.tsv", end.join(lines), "body", "headline")
+    assert frame.schema == {"body": pl.String, "headline": pl.String}
+    assert frame.rows() == [('"a "b', '"'), ("\\t, # é\u2028x", '""c""'), ("x\ry", "")]
+
+
+def test_tsv_takes_no_text_for_missing(tmp_path: Path) -> None:
+    rows = "".join(f"{text}\t{text}\n" for text in NOT_MISSING)
+    frame = read_tsv(tmp_path / "a.tsv", b"a\tb\n" + rows.encode(), "a", "b")
+    assert frame.rows() == [(text, text) for text in NOT_MISSING]
+
+
+def test_tsv_of_one_column_may_hold_empty_texts(tmp_path: Path) -> None:
+    assert read_tsv(tmp_path / "a.tsv", b"a\nx\n\n\ny", "a")["a"].to_list() == ["x", "", "", "y"]
+
+
+@pytest.mark.parametrize("content", [b"a\tb\n", b"a\tb\r\n", b"a\tb"])
+def test_tsv_with_a_header_alone_has_no_rows_but_its_columns(content: bytes, tmp_path: Path) -> None:
+    frame = read_tsv(tmp_path / "a.tsv", content, "b")
+    assert (frame.schema, frame.height) == ({"b": pl.String}, 0)
+
+
+def test_tsv_may_begin_with_a_byte_order_mark_and_end_without_a_line_break(tmp_path: Path) -> None:
+    assert read_tsv(tmp_path / "a.tsv", b"\xef\xbb\xbfa\tb\n1\t2", "a", "b").rows() == [("1", "2")]
+
+
+def test_tsv_comes_in_blocks_and_goes_on_from_any_of_them(tmp_path: Path) -> None:
+    path, reader = tmp_path / "a.tsv", raw_tsv("b", "a")
+    path.write_text("a\tb\n" + "".join(f"row {n}\ttext {n}\n" for n in range(9)))
+    whole = [(f"text {n}", f"row {n}") for n in range(9)]
+    read: list[tuple[str, ...]] = []
+    with SmallBlocks(path) as file:
+        for frame in reader(file):
+            read += frame.rows()
+            with SmallBlocks(path, start=file.position) as later:
+                rest = [row for frame in reader(later) for row in frame.rows()]
+            assert read + rest == whole
+    assert read == whole
+
+
+@given(
+    rows=st.lists(st.lists(st.text('ab"\r ,#\\é\u2028', max_size=6), min_size=3, max_size=3), max_size=12),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_tsv_is_what_splitting_gives(rows: list[list[str]], end: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("tsv") / "a.tsv"
+    path.write_bytes(end.join(["a\tb\tc", *("\t".join(row) for row in rows), ""]).encode())
+    with SmallBlocks(path) as file:
+        frames = list(raw_tsv("a", "b", "c")(file))
+    # In lines that end in LF a carriage return at the end of a line belongs to the line end.
+    expected = [(a, b, c.removesuffix("\r") if end == "\n" else c) for a, b, c in rows]
+    assert pl.concat(frames).rows() == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", f"a.tsv: the file is empty; {CUT}"),
+        (b"\na\ttext\n", f"a.tsv: the file is empty; {CUT}"),
+        (
+            b"a\tTexts\n",
+            "a.tsv, column 'text': this column is missing; found columns ['a', 'Texts']; did you mean 'Texts'?",
+        ),
+        (
+            b"text\ttext\n",
+            "a.tsv, column 'text': two columns have this name; found columns text, text; rename or drop one",
+        ),
+    ],
+)
+def test_tsv_without_its_header_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    assert tsv_refusal(tmp_path / "a.tsv", content, "text") == message
+
+
+@pytest.mark.parametrize(
+    ("line", "n_fields"),
+    [(b"7\tx\ty", 3), (b"7", 1), (b"", 1), (b'7\t"x\ty"', 3), (b"\t\t\t", 4)],
+    ids=["more", "fewer", "blank", "quoted-tab", "tabs"],
+)
+@pytest.mark.parametrize("before", [0, 1, 5])
+@pytest.mark.parametrize("after", [b"\n8\tz\n", b"\n8\tz", b"\n"])
+def test_a_line_of_another_width_is_refused_by_its_number(
+    line: bytes, n_fields: int, before: int, after: bytes, tmp_path: Path
+) -> None:
+    content = b"a\ttext\n" + b"1\ta longer text\n" * before + line + after
+    assert tsv_refusal(tmp_path / "a.tsv", content, "text") == (
+        f"a.tsv, row {before + 2}: this line has {n_fields} fields, the header 2; found {line!r}; "
+        f"{CUT}; a tab or a line break within a text parts it"
+    )
+
+
+@pytest.mark.parametrize("before", [0, 1, 5])
+def test_a_line_of_a_tsv_that_is_not_utf8_is_named(before: int, tmp_path: Path) -> None:
+    content = b"a\ttext\n" + b"1\ta longer text\n" * before + b"2\tcaf\xe9\n3\tx\n"
+    message = tsv_refusal(tmp_path / "a.tsv", content, "a")
+    assert message.startswith(f"a.tsv, row {before + 2}: this line is not UTF-8; found ")
+
+
+def test_a_line_of_a_csv_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"a,text\n1,caf\xe9\n")
+    with (
+        pytest.raises(InvalidInput, match=r"a\.csv, row 2: this line is not UTF-8"),
+        UpstreamFile(tmp_path / "a.csv") as file,
+    ):
+        next(quoted_csv("a")(file))
+
+
+def test_readers_of_the_same_columns_are_the_same_key() -> None:
+    assert repr(quoted_csv("a", "b")) == "QuotedCsv(columns=('a', 'b'))"
+    assert repr(raw_tsv("a")) == "RawTsv(columns=('a',))"
+    assert {raw_tsv("a"): 1}[raw_tsv("a")] == 1

@@ -1,0 +1,211 @@
+"""Reading for several consumers: each gets its rows and counts, and what stopped goes on to the same end."""
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from builders.readers.json_lines import JsonLines, json_lines
+from builders.reading.intake import Consumer, FileRead, Sample, StepCount, read_file
+from builders.reading.upstream_file import UpstreamFile
+from builders.specs import Reader, Transform
+from validation.report import InvalidInput
+
+N_ROWS = 60
+READ = json_lines("text", "kind")
+SAMPLE = Sample(pl.col("text").str.len_bytes() % 2, size=5, identity=("text",), key="7")
+
+
+def keep(kind: str) -> Transform:
+    return Transform(f"keep_{kind}", lambda frame: frame.filter(kind=kind))
+
+
+CONSUMERS = (
+    Consumer("all", ()),
+    Consumer("b", (keep("b"), Transform("rename", lambda frame: frame.select(body="text")))),
+    Consumer("none", (keep("z"),)),
+    Consumer("some", (keep("a"),), SAMPLE),
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl.gz"
+    rows = [{"text": "t" * n, "kind": "aab"[n % 3]} for n in range(N_ROWS)]
+    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    return path
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """A reader that stops after some frames, as Ctrl-C or a failure would."""
+
+    read: JsonLines
+    after: int
+    error: type[BaseException] = KeyboardInterrupt
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        for count, frame in enumerate(self.read(file)):
+            if count == self.after:
+                raise self.error
+            yield frame
+
+    def __repr__(self) -> str:
+        return repr(self.read)
+
+
+def read(path: Path, reader: Reader = READ, consumers: tuple[Consumer, ...] = CONSUMERS, every: float = 0) -> FileRead:
+    return read_file(path, reader, consumers, cache=path.parent / "cache", large=0, every=every, block=200)
+
+
+def same(one: FileRead, other: FileRead) -> None:
+    assert (one.sha256, one.n_rows) == (other.sha256, other.n_rows)
+    for name, taken in one.results.items():
+        assert_frame_equal(taken.rows, other.results[name].rows)
+        assert taken.counts == other.results[name].counts
+
+
+def test_each_consumer_gets_its_rows_and_counts(path: Path) -> None:
+    for cache in (None, path.parent / "cache"):
+        found = read_file(path, READ, CONSUMERS, cache=cache, large=0, every=0, block=200)
+        assert (found.n_rows, found.sha256) == (N_ROWS, hashlib.sha256(path.read_bytes()).hexdigest())
+        results = found.results
+        assert results["all"].rows["text"].str.len_bytes().to_list() == list(range(N_ROWS))
+        assert results["all"].counts == ()
+        assert results["b"].rows.shape == (20, 1)
+        assert results["b"].counts == (StepCount("keep_b", 60, 20), StepCount("rename", 20, 20))
+        assert results["none"].rows.schema == {"text": pl.String, "kind": pl.String}
+        assert results["none"].counts == (StepCount("keep_z", 60, 0),)
+        assert results["some"].counts == (StepCount("keep_a", 60, 40), StepCount("sample", 40, 10))
+        assert results["some"].rows.columns == ["text", "kind"]
+
+
+@pytest.mark.parametrize("every", [0, 1e9], ids=["kept-often", "kept-when-stopped"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_stopped_after_any_block_it_goes_on_to_the_same_end(
+    every: float, error: type[BaseException], path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = read_file(path, READ, CONSUMERS, cache=None)
+    n_stops = 0
+    while True:
+        try:
+            found = read(path, Stopping(READ, 1, error), every=every)
+            break
+        except error:
+            n_stops += 1
+    assert n_stops > 10
+    same(found, expected)
+    assert capsys.readouterr().err.count("rows.jsonl.gz: reading goes on from line ") == n_stops
+
+
+def test_what_a_step_failed_on_is_read_again(path: Path) -> None:
+    failing = True
+
+    def fail(frame: pl.DataFrame) -> pl.DataFrame:
+        if failing and frame["text"].str.len_bytes().max() > 40:
+            raise RuntimeError
+        return frame
+
+    consumers = (*CONSUMERS, Consumer("failing", (Transform("fail", fail),)))
+    with pytest.raises(RuntimeError):
+        read(path, consumers=consumers)
+    failing = False
+    same(read(path, consumers=consumers), read_file(path, READ, consumers, cache=None))
+
+
+def test_a_bad_line_is_named_after_going_on(path: Path) -> None:
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()) + b"{\n"))
+    with pytest.raises(KeyboardInterrupt):
+        read(path, Stopping(READ, 5))
+    for _ in range(2):
+        with pytest.raises(InvalidInput, match=f"row {N_ROWS + 1}: this line is not JSON"):
+            read(path)
+
+
+def unread(file: UpstreamFile) -> Iterator[pl.DataFrame]:
+    raise AssertionError(f"{file.path} is read")
+
+
+def test_a_file_that_was_read_is_not_read_again(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class Unread(JsonLines):
+        __call__ = staticmethod(unread)  # type: ignore[assignment]
+        __repr__ = JsonLines.__repr__
+
+    Unread.__qualname__ = "JsonLines"
+    expected = read(path)
+    same(read(path, Unread(READ.keys)), expected)
+    assert "rows.jsonl.gz: was read before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["time", "reader", "step", "size", "stratum", "key", "identity"])
+def test_another_file_or_request_is_read_anew(what: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read(path)
+    consumers, reader = CONSUMERS, READ
+    changed = {
+        "size": Sample(SAMPLE.stratum, 6, SAMPLE.identity, "7"),
+        "stratum": Sample(pl.col("text").str.len_bytes() % 3, 5, SAMPLE.identity, "7"),
+        "key": Sample(SAMPLE.stratum, 5, SAMPLE.identity, "8"),
+        "identity": Sample(SAMPLE.stratum, 5, ("kind",), "7"),
+    }
+    if what == "time":
+        os.utime(path, ns=(0, 0))
+    elif what == "reader":
+        reader = json_lines("kind", "text")
+    elif what == "step":
+        consumers = (*CONSUMERS[:3], Consumer("some", (keep("b"),), SAMPLE))
+    else:
+        consumers = (*CONSUMERS[:3], Consumer("some", (keep("a"),), changed[what]))
+    same(read(path, reader, consumers), read_file(path, reader, consumers, cache=None))
+    assert "read before" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("harm", ["state", "part", "missing part"])
+def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = read(path)
+    reads = path.parent / "cache" / "reads"
+    (folder,) = reads.iterdir()
+    part = sorted(folder.glob("*.parquet"))[0]
+    if harm == "state":
+        (folder / "state.json").write_text("{")
+    elif harm == "part":
+        part.write_bytes(part.read_bytes()[:-1] + b"x")
+    else:
+        part.unlink()
+    same(read(path), expected)
+    message = capsys.readouterr().err
+    assert f"{folder}: a damaged checkpoint (" in message
+    assert f"is now {folder.name}.damaged; reading anew" in message
+    assert sorted(file.name for file in reads.iterdir()) == [folder.name, folder.name + ".damaged"]
+
+
+def test_small_files_leave_nothing_behind_and_show_nothing(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read_file(path, READ, CONSUMERS, cache=path.parent / "cache")
+    assert not (path.parent / "cache").exists()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_reader_of_whole_texts_is_never_gone_on_with(path: Path) -> None:
+    def whole(file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        lines = pl.read_ndjson(file.text().encode())
+        yield lines[:30]
+        if stop:
+            raise KeyboardInterrupt
+        yield lines[30:]
+
+    stop = True
+    with pytest.raises(KeyboardInterrupt):
+        read(path, whole)
+    stop = False
+    same(read(path, whole), read_file(path, READ, CONSUMERS, cache=None))
+
+
+def test_progress_of_a_large_file_is_shown(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read(path)
+    assert "rows.jsonl.gz:" in capsys.readouterr().err
