@@ -296,6 +296,8 @@ class _Task:
         """Summarise the matrix of single sources."""
         cells = [self.score(source, target) for source in self.domains for target in self.domains]
         matrix = np.moveaxis(np.stack(_alike(*cells)), 0, -1).reshape(-1, len(self.domains), len(self.domains))
+        if len(self.domains) == 1:  # of a partial build: a grid of which all else is unknown
+            matrix = np.pad(matrix, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
         # A replicate on which a known score is undefined leaves out the interval, not the shift.
         defined = np.array_equal(np.isnan(matrix).any(axis=0), np.isnan(matrix[0]))
         point, replicated = summarise(matrix[0]), summarise(matrix if defined else matrix[:1])

@@ -7,7 +7,10 @@ import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
+from builders.assemble import AssembledTask
 from builders.folder import DatasetFolder
+from builders.synthetic import SA
+from builders.writer import write_folder
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.scores import Scores, TaskScores
 from leaderboard.scoring import score_file
@@ -245,3 +248,21 @@ def test_gaps_of_a_subset_are_those_of_its_domains(
     assert scores.tasks[0].domains == tuple(covered)
     assert scores.tasks[0].summary.complete
     assert not [item for item in scores.missing if item.task == "nli"]
+
+
+def test_a_task_of_one_domain_has_its_in_domain_score_and_no_drop(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    """A partial build may hold one domain of a task."""
+    alone = AssembledTask(
+        SA,
+        {"lamps": {split: synthetic.split("sa", "lamps", split) for split in ("train", "test")}},
+        {"lamps": ("generated",)},
+        subsets={"all": synthetic.split("sa", "lamps", "test").select("id")},
+    )
+    facts = {"seed": 0, "partial": True, "synthetic": True, "encoder": None}
+    write_folder(tmp_path / "one", [alone], synthetic.manifest.sources, title="one", **facts)  # type: ignore[arg-type]
+    folder = DatasetFolder.open(tmp_path / "one")
+    (task,) = scored(folder, noisy(folder, "sa", ["lamps"]), tmp_path).tasks
+    assert task.summary.mean_ss.value == task.in_domain[0].score.value
+    assert task.summary.n_shifts == 0
+    assert task.summary.average_drop.value is None
+    assert not task.summary.complete
