@@ -53,10 +53,8 @@ def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:
         cells = [f"{facts.splits[split].rows:,}" if split in facts.splits else "none" for split in SPLITS]
         table.add_row(domain, *cells)
     console.print(table)
-    for split, size in task.sizes.items():
-        if size.smallest is not None:
-            paper = f"where the paper has {size.paper:,}"
-            _say(console, f"{split}: {size.rows:,} rows a domain {paper}; {size.smallest} has no more")
+    for shortfall in filter(None, (size.shortfall(split) for split, size in task.sizes.items())):
+        _say(console, shortfall)
 
 
 def _print_steps(task: TaskManifest, console: Console) -> None:

@@ -134,9 +134,11 @@ def _size_table(task: TaskManifest) -> str:
         mark = ", rebuild only" if facts.rebuild_only else ""
         lines.append(f"| {domain}{mark} | " + " | ".join(cells) + " |")
     lines += [f"| {domain} | absent: no rows upstream |" + " |" * (len(SPLITS) - 1) for domain in task.absent_domains]
+    shortfalls = [shortfall for split, size in task.sizes.items() if (shortfall := size.shortfall(split))]
     labels = ", ".join(f"{code} {label}" for code, label in enumerate(task.labels))
     return (
         "\n".join(lines)
+        + (f"\n\nAll domains have the size of the smallest. {'. '.join(shortfalls)}." if shortfalls else "")
         + f"\n\nInputs: {', '.join(task.inputs)}. To predict: {GOLD[task.kind]}"
         + (f" ({labels})" if labels else "")
         + f". Primary metric: {task.metric}.\n"

@@ -57,6 +57,12 @@ class SizeFacts(_Facts):
     rows: int | None = pydantic.Field(description="None where each domain keeps what it has")
     smallest: str | None = pydantic.Field(description="The domain that keeps it below the paper's size")
 
+    def shortfall(self, split: str) -> str:
+        """Say how far the split is from the paper's size, and for which domain's sake; empty where it is not."""
+        if self.rows is None or self.smallest is None:
+            return ""
+        return f"{split}: {self.rows:,} rows a domain, {self.paper:,} in the paper; {self.smallest} has no more"
+
 
 class TaskManifest(_Facts):
     """One task: what is predicted from what, its domains, and how rows came and went.

@@ -91,6 +91,7 @@ def test_all_domains_of_a_task_have_one_size(benchmark: DatasetFolder) -> None:
             assert {facts.splits[split].rows for facts in task.domains.values()} == {size.rows}
             assert size.smallest in task.domains
             assert size.rows < size.paper
+            assert size.shortfall(split) in (benchmark.path / "README.md").read_text()
 
 
 def test_no_group_is_in_two_splits(benchmark: DatasetFolder) -> None:
