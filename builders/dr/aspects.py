@@ -88,7 +88,8 @@ AB = TaskSpec(
     ),
     fewshot_domains=("device", "laptops", "mams"),
     notes=(
-        "Train and validation of every domain have the size that service allows, which is smaller than the paper's.",
+        "In whole builds train and validation of every domain have the size that service allows, which is less than "
+        "the paper's.",
         "MAMS marks characters: its sentences are cut into words first, and those whose terms overlap or begin or end "
         "inside a word leave.",
         "A tag stands for being part of a term of that polarity; neighbouring terms of one polarity run together.",

@@ -117,6 +117,6 @@ QG = TaskSpec(
     notes=(
         *_DOCUMENTS,
         "The answerable questions; where several answers are accepted, the first one is given with the paragraph.",
-        "Lengths of the questions are alike in all domains, by strata of three words.",
+        "In whole builds the lengths of the questions are alike in all domains, by strata of three words.",
     ),
 )

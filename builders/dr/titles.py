@@ -70,7 +70,8 @@ TG = TaskSpec(
     fewshot_domains=("beauty", "books", "dvd"),
     notes=(
         "Titles have 5 to 20 words, and at least 75% of their distinct words are in the review (appendix D.1).",
-        "Lengths of the titles are alike in all domains, word by word; a product is in one split only.",
+        "In whole builds the lengths of the titles are alike in all domains, word by word; a product is in one split "
+        "only.",
         "The release is withdrawn; of categories in several files the first one is read.",
     ),
 )
