@@ -26,10 +26,18 @@ _PARTIAL = "fetch the whole file, or give --partial to build what there is"
 
 
 class Built(NamedTuple):
-    """What a build wrote, and by task the problems for which others could not be built."""
+    """What a build wrote, tasks that could not be built, with their problems, and tasks without any file.
+
+    Only a partial build leaves out tasks for want of files without more ado.
+    """
 
     manifest: Manifest
-    missing: dict[str, tuple[Problem, ...]]
+    failed: dict[str, tuple[Problem, ...]]
+    without_files: tuple[str, ...]
+
+
+class _NoFilesError(InvalidInput):
+    """A partial build found no file of a task."""
 
 
 def list_domains(benchmark: str | None = None) -> list[str]:
@@ -68,8 +76,8 @@ def build(
         overwrite: replace a dataset that is already at ``out``.
         encoder: computes the depth tables; None leaves them out.
         placebo: add to each task one of the same rows dealt to domains at random.
-        record: a JSON file to write row counts and checksums of the upstream files to, as in ``upstream.json``.
-    Returns: the manifest of what was written, and the tasks that could not be built, with the reasons.
+        record: a JSON file to write row counts and checksums of the files read to, in the form of ``upstream.json``.
+    Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered where nothing could be built; nothing
         is written then.
     """
@@ -83,24 +91,29 @@ def build(
         raise InvalidInput(Problem("there is no such folder of upstream files", str(raw), cure=cure))
     reading = Reading(raw, seed)
     tasks: list[AssembledTask] = []
-    missing: dict[str, tuple[Problem, ...]] = {}
+    failed: dict[str, tuple[Problem, ...]] = {}
+    without_files: dict[str, tuple[Problem, ...]] = {}
     for spec in specs:
         try:
             task = _read_task(spec, reading, partial=partial)
+        # One gated or vanished source must not keep the other tasks from being built; the caller tells of it.
+        except _NoFilesError as error:
+            without_files[spec.name] = tuple(error.problems)
+            continue
         except InvalidInput as error:
-            # One gated or vanished source must not keep the other tasks from being built; the caller tells of it.
-            missing[spec.name] = tuple(error.problems)
+            failed[spec.name] = tuple(error.problems)
             continue
         dealt = placebo_task(task, seed) if placebo and spec.variant_of is None else None
         tasks += [task] if dealt is None else [task, dealt]
     if not tasks:
-        raise InvalidInput(dict.fromkeys(problem for problems in missing.values() for problem in problems))
+        reasons = failed or without_files
+        raise InvalidInput(dict.fromkeys(problem for problems in reasons.values() for problem in problems))
     manifest = write_folder(
         out, tasks, reading.sources(), title=title, seed=seed, partial=partial, synthetic=False, encoder=encoder
     )
     if record is not None:
         record.write_text(reading.recorded().model_dump_json(indent=2) + "\n", encoding="utf-8")
-    return Built(manifest, missing)
+    return Built(manifest, failed, tuple(without_files))
 
 
 @dataclass
@@ -115,7 +128,9 @@ class Reading:
 
     def find(self, place: str) -> Path | None:
         """Find a file under RAW (or RAW being the source's own folder), as it is, gzipped or zipped."""
-        for path in (self.raw / place, self.raw / Path(place).name):
+        slug, _, inside = place.partition("/")
+        own_folder = [self.raw / inside] if self.raw.resolve().name == slug else []
+        for path in (self.raw / place, *own_folder):
             for form in (path, path.with_name(path.name + ".gz"), path.with_suffix(".zip")):
                 if form.is_file():
                     return form
@@ -131,7 +146,8 @@ class Reading:
         consumers = [Consumer(f"{domain.name}/{split}", domain.transforms, sample) for domain, split in takers]
         found = read_file(path, file.read, consumers, cache=cache_folder())
         recorded = upstream().files.get(file.path, FileFacts())
-        facts = SourceFile(path=file.path, sha256=found.sha256, rows=found.n_rows, recorded_rows=recorded.rows)
+        place = str(Path(file.path).with_name(path.name))
+        facts = SourceFile(path=place, sha256=found.sha256, rows=found.n_rows, recorded_rows=recorded.rows)
         self.files[file.path] = file.source, facts
         return found
 
@@ -152,9 +168,12 @@ class Reading:
         }
 
     def recorded(self) -> Upstream:
-        """Give the facts to record, with those recorded before of files not read now."""
-        now = {path: FileFacts(rows=file.rows, sha256=file.sha256) for path, (_, file) in self.files.items()}
-        return Upstream(files=upstream().files | now, rows=upstream().rows | self.rows)
+        """Give the facts to record: rows by the file's place in the spec, the checksum by its own name."""
+        facts: dict[str, FileFacts] = {}
+        for place, (_, file) in self.files.items():
+            facts[place] = FileFacts(rows=file.rows)
+            facts[file.path] = facts.get(file.path, FileFacts()).model_copy(update={"sha256": file.sha256})
+        return Upstream(files=facts, rows=self.rows)
 
 
 def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledTask:
@@ -165,8 +184,9 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
                 takers.setdefault(file, []).append((domain, split))
     found = {file: path for file in takers if (partial or not file.partial) and (path := reading.find(file.path))}
     if not partial:
-        absent = [file for file in takers if not file.partial and file not in found]
-        _raise([_absent(spec, file, reading.raw) for file in absent])
+        _raise(_absent(spec, [file for file in takers if not file.partial and file not in found], reading.raw))
+    if not found:
+        raise _NoFilesError(_absent(spec, list(takers), reading.raw))
     rows: dict[str, dict[str, list[pl.DataFrame]]] = {}
     counts: dict[tuple[str, str, str], TransformCount] = {}
     for file, path in found.items():
@@ -197,21 +217,29 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
         if all(len(domains.get(domain.name, {}).get(split, ())) for split in domain.files if split != "validation")
     }
     if not domains:
-        cure = spec.domains[0].sources[0].instructions
-        raise InvalidInput(Problem(f"no domain of {spec.id} has its files here", str(reading.raw), cure=cure))
+        what = f"no domain of {spec.id} has rows of both train and test in the files here"
+        raise InvalidInput(Problem(what, str(reading.raw), cure="fetch more of the upstream files"))
     sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
     return assemble(spec, domains, sources, seed=reading.seed, equal=not partial, counts=list(counts.values()))
 
 
 def _n_labelled(taken: Taken) -> int:
     """Rows that the named steps left, before any sampling."""
-    return next(step.after for step in reversed(taken.counts) if step.name != "sample")
+    return next(step.after for step in reversed(taken.counts) if step.name not in ("sample", "repeats_noticed_leave"))
 
 
-def _absent(spec: TaskSpec, file: FileSpec, raw: Path) -> Problem:
-    return Problem(
-        f"an upstream file of {spec.id} is missing", str(raw / file.path), "no such file", file.source.instructions
-    )
+def _absent(spec: TaskSpec, files: Sequence[FileSpec], raw: Path) -> list[Problem]:
+    """Name the files that are missing, source by source, with the way to get them."""
+    sources = dict.fromkeys(file.source for file in files)
+    return [
+        Problem(
+            f"upstream files of {spec.id} are missing",
+            str(raw),
+            f"no {', '.join(file.path for file in files if file.source == source and not file.partial)}",
+            source.instructions,
+        )
+        for source in sources
+    ]
 
 
 def _differences(spec: TaskSpec, reading: Reading, paths: Mapping[FileSpec, Path]) -> list[Problem]:
@@ -222,8 +250,9 @@ def _differences(spec: TaskSpec, reading: Reading, paths: Mapping[FileSpec, Path
         if recorded.rows is not None and facts.rows != recorded.rows:
             found = f"{facts.rows:,} rows, recorded {recorded.rows:,}"
             problems.append(Problem("the row count differs from the recorded one", str(path), found, _PARTIAL))
-        if recorded.sha256 is not None and facts.sha256 != recorded.sha256:
-            found = f"{facts.sha256}, recorded {recorded.sha256}"
+        checksum = upstream().files.get(facts.path, FileFacts()).sha256
+        if checksum is not None and facts.sha256 != checksum:
+            found = f"{facts.sha256}, recorded {checksum}"
             problems.append(Problem("the checksum differs from the recorded one", str(path), found, _PARTIAL))
     for domain in spec.domains:
         name = f"{spec.id}.{domain.name}"

@@ -13,13 +13,13 @@ from builders.writer import read_statistics
 from validation.vocabulary import PLACEBO, SPLITS
 
 
-def print_build(out: Path, manifest: Manifest, missing: Sequence[str], console: Console) -> None:
+def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], console: Console) -> None:
     """Print what a build wrote, what it left out, what happened to the rows, and what is assumed of them.
 
     Args:
         out: the dataset folder.
         manifest: what was written.
-        missing: tasks of which nothing could be built.
+        without_files: tasks left out because none of their files is there.
         console: where to.
     """
     for name, task in manifest.tasks.items():
@@ -27,7 +27,8 @@ def print_build(out: Path, manifest: Manifest, missing: Sequence[str], console: 
             continue
         _print_sizes(name, task, console)
         _print_steps(task, console)
-        print_assumptions(check_assumptions(read_statistics(out, name)), console)
+        equal = any(size.rows is not None for size in task.sizes.values())
+        print_assumptions(check_assumptions(read_statistics(out, name), equal=equal), console)
     rows = sum(
         facts.rows
         for task in manifest.tasks.values()
@@ -36,11 +37,21 @@ def print_build(out: Path, manifest: Manifest, missing: Sequence[str], console: 
     )
     partial = ", partial" if manifest.partial else ""
     _say(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{partial}")
-    absent = [f"{name}.{domain}" for name, task in manifest.tasks.items() for domain in task.absent_domains]
+    real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
+    absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
     if absent:
-        _say(console, f"left out for want of rows: {', '.join(absent)}")
-    if missing:
-        _say(console, f"left out for want of files: {', '.join(missing)}")
+        _say(console, f"domains left out, without files or without rows: {', '.join(absent)}")
+    if without_files:
+        _say(console, f"tasks left out, without files: {', '.join(without_files)}")
+    for split in SPLITS:
+        lack = [
+            f"{name}.{domain}"
+            for name, task in real.items()
+            for domain, facts in task.domains.items()
+            if split not in facts.splits
+        ]
+        if lack:
+            _say(console, f"domains without {split} rows in the shares asked for: {', '.join(lack)}")
 
 
 def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import JsonOption, console, write_json
+from validation.command_line import JsonOption, console, writable_file, write_json
 
 if TYPE_CHECKING:
     from builders.encoder import Encoder
@@ -52,7 +52,10 @@ def build(
     record: Annotated[
         Path | None,
         typer.Option(
-            "--record", metavar="FILE", help="With 'dr': write row counts and checksums of the upstream files as JSON."
+            "--record",
+            metavar="FILE",
+            help="With 'dr': write row counts and checksums of the files read as JSON.",
+            callback=writable_file,
         ),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List what upstream files build, one domain a line.")] = False,
@@ -88,7 +91,8 @@ def build(
         _refuse(benchmark, only_dr)
     check_cache()
     depth_encoder = None if no_depth else sentence_encoder(encoder)
-    missing: dict[str, tuple[Problem, ...]] = {}
+    failed: dict[str, tuple[Problem, ...]] = {}
+    without_files: tuple[str, ...] = ()
     if benchmark == "synthetic":
         manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
     elif raw is None:
@@ -98,7 +102,7 @@ def build(
             raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE.csv --out DIR")
         manifest = build_own(task, raw, out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
     else:
-        manifest, missing = build_benchmark(
+        manifest, failed, without_files = build_benchmark(
             benchmark,
             task,
             raw,
@@ -110,10 +114,11 @@ def build(
             placebo=not no_placebo,
             record=record,
         )
-    print_build(out, manifest, tuple(missing), console(stderr=True))
+    print_build(out, manifest, without_files, console(stderr=True))
     write_json(manifest.model_dump(mode="json"), json_)
-    if missing and not partial:
-        raise InvalidInput([problem for problems in missing.values() for problem in problems])
+    if failed:
+        typer.echo(f"could not build: {', '.join(failed)}", err=True)
+        raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
 
 
 def publish(

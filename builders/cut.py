@@ -58,17 +58,31 @@ def take_share(
     """Take a share of a pool's rows in whole groups: at least one where there are two, or where this split is first.
 
     Where strata are to stand in given shares, groups that hold like strata are shared out by themselves: else the
-    few documents with unanswerable questions may all come to one split.
+    few documents with unanswerable questions may all come to one split. A stratum that no group taken holds is made
+    up for by one of the groups left; where there are not two of them, and this split is not first, nothing is taken:
+    a split without one of the strata would come to nothing.
 
     Returns: the rows taken and the rows left.
     """
-    parts = [pool] if balance is None or balance.shares == COMMON else _by_strata_held(pool, balance.stratum)
-    cut = []
-    for part in parts:
+    if balance is None or balance.shares == COMMON:
+        n_rows = round(len(pool) * share)
+        needed = first or (pool["group"].n_unique() > 1 and n_rows > 0)
+        return fill(pool, n_rows, key, at_least=1 if needed else 0)
+    taken: list[str] = []
+    for part in _by_strata_held(pool, balance.stratum):
         n_rows = round(len(part) * share)
-        needed = (first and len(parts) == 1) or (part["group"].n_unique() > 1 and (first or n_rows > 0))
-        cut.append(fill(part, n_rows, key, at_least=1 if needed else 0))
-    return pl.concat(taken for taken, _ in cut), pl.concat(left for _, left in cut)
+        needed = part["group"].n_unique() > 1 and (first or n_rows > 0)
+        taken += fill(part, n_rows, key, at_least=1 if needed else 0)[0]["group"].unique().to_list()
+    strata = _strata(pool, balance)
+    for stratum in strata.unique().sort() if taken or first else []:
+        holders = set(pool.filter(strata == stratum)["group"])
+        if not holders & set(taken):
+            if len(holders) < 2 and not first:
+                return pool.clear(), pool
+            rows = pool.filter(pl.col("group").is_in(holders))
+            taken += fill(rows, 0, key, at_least=1)[0]["group"].unique().to_list()
+    chosen = pool["group"].is_in(taken)
+    return pool.filter(chosen), pool.filter(~chosen)
 
 
 def fill_to_sizes(

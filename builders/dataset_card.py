@@ -8,6 +8,7 @@ import yaml
 from builders.manifest import DomainFacts, Manifest, TaskManifest
 from builders.statistics.card import statistics_section
 from builders.statistics.task_statistics import TaskStatistics
+from validation.report import counted
 from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind
 
 
@@ -126,7 +127,7 @@ def _size_table(task: TaskManifest) -> str:
     lines = ["| domain | " + " | ".join(SPLITS) + " |", "|---|" + "---:|" * len(SPLITS)]
     for domain, facts in (task.domains | task.withheld).items():
         cells = [
-            f"{facts.splits[split].rows:,} rows in {facts.splits[split].groups:,} groups"
+            f"{counted(facts.splits[split].rows, 'row')} in {counted(facts.splits[split].groups, 'group')}"
             if split in facts.splits
             else "none"
             for split in SPLITS

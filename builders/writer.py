@@ -45,6 +45,11 @@ def check_out(out: Path, *, overwrite: bool) -> None:
         raise InvalidInput(
             Problem("the output path leads through a file", str(out), str(parent), "choose another folder")
         )
+    try:
+        tempfile.TemporaryFile(dir=parent).close()
+    except OSError as error:
+        what, found = "nothing can be written at the output path", f"{parent}: {error.strerror}"
+        raise InvalidInput(Problem(what, str(out), found, "choose another folder")) from error
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / MANIFEST).is_file():

@@ -66,7 +66,7 @@ AS = TaskSpec(
     notes=(
         "The paper's map of subreddits to domains is not public; this project's own is in builders/tables.",
         "Summaries have 15 to 60 words, and at least 75% of their distinct words are in the post (appendix D.1).",
-        "In whole builds the lengths of the summaries are alike in all domains, by strata of five words; an author is in one "
-        "split only.",
+        "In whole builds the lengths of the summaries are alike in all domains, by strata of five words; an author is "
+        "in one split only.",
     ),
 )

@@ -111,7 +111,8 @@ SA = TaskSpec(
     notes=(
         "Amazon's full per-category files of 2018, not the 5-core subsets: those of Appliances and All Beauty have "
         "2,277 and 5,269 reviews, fewer than the paper's sizes. 1 and 2 stars are negative, 4 and 5 positive, 3 leave.",
-        "Links are removed from the texts (appendix D.1). A text is once in a domain; texts with both labels leave.",
+        "Links are removed from the texts (appendix D.1). A text is once in a domain; of a text with both "
+        "labels neither row stays where the sample drawn from the files holds both.",
         "Splits are cut along products and airlines, so that no product is in two splits.",
     ),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from builders.reading.upstream_file import UpstreamFile
+from builders.reading.upstream_file import UpstreamFile, decode
 from validation.json_text import json_line
 from validation.report import InvalidInput, Problem
 
@@ -142,6 +142,7 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json_line(line)
     except (ValueError, RecursionError) as error:
+        decode(line, path, number)  # says so where that is what is wrong
         raise _refused(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
     if not isinstance(row, dict):
         raise _refused(path, number, "this line is not an object with keys", _short(row), _OTHER_RELEASE)

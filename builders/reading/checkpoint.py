@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pydantic
+from filelock import FileLock, Timeout
 
 from builders.manifest import file_sha256
 from builders.reading.upstream_file import Position
@@ -35,10 +36,23 @@ class State(pydantic.BaseModel):
 
 
 class Checkpoint:
-    """The folder in which the state of one reading is kept."""
+    """The folder in which the state of one reading is kept; inside a ``with`` statement it is this process's alone."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._lock = FileLock(folder.with_name(folder.name + ".lock"))
+
+    def __enter__(self) -> "Checkpoint":
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            print(f"{self.folder}: another process reads the same; waiting for it", file=sys.stderr)
+            self._lock.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
     def load(self) -> State | None:
         """Read the state, None where there is none; a damaged one is set aside, which is said on stderr."""

@@ -1,11 +1,13 @@
 """Reading a large upstream file once for all who want rows of it; what was read is kept, so that reading goes on."""
 
 import hashlib
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,18 +88,19 @@ def read_file(
     stops: a later call with the same file, reader, consumers and program goes on from there, or finds all done.
     ``block`` is how many bytes are parsed at a time.
 
-    Raises: InvalidInput when the file is bad.
+    Raises: InvalidInput when the file is bad. A first Ctrl-C is heeded after the frame at hand, a second one at once.
     """
     n_bytes = path.stat().st_size
-    checkpoint = None
-    if cache is not None and n_bytes >= large:
-        what = [repr(reader), *(part for consumer in consumers for part in _told_apart_by(consumer))]
-        checkpoint = Checkpoint(cache / "reads" / checkpoint_key(path, what))
-    intake = _Intake(path, consumers, checkpoint)
-    if intake.sha256 is None:
-        with _progress(path, n_bytes, shown=n_bytes >= large) as bar:
-            intake.read(reader, bar.update, every, block)
-    return intake.result()
+    with ExitStack() as opened:
+        checkpoint = None
+        if cache is not None and n_bytes >= large:
+            what = [repr(reader), *(part for consumer in consumers for part in _told_apart_by(consumer))]
+            checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
+        intake = _Intake(path, consumers, checkpoint)
+        if intake.sha256 is None:
+            with _progress(path, n_bytes, shown=n_bytes >= large) as bar:
+                intake.read(reader, bar.update, every, block)
+        return intake.result()
 
 
 class _Intake:
@@ -124,16 +127,22 @@ class _Intake:
             saved = time.monotonic()
             whole = True  # whether all consumers took the same frames, and nothing is being written
             try:
-                for frame, position in frames:
-                    whole = False
-                    self._take(frame, position)
-                    if file.resumable and time.monotonic() - saved >= every:
-                        self._save()
-                        saved = time.monotonic()
-                    whole = True
-            except BaseException:
-                if whole and file.resumable:
+                with _interrupt_waits() as interrupted:
+                    for frame, position in frames:
+                        whole = False
+                        self._take(frame, position)
+                        if file.resumable and time.monotonic() - saved >= every:
+                            self._save()
+                            saved = time.monotonic()
+                        whole = True
+                        if interrupted():
+                            raise KeyboardInterrupt
+            except BaseException as stop:
+                if whole and file.resumable and self._checkpoint is not None:
                     self._save()
+                    if isinstance(stop, KeyboardInterrupt):
+                        kept = f"{self._n_rows:,} rows read are kept; the same command goes on from there"
+                        print(f"{self._path.name}: {kept}", file=sys.stderr)
                 raise
             self.sha256 = file.sha256
         self._save()
@@ -176,6 +185,26 @@ class _Intake:
             serial=self._serial,
         )
         self._checkpoint.save(state)
+
+
+@contextmanager
+def _interrupt_waits() -> Iterator[Callable[[], bool]]:
+    """Let a first Ctrl-C wait until it is asked for, so that a frame is taken by all or none; a second one does not."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False  # signals come to the main thread
+        return
+    came: list[int] = []
+
+    def wait(number: int, _: object) -> None:
+        if came:
+            raise KeyboardInterrupt
+        came.append(number)
+
+    before = signal.signal(signal.SIGINT, wait)
+    try:
+        yield lambda: bool(came)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tuple[pl.DataFrame, Position]]:
@@ -237,7 +266,10 @@ class _Taker:
         counts = [StepCount(name, *count) for name, count in zip(names, self.counts, strict=True)]
         if self._reservoir is not None:
             rows = self._reservoir.rows()
-            counts.append(StepCount("sample", self._reservoir.n_taken, len(rows)))
+            n_taken, n_repeats = self._reservoir.n_taken, self._reservoir.n_repeats
+            # Of rows that the sample would not hold anyway repeats go unnoticed.
+            counts.append(StepCount("repeats_noticed_leave", n_taken, n_taken - n_repeats))
+            counts.append(StepCount("sample", n_taken - n_repeats, len(rows)))
         else:
             frames = [*map(pl.read_parquet, self.parts), *self._frames]
             rows = pl.concat(frames) if frames else pl.DataFrame()

@@ -60,24 +60,26 @@ Measured = tuple[float, str]
 """A value and where it was found."""
 
 
-def check_assumptions(statistics: TaskStatistics) -> list[Assumption]:
+def check_assumptions(statistics: TaskStatistics, *, equal: bool = True) -> list[Assumption]:
     """Compare a task's statistics with the assumptions that apply to its kind.
 
     Args:
         statistics: of one task.
+        equal: whether domains are to be of one size; else their difference is for information.
     Returns: the assumptions, in a fixed order. One that needs two domains, or two splits, is there with ``worst``
         and ``holds`` None when there is only one.
     Source: DR appendix D.2, assumptions 3 and 4; the tolerances are this project's.
     """
-    return [_train_sizes(statistics), *_priors(statistics), *_separation(statistics)]
+    return [_train_sizes(statistics, equal=equal), *_priors(statistics), *_separation(statistics)]
 
 
-def _train_sizes(statistics: TaskStatistics) -> Assumption:
+def _train_sizes(statistics: TaskStatistics, *, equal: bool) -> Assumption:
     sizes = {
         domain: facts.splits["train"].rows for domain, facts in statistics.domains.items() if "train" in facts.splits
     }
     measured = (_gap("train", sizes),) if len(sizes) > 1 else ()
-    return _checked("difference of train sizes between domains", measured, "rows", 0)
+    name = "difference of train sizes between domains"
+    return _checked(name, measured, "rows", 0) if equal else _informed(name, measured, "rows")
 
 
 def _priors(statistics: TaskStatistics) -> Iterator[Assumption]:

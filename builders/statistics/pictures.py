@@ -82,7 +82,7 @@ def _panels(statistics: TaskStatistics) -> list[Panel]:
         (bool(unseen), lambda axis: _bars(axis, "words of test not seen in train", unseen)),
         (
             len(statistics.divergence) > 1,
-            lambda axis: _heatmap(axis, "Jensen-Shannon divergence (bits)", divergence, 0.1),
+            lambda axis: _heatmap(axis, "divergence of train words (Jensen-Shannon, bits)", divergence, 0.1),
         ),
         (bool(q), lambda axis: _heatmap(axis, "Q: target's test texts in the source", q, 0.5, ("target", "source"))),
     ]

@@ -58,6 +58,20 @@ def test_groups_with_like_strata_are_shared_out_by_themselves() -> None:
         assert len(taken) + len(left) == len(answered)
 
 
+def test_a_stratum_that_no_group_taken_holds_is_made_up_for() -> None:
+    # One document in three has unanswered questions: the first split gets it, a later one gets nothing for want of it.
+    mixed = rows(1, 6, start=2).with_columns(label=pl.Series(["no", "yes"] * 3))
+    pool = pl.concat([rows(2, 10), mixed])
+    balance = equal_labels(("no", "yes"))
+    for seed in range(8):
+        taken, _ = take_share(pool, 0.3, str(seed), balance, first=True)
+        assert set(taken["label"]) == {"no", "yes"}
+        assert len(take_share(pool, 0.3, str(seed), balance, first=False)[0]) == 0
+    two = pl.concat([pool, mixed.with_columns(group=pl.lit("other"))])
+    taken, left = take_share(two, 0.3, "x", balance, first=False)
+    assert set(taken["label"]) == set(left["label"]) == {"no", "yes"}
+
+
 @pytest.mark.parametrize(("first", "n_taken"), [(True, 4), (False, 0)])
 def test_a_single_group_goes_to_the_split_that_comes_first(first: bool, n_taken: int) -> None:
     assert len(take_share(rows(1, 4), 0.2, "x", None, first=first)[0]) == n_taken

@@ -244,5 +244,5 @@ def benchmark(invented_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> D
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build_module, "upstream", lambda: Upstream(files={}, rows={}))
         built = build_module.build("dr", None, invented_raw, out)
-    assert built.missing == {}
+    assert built.failed == {}
     return DatasetFolder.open(out)

@@ -4,6 +4,9 @@ import gzip
 import hashlib
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +86,11 @@ def test_each_consumer_gets_its_rows_and_counts(path: Path) -> None:
         assert results["b"].counts == (StepCount("keep_b", 60, 20), StepCount("rename", 20, 20))
         assert results["none"].rows.schema == {"text": pl.String, "kind": pl.String}
         assert results["none"].counts == (StepCount("keep_z", 60, 0),)
-        assert results["some"].counts == (StepCount("keep_a", 60, 40), StepCount("sample", 40, 10))
+        assert results["some"].counts == (
+            StepCount("keep_a", 60, 40),
+            StepCount("repeats_noticed_leave", 40, 40),
+            StepCount("sample", 40, 10),
+        )
         assert results["some"].rows.columns == ["text", "kind"]
 
 
@@ -170,7 +177,7 @@ def test_another_file_or_request_is_read_anew(what: str, path: Path, capsys: pyt
 def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = read(path)
     reads = path.parent / "cache" / "reads"
-    (folder,) = reads.iterdir()
+    (folder,) = (place for place in reads.iterdir() if place.is_dir())
     part = sorted(folder.glob("*.parquet"))[0]
     if harm == "state":
         (folder / "state.json").write_text("{")
@@ -182,7 +189,44 @@ def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path, capsys: pytest
     message = capsys.readouterr().err
     assert f"{folder}: a damaged checkpoint (" in message
     assert f"is now {folder.name}.damaged; reading anew" in message
-    assert sorted(file.name for file in reads.iterdir()) == [folder.name, folder.name + ".damaged"]
+    assert {place.name for place in reads.iterdir() if place.is_dir()} == {folder.name, folder.name + ".damaged"}
+
+
+def test_ctrl_c_waits_for_the_frame_at_hand_and_what_was_read_is_kept(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupting = True
+
+    def interrupt(frame: pl.DataFrame) -> pl.DataFrame:
+        if interrupting and frame["text"].str.len_bytes().max() > 40:  # in the midst of a frame, for one of five
+            signal.raise_signal(signal.SIGINT)
+        return frame
+
+    consumers = (*CONSUMERS[:2], Consumer("interrupting", (Transform("interrupt", interrupt),)), *CONSUMERS[2:])
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        read(path, consumers=consumers, every=1e9)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert "rows read are kept; the same command goes on from there" in capsys.readouterr().err
+    interrupting = False
+    same(read(path, consumers=consumers), read_file(path, READ, consumers, cache=None))
+    assert "reading goes on from line 4" in capsys.readouterr().err
+
+
+def test_two_that_read_the_same_do_so_one_after_the_other(path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from builders.readers.json_lines import json_lines\n"
+        "from builders.reading.intake import Consumer, read_file\n"
+        "path = Path(sys.argv[1])\n"
+        "found = read_file(path, json_lines('text', 'kind'), [Consumer('all', ())], cache=path.parent / 'cache', "
+        "large=0, every=0, block=50)\n"
+        "print(len(found.results['all'].rows), found.sha256)"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [reader.communicate(timeout=60)[0] for reader in readers]
+    assert [reader.returncode for reader in readers] == [0, 0, 0]
+    assert set(said) == {f"{N_ROWS} {hashlib.sha256(path.read_bytes()).hexdigest()}\n"}
 
 
 def test_small_files_leave_nothing_behind_and_show_nothing(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
