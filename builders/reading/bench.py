@@ -33,6 +33,9 @@ FULL = 2_000_000_000
 _TEMPLATES = 4_000
 _OTHERS = 100
 """Subreddits that no domain takes; of the corpus's rows about one in six is of a subreddit that some domain takes."""
+_SAMPLE = 3_000
+"""Rows that each domain samples: less than half the file has of it, so that memory is seen to have a bound. The
+release is nine times as large as the file, and the sample of a build about as many times as large as this one."""
 _KEYS = ("author", "content", "summary", "subreddit")
 _RUNS = 3
 
@@ -135,7 +138,7 @@ def _steps(path: Path) -> None:
 
 
 def _sample(path: Path, steps: Mapping[str, tuple[Transform, ...]]) -> None:
-    sample = Sample(pl.lit(0), size=AS.sample or 0, identity=AS.inputs, key="0")
+    sample = Sample(pl.lit(0), size=_SAMPLE, identity=AS.inputs, key="0")
     consumers = [Consumer(domain, transforms, sample) for domain, transforms in steps.items()]
     with tempfile.TemporaryDirectory(dir=path.parent) as cache:
         read_file(path, AS.domains[0].files["train"][0].read, consumers, cache=Path(cache), large=0, every=5)
