@@ -1,6 +1,7 @@
 """DR QA and QG: SQuAD 2.0 by the domain of its documents."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from builders.balances import ANSWERED, common_lengths
 from builders.readers.squad import squad
@@ -74,21 +75,13 @@ QA = TaskSpec(
     fewshot_domains=("history", "science", "society"),
     notes=(*_DOCUMENTS, "Every split of every domain has the share 0.2 of questions without an answer (appendix D.2)."),
 )
-QA_IMBALANCED = TaskSpec(
-    benchmark="dr",
+QA_IMBALANCED = replace(
+    QA,
     name="qa_imbalanced",
     title="Question answering with each domain's own share of questions without an answer",
-    kind=TaskKind.EXTRACTIVE_QA,
-    inputs=QA.inputs,
-    labels=(),
-    metric="token_f1",
-    train=9_000,
-    validation=1_000,
-    test=2_500,
-    domains=QA.domains,
     balance=Balance("own_share_unanswered", ANSWERED, NATURAL),
-    distinct=QA.distinct,
     variant_of="qa",
+    fewshot_domains=(),
     notes=(*_DOCUMENTS, "The variant of appendix C.7: documents are in the same splits as those of qa."),
 )
 QG = TaskSpec(
