@@ -2,12 +2,13 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from builders import writer
 from builders.encoder import Vectors
 from builders.folder import DatasetFolder
 from builders.manifest import EncoderFacts
@@ -36,6 +37,14 @@ class WordEncoder:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep tests out of the user's cache."""
     os.environ["SHIFTBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_pictures() -> Iterator[None]:
+    """Draw pictures only in the tests of pictures, and in those of the command: each takes about a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "statistics_picture", lambda _: b"\x89PNG")
+        yield
 
 
 @pytest.fixture(scope="session")
