@@ -29,6 +29,16 @@ class SplitFacts(_Facts):
     labels_sha256: str
 
 
+class Provenance(_Facts):
+    """What a person knows of a data set's texts; data sets are chosen by it (BOSS paper, sec. 2.2 and appendix D)."""
+
+    title: str = pydantic.Field(description="Its name in the paper's tables")
+    text_sources: tuple[str, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
+    breadth: int = pydantic.Field(1, description="Subtypes (categories, genres, fine types) that it is known to cover")
+    challenge: bool = pydantic.Field(False, description="Made to be hard, so not for training general models")
+    made_from: str | None = pydantic.Field(None, description="Title of the data set it is an adversarial version of")
+
+
 class DomainFacts(_Facts):
     """One domain: its splits, and which sources it was made from.
 
@@ -38,6 +48,7 @@ class DomainFacts(_Facts):
     sources: tuple[str, ...]
     rebuild_only: bool
     splits: dict[str, SplitFacts]
+    provenance: Provenance | None = None
 
 
 class TransformCount(_Facts):
@@ -68,7 +79,9 @@ class TaskManifest(_Facts):
     """One task: what is predicted from what, its domains, and how rows came and went.
 
     ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
-    here, so that who builds them can compare. ``notes`` say what differs from the papers.
+    here, so that who builds them can compare. ``notes`` say what differs from the papers. Where there is an
+    ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
+    ``label_folds`` are as in ``builders.specs.TaskSpec``.
     """
 
     title: str
@@ -84,6 +97,9 @@ class TaskManifest(_Facts):
     withheld_subsets: tuple[str, ...] = ()
     transforms: tuple[TransformCount, ...] = ()
     notes: tuple[str, ...] = ()
+    id_domain: str | None = None
+    candidates_for: str | None = None
+    label_folds: dict[str, str] = {}
 
     @property
     def depth_pairs(self) -> tuple[tuple[str, str], ...]:

@@ -82,6 +82,7 @@ def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
         name=f"{spec.name}{PLACEBO}",
         title=f"{spec.title}: its groups dealt at random, so that there is no shift",
         domains=(),
+        id_domain=None,
         balance=balance,
         fewshot_domains=tuple(domains[: len(spec.fewshot_domains)]),
         notes=("Rows keep their split. Drops here are what sampling and training alone give.",),

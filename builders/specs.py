@@ -9,6 +9,7 @@ from typing import Literal
 import polars as pl
 import pydantic
 
+from builders.manifest import Provenance
 from builders.reading.upstream_file import UpstreamFile
 from validation.vocabulary import TaskKind
 
@@ -59,17 +60,35 @@ class FileSpec:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """Rows drawn from files while they are read: of each ``stratum`` so many, chosen by a keyed hash of their inputs.
+
+    Each text is drawn once. ``after`` are steps on the rows drawn; ``splits`` are the upstream splits it is for.
+    """
+
+    size: int
+    stratum: pl.Expr = field(default_factory=lambda: pl.lit(0))
+    splits: tuple[str, ...] = ("train",)
+    after: tuple[Transform, ...] = ()
+
+
+@dataclass(frozen=True)
 class DomainSpec:
     """One domain of a task: which files it reads, and what happens to the rows.
 
     ``files`` lists by upstream split the files whose rows together make it; where upstream has no test split, one
-    is cut from ``train``. After ``transforms`` the frame holds the task's inputs, what is to be predicted (labels
-    and tags by name; see ``GOLD``) and ``group``.
+    is cut from ``train``: ``test_share`` of it where the task keeps rows as upstream has them. After ``transforms``
+    (and those of ``draw``, which samples each file) the frame holds the task's inputs, what is to be predicted
+    (labels and tags by name; see ``GOLD``) and ``group``. ``train_per_label`` cuts the train rows of each label.
     """
 
     name: str
     files: Mapping[str, tuple[FileSpec, ...]]
     transforms: tuple[Transform, ...]
+    draw: Draw | None = None
+    test_share: float | None = None
+    train_per_label: int | None = None
+    provenance: Provenance | None = None
 
     @property
     def sources(self) -> tuple[SourceSpec, ...]:
@@ -104,6 +123,12 @@ class TaskSpec:
     stratum (where the balance names shares) are kept while reading, chosen by a keyed hash of the inputs, each text
     once. ``distinct`` names the columns that no two rows may share before splits are cut. Splits of a ``variant_of``
     another task are cut along the same groups as that one's.
+
+    ``as_upstream`` keeps the rows of splits that upstream has as they are: repeated rows stay, and groups that are
+    in two splits, and no domain is cut to another's size. ``id_domain`` is the domain that models are to be trained
+    on, where all others are out of distribution; ``candidates_for`` names the task whose data sets might have been
+    chosen from this task's domains, which have its inputs. ``label_folds``: a prediction of the first label counts as
+    the second one on a domain whose rows are never of the first.
     """
 
     benchmark: str
@@ -121,6 +146,10 @@ class TaskSpec:
     sample: int | None = None
     distinct: tuple[str, ...] = ()
     variant_of: str | None = None
+    as_upstream: bool = False
+    id_domain: str | None = None
+    candidates_for: str | None = None
+    label_folds: Mapping[str, str] = field(default_factory=dict, hash=False)
     fewshot_domains: tuple[str, ...] = ()
     fewshot_size: int = 200
     notes: tuple[str, ...] = field(default=())

@@ -199,6 +199,7 @@ def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
 
 def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> TaskManifest:
     spec = task.spec
+    provenance = {domain.name: domain.provenance for domain in spec.domains}
     return TaskManifest(
         title=spec.title,
         kind=spec.kind,
@@ -218,6 +219,7 @@ def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> T
                     )
                     for split, frame in splits.items()
                 },
+                provenance=provenance.get(domain),
             )
             for domain, splits in task.domains.items()
         },
@@ -226,4 +228,7 @@ def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> T
         subsets={name: len(ids) for name, ids in task.subsets.items()},
         transforms=tuple(task.counts),
         notes=spec.notes,
+        id_domain=spec.id_domain,
+        candidates_for=spec.candidates_for,
+        label_folds=dict(spec.label_folds),
     )
