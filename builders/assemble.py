@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from builders.cut import Size, Splits, fill_to_sizes, take_share
+from builders.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
 from builders.manifest import TransformCount
-from builders.specs import TaskSpec
+from builders.specs import DomainSpec, TaskSpec
 from builders.transforms import (
     as_texts,
     conflicting_rows_leave,
@@ -52,12 +52,17 @@ def assemble(
         sources: by domain, the sources its rows came from.
         seed: decides which groups become test and validation, and which rows fill a size.
         equal: cut all domains to the size of the smallest; else (partial builds, own data) each keeps what it has,
-            up to the paper's sizes.
+            up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size.
         counts: counts of the named steps that the rows have been through already.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
     Raises: InvalidInput when a domain has no row left for a size that all share, or a row is not what its kind asks.
     """
     task = AssembledTask(spec, {}, dict(sources), counts=list(counts))
+    if spec.as_upstream:
+        for data_set in spec.domains:
+            if data_set.name in rows:
+                _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed)
+        return _finished(task, seed)
     split_rows = {domain: _split_groups(task, domain, dict(upstream), seed) for domain, upstream in rows.items()}
     # A test split that upstream has is never cut, its validation split only where all domains are to be of one size.
     ours = {
@@ -74,10 +79,39 @@ def assemble(
             }
     if equal:
         _check_not_empty(task)
-    task.absent = tuple(domain.name for domain in spec.domains if domain.name not in task.domains)
+    return _finished(task, seed)
+
+
+def _finished(task: AssembledTask, seed: int) -> AssembledTask:
+    task.absent = tuple(domain.name for domain in task.spec.domains if domain.name not in task.domains)
     check_schema(task)
     add_subsets(task, seed)
     return task
+
+
+def _take_as_upstream(task: AssembledTask, domain: DomainSpec, splits: Splits, seed: int) -> None:
+    """Keep the splits of upstream; cut one into train and test only where there is no test split."""
+    key = f"{seed}/{task.spec.id}/{domain.name}"
+    if domain.test_share is not None and "test" not in splits:
+        pool = splits["train"]
+        if domain.draw is not None:
+            # Each text was drawn once from a file, but files share texts, which would come to train and test.
+            inputs = task.spec.inputs
+            pool = _count(
+                task, domain.name, "train", "conflicting_rows_leave", pool, conflicting_rows_leave(pool, inputs)
+            )
+            pool = _count(
+                task, domain.name, "train", "repeated_inputs_leave", pool, repeated_inputs_leave(pool, inputs)
+            )
+        splits["test"], splits["train"] = take_share(pool, domain.test_share, f"{key}/test", None, first=True)
+    if domain.train_per_label is not None and "train" in splits:
+        kept = take_per_label(splits["train"], domain.train_per_label, f"{key}/train")
+        splits["train"] = _count(task, domain.name, "train", "train_per_label", splits["train"], kept)
+    finished = {
+        split: _finish(task.spec, domain.name, split, splits[split]) for split in SPLITS if len(splits.get(split, ()))
+    }
+    if finished:
+        task.domains[domain.name] = finished
 
 
 def _count(

@@ -7,21 +7,26 @@ from typing import NamedTuple
 
 import polars as pl
 
-from builders import dr
+from builders import boss, dr
 from builders.assemble import AssembledTask, assemble
 from builders.cache import cache_folder
 from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount
 from builders.placebo import placebo_task
-from builders.reading.intake import Consumer, FileRead, Sample, Taken, read_file
-from builders.specs import DomainSpec, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
+from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, read_file
+from builders.specs import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
 
-BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {"dr": (dr.TITLE, dr.TASKS)}
+BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
+    "dr": (dr.TITLE, dr.TASKS),
+    "boss": (boss.TITLE, boss.TASKS),
+}
 """Benchmarks that are built from upstream files."""
 OTHERS = ("synthetic", "own")
 """Benchmarks that have modules of their own."""
+CANDIDATES = "candidates"
+"""Names all tasks of data sets that a benchmark might have been made of."""
 _PARTIAL = "fetch the whole file, or give --partial to build what there is"
 
 
@@ -67,8 +72,9 @@ def build(
     """Build a benchmark, or one task of it, into a dataset folder.
 
     Args:
-        benchmark: ``dr``.
-        task_name: one task; None builds all of which the files are there.
+        benchmark: ``dr`` or ``boss``.
+        task_name: one task, or ``candidates`` for all tasks of candidate data sets; None builds all of which the files
+            are there.
         raw: folder that holds the upstream files at ``RAW/<slug>/``, or one such slug folder itself.
         out: the dataset folder to write.
         seed: decides which groups become test and validation, which rows fill a size, and the placebo deal.
@@ -83,8 +89,7 @@ def build(
     """
     title, specs = _with_files(benchmark)
     if task_name is not None:
-        names = [spec.name for spec in specs]
-        specs = (specs[names.index(_known(task_name, names, f"task of {benchmark}"))],)
+        specs = _named(task_name, specs, benchmark)
     check_out(out, overwrite=overwrite)
     if not raw.is_dir():
         cure = specs[0].domains[0].sources[0].instructions
@@ -103,7 +108,8 @@ def build(
         except InvalidInput as error:
             failed[spec.name] = tuple(error.problems)
             continue
-        dealt = placebo_task(task, seed) if placebo and spec.variant_of is None else None
+        deal = placebo and spec.variant_of is None and spec.candidates_for is None
+        dealt = placebo_task(task, seed) if deal else None
         tasks += [task] if dealt is None else [task, dealt]
     if not tasks:
         reasons = failed or without_files
@@ -138,18 +144,27 @@ class Reading:
 
     def read(self, spec: TaskSpec, file: FileSpec, path: Path, takers: Sequence[tuple[DomainSpec, str]]) -> FileRead:
         """Read a file once for all the domains and splits that take rows from it."""
-        sample = None
-        if spec.sample is not None:
-            by_stratum = spec.balance is not None and isinstance(spec.balance.shares, Mapping)
-            stratum = spec.balance.stratum if spec.balance is not None and by_stratum else pl.lit(0)
-            sample = Sample(stratum, spec.sample, spec.inputs, f"{self.seed}/{spec.id}")
-        consumers = [Consumer(f"{domain.name}/{split}", domain.transforms, sample) for domain, split in takers]
+        consumers = [
+            Consumer(f"{domain.name}/{split}", domain.transforms, self._sample(spec, domain, split))
+            for domain, split in takers
+        ]
         found = read_file(path, file.read, consumers, cache=cache_folder())
         recorded = upstream().files.get(file.path, FileFacts())
         place = str(Path(file.path).with_name(path.name))
         facts = SourceFile(path=place, sha256=found.sha256, rows=found.n_rows, recorded_rows=recorded.rows)
         self.files[file.path] = file.source, facts
         return found
+
+    def _sample(self, spec: TaskSpec, domain: DomainSpec, split: str) -> Sample | None:
+        """Say what part of a file's rows a domain's split takes; None for all."""
+        key = f"{self.seed}/{spec.id}"
+        if domain.draw is not None and split in domain.draw.splits:
+            return Sample(domain.draw.stratum, domain.draw.size, spec.inputs, f"{key}/{domain.name}")
+        if spec.sample is None:
+            return None
+        by_stratum = spec.balance is not None and isinstance(spec.balance.shares, Mapping)
+        stratum = spec.balance.stratum if spec.balance is not None and by_stratum else pl.lit(0)
+        return Sample(stratum, spec.sample, spec.inputs, key)
 
     def sources(self) -> dict[str, SourceFacts]:
         """Give what the manifest says of each source."""
@@ -193,9 +208,11 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
         read = reading.read(spec, file, path, takers[file])
         for domain, split in takers[file]:
             taken = read.results[f"{domain.name}/{split}"]
-            rows.setdefault(domain.name, {}).setdefault(split, []).append(taken.rows)
             labelled = reading.rows.setdefault(f"{spec.id}.{domain.name}", {})
             labelled[split] = labelled.get(split, 0) + _n_labelled(taken)
+            if domain.draw is not None and split in domain.draw.splits:
+                taken = _after_draw(taken, domain.draw)
+            rows.setdefault(domain.name, {}).setdefault(split, []).append(taken.rows)
             for step in taken.counts:
                 key = (domain.name, split, step.name)
                 so_far = counts.get(key) or TransformCount(
@@ -211,16 +228,28 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
     }
     if not partial:
         _raise(_differences(spec, reading, found))
+    # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
+    enough = any if spec.as_upstream else all
     domains = {
         domain.name: domains[domain.name]
         for domain in spec.domains
-        if all(len(domains.get(domain.name, {}).get(split, ())) for split in domain.files if split != "validation")
+        if enough(len(domains.get(domain.name, {}).get(split, ())) for split in domain.files if split != "validation")
     }
     if not domains:
-        what = f"no domain of {spec.id} has rows of both train and test in the files here"
+        what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
         raise InvalidInput(Problem(what, str(reading.raw), cure="fetch more of the upstream files"))
     sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
     return assemble(spec, domains, sources, seed=reading.seed, equal=not partial, counts=list(counts.values()))
+
+
+def _after_draw(taken: Taken, draw: Draw) -> Taken:
+    """Let the rows drawn from a file through the steps that follow."""
+    rows, counts = taken.rows, list(taken.counts)
+    for step in draw.after:
+        before = len(rows)
+        rows = step.apply(rows)
+        counts.append(StepCount(step.name, before, len(rows)))
+    return Taken(rows, tuple(counts))
 
 
 def _n_labelled(taken: Taken) -> int:
@@ -275,6 +304,14 @@ def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
         what, cure = "this benchmark is not built from upstream files", f"those that are: {', '.join(BENCHMARKS)}"
         raise InvalidInput(Problem(what, "command line", f"'{benchmark}'", cure))
     return BENCHMARKS[benchmark]
+
+
+def _named(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[TaskSpec, ...]:
+    """Give the task of a name, or all tasks of candidates."""
+    candidates = tuple(spec for spec in specs if spec.candidates_for is not None)
+    names = [*(spec.name for spec in specs), *([CANDIDATES] if candidates else [])]
+    known = _known(name, names, f"task of {benchmark}")
+    return candidates if known == CANDIDATES else (specs[names.index(known)],)
 
 
 def _known(name: str, names: Sequence[str], what: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from builders.manifest import Manifest, TaskManifest
+from builders.manifest import Manifest, TaskManifest, paper_sizes
 from builders.reading.bench import ReadTiming
 from builders.statistics.assumptions import check_assumptions, print_assumptions
 from builders.writer import read_statistics
@@ -26,9 +26,11 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
         if name.endswith(PLACEBO):
             continue
         _print_sizes(name, task, console)
+        _print_paper_sizes(manifest, name, console)
         _print_steps(task, console)
         equal = any(size.rows is not None for size in task.sizes.values())
-        print_assumptions(check_assumptions(read_statistics(out, name), equal=equal), console)
+        assumptions = check_assumptions(read_statistics(out, name), equal=equal, as_upstream=task.has_one_source)
+        print_assumptions(assumptions, console)
     rows = sum(
         facts.rows
         for task in manifest.tasks.values()
@@ -47,6 +49,7 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
         lack = [
             f"{name}.{domain}"
             for name, task in real.items()
+            if not task.has_one_source
             for domain, facts in task.domains.items()
             if split not in facts.splits
         ]
@@ -66,6 +69,20 @@ def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:
     console.print(table)
     for shortfall in filter(None, (size.shortfall(split) for split, size in task.sizes.items())):
         _say(console, shortfall)
+
+
+def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
+    """Print the splits that have other sizes than in the paper's tables."""
+    different = [size for size in paper_sizes(manifest, name) if size.rows != size.paper]
+    if not different:
+        return
+    _say(console, "rows here and in the paper's tables, where they differ")
+    table = Table()
+    for column, side in {"data set": "left", "split": "left", "here": "right", "paper": "right", "why": "left"}.items():
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for domain, split, rows, paper, why in different:
+        table.add_row(domain, split, f"{rows:,}", f"{paper:,}", why)
+    console.print(table)
 
 
 def _print_steps(task: TaskManifest, console: Console) -> None:

@@ -114,6 +114,15 @@ def fill_to_sizes(
     return filled, sizes
 
 
+def take_per_label(frame: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
+    """Take so many rows of each label, or what there is of it, in the order of a keyed hash of the row."""
+    labels = sorted(frame["label"].unique())
+    codes = pl.col("label").replace_strict({label: code for code, label in enumerate(labels)}, return_dtype=pl.Int64)
+    balance = Balance("per_label", codes, {})
+    supply = _supply(frame, balance)
+    return _choose(frame, {code: min(n_rows, n) for code, n in supply.items()}, balance, key)
+
+
 def _quotas(
     balance: Balance | None, frames: Mapping[str, pl.DataFrame], limit: int, *, equal: bool
 ) -> tuple[dict[str, Supply], Size]:

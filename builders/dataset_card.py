@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from builders.manifest import DomainFacts, Manifest, TaskManifest
+from builders.manifest import DomainFacts, Manifest, TaskManifest, paper_sizes
 from builders.statistics.card import statistics_section
 from builders.statistics.task_statistics import TaskStatistics
 from validation.report import counted
@@ -29,7 +29,13 @@ def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -
     front = yaml.dump(_front_matter(manifest), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     parts = [f"---\n{front}---\n", f"# {manifest.title}\n", *_warnings(manifest)]
     for name, task in manifest.tasks.items():
-        parts += [f"## {name}: {task.title}\n", _size_table(task), _rebuild_only(manifest, name), _row_counts(task)]
+        parts += [
+            f"## {name}: {task.title}\n",
+            _size_table(task),
+            _paper_sizes(manifest, name),
+            _rebuild_only(manifest, name),
+        ]
+        parts.append(_row_counts(task))
         if task.notes:
             parts.append("Known differences from the paper:\n\n" + "".join(f"- {note}\n" for note in task.notes))
         if name in statistics:
@@ -143,6 +149,18 @@ def _size_table(task: TaskManifest) -> str:
         + f"\n\nInputs: {', '.join(task.inputs)}. To predict: {GOLD[task.kind]}"
         + (f" ({labels})" if labels else "")
         + f". Primary metric: {task.metric}.\n"
+    )
+
+
+def _paper_sizes(manifest: Manifest, name: str) -> str:
+    """Compare sizes with the paper's tables; nothing where these give none."""
+    sizes = paper_sizes(manifest, name)
+    if not sizes:
+        return ""
+    lines = [f"| {size.domain} | {size.split} | {size.rows:,} | {size.paper:,} | {size.why} |" for size in sizes]
+    return (
+        "Rows here and in the paper's tables:\n\n| data set | split | here | paper | why |\n|---|---|---:|---:|---|\n"
+        + ("\n".join(lines) + "\n")
     )
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pydantic
@@ -30,13 +30,21 @@ class SplitFacts(_Facts):
 
 
 class Provenance(_Facts):
-    """What a person knows of a data set's texts; data sets are chosen by it (BOSS paper, sec. 2.2 and appendix D)."""
+    """What a person knows of a data set: how data sets are chosen (BOSS paper, sec. 2.2 and appendix D), its sizes."""
 
     title: str = pydantic.Field(description="Its name in the paper's tables")
     text_sources: tuple[str, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
-    breadth: int = pydantic.Field(1, description="Subtypes (categories, genres, fine types) that it is known to cover")
-    challenge: bool = pydantic.Field(False, description="Made to be hard, so not for training general models")
-    made_from: str | None = pydantic.Field(None, description="Title of the data set it is an adversarial version of")
+    breadth: int = pydantic.Field(
+        default=1, description="Subtypes (categories, genres, fine types) that it is known to cover"
+    )
+    challenge: bool = pydantic.Field(default=False, description="Made to be hard, so not for training general models")
+    made_from: str | None = pydantic.Field(
+        default=None, description="Title of the data set it is an adversarial version of"
+    )
+    paper_rows: dict[str, int] = pydantic.Field(
+        default={}, description="Rows by split, as the paper's tables give them"
+    )
+    differs: str = pydantic.Field(default="", description="Why the rows of a whole build are not as many")
 
 
 class DomainFacts(_Facts):
@@ -102,6 +110,11 @@ class TaskManifest(_Facts):
     label_folds: dict[str, str] = {}
 
     @property
+    def has_one_source(self) -> bool:
+        """Whether models are trained on one data set, and all others are there to be tested on, as they are."""
+        return self.id_domain is not None or self.candidates_for is not None
+
+    @property
     def depth_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of domains, source and target, that have a depth table: two train texts and a test text are needed."""
         rows = {
@@ -111,6 +124,29 @@ class TaskManifest(_Facts):
         }
         sources = [domain for domain in self.domains if rows.get((domain, "train"), 0) >= 2]
         return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
+
+
+class PaperSize(NamedTuple):
+    """The rows of a split here and in the paper's tables, and why they differ; empty where they do not."""
+
+    domain: str
+    split: str
+    rows: int
+    paper: int
+    why: str
+
+
+def paper_sizes(manifest: "Manifest", name: str) -> list[PaperSize]:
+    """Compare the sizes of a task's data sets with those that the paper's tables give; none where these give none."""
+    task, sizes = manifest.tasks[name], []
+    for domain, facts in (task.domains | task.withheld).items():
+        provenance = facts.provenance
+        for split, paper in provenance.paper_rows.items() if provenance else ():
+            rows = facts.splits[split].rows if split in facts.splits else 0
+            differs = "a partial build" if manifest.partial else provenance.differs if provenance else ""
+            why = "" if rows == paper else differs or "not known"
+            sizes.append(PaperSize(domain, split, rows, paper, why))
+    return sizes
 
 
 class SourceFile(_Facts):

@@ -40,7 +40,7 @@ def placebo_task(task: AssembledTask, seed: int) -> AssembledTask | None:
     }
     equal = any(size.rows is not None for size in task.sizes.values())
     filled, _ = fill_to_sizes(spec, dealt, dict.fromkeys(domains, tuple(task.sizes)), seed, equal=equal)
-    sources = tuple(sorted({slug for slugs in task.sources.values() for slug in slugs}))
+    sources = tuple(sorted({slug for domain in task.domains for slug in task.sources[domain]}))
     placebo = AssembledTask(spec, {}, dict.fromkeys(domains, sources))
     for domain, splits in filled.items():
         placebo.domains[domain] = {

@@ -114,7 +114,7 @@ class Balance:
     shares: Mapping[int, float] | Literal["common", "natural"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskSpec:
     """One task of a benchmark.
 
@@ -138,9 +138,9 @@ class TaskSpec:
     inputs: tuple[str, ...]
     labels: tuple[str, ...]
     metric: str
-    train: int
-    validation: int
-    test: int
+    train: int = 0
+    validation: int = 0
+    test: int = 0
     domains: tuple[DomainSpec, ...]
     balance: Balance | None = None
     sample: int | None = None

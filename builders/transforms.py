@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from builders.balances import ANSWERED
+from builders.readers.delimited import N_FIELDS
 from builders.specs import Transform
 from builders.words import WORD, words
 
@@ -43,6 +44,56 @@ def remove_links(column: str) -> Transform:
     # Texts without a link stay as they are, white space too.
     changed = pl.when(without == pl.col(column)).then(pl.col(column)).otherwise(clean).alias(column)
     return Transform(f"remove_links_{column}", lambda frame: frame.with_columns(changed))
+
+
+def line_breaks_back(column: str) -> Transform:
+    r"""Turn the two characters ``\n`` of a text back into the line break that they stand for (Yelp's reviews)."""
+    back = pl.col(column).str.replace_all("\\n", "\n", literal=True)
+    return Transform(f"line_breaks_back_{column}", lambda frame: frame.with_columns(back))
+
+
+def label_by_threshold(column: str, threshold: float, labels: tuple[str, str]) -> Transform:
+    """Make the label from a number: the first below the threshold, else the second; rows without a number leave."""
+    number = pl.col(column).cast(pl.Float64, strict=False)
+    label = pl.when(number < threshold).then(pl.lit(labels[0])).when(number.is_not_nan()).then(pl.lit(labels[1]))
+    return Transform(f"label_by_{column}", lambda frame: frame.with_columns(label.alias("label")).drop_nulls("label"))
+
+
+def remove(column: str, pattern: str) -> Transform:
+    """Take all that matches a regular expression out of a text."""
+    return Transform(
+        f"remove_from_{column}", lambda frame: frame.with_columns(pl.col(column).str.replace_all(pattern, ""))
+    )
+
+
+def keep_width(n_fields: int) -> Transform:
+    """Keep the rows of a ragged file that have so many fields."""
+    return Transform(f"keep_{n_fields}_fields", lambda frame: frame.filter(pl.col(N_FIELDS) == str(n_fields)))
+
+
+def one_space(*columns: str) -> Transform:
+    """Make every tab a space and every run of spaces one, as the authors' code of BOSS does."""
+    clean = [pl.col(name).str.replace_all("\t", " ", literal=True).str.replace_all(" {2,}", " ") for name in columns]
+    return Transform("one_space", lambda frame: frame.with_columns(clean))
+
+
+def clean_tweets(column: str) -> Transform:
+    """Take out links, mentions, #topics#, bracketed tokens, emoji and '#', and make white space one space (BOSS)."""
+    text = pl.col(column)
+    for pattern in _NO_WORDS_OF_TWEETS:
+        text = text.str.replace_all(pattern, " ")
+    clean = text.str.replace_all(r"\s+", " ").str.strip_chars().alias(column)
+    return Transform(f"clean_tweets_{column}", lambda frame: frame.with_columns(clean))
+
+
+_NO_WORDS_OF_TWEETS = (
+    r"(?i)\b(?:https?://|www\.)\S+",
+    r"@\w+",
+    r"#[^#\n]+#",
+    r"\[[^\]\n]*\]",
+    r"[\p{Extended_Pictographic}\x{200d}\x{fe0f}]",
+    "#",
+)
 
 
 def keep_words_between(column: str, fewest: int, most: int) -> Transform:

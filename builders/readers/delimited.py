@@ -1,9 +1,11 @@
 """Columns of text from delimited files: quoted CSV (RFC 4180), and TSV in which a quote is a character like others."""
 
+import codecs
 import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,63 +15,118 @@ from builders.reading.upstream_file import UpstreamFile, decode
 from validation.csv_text import repeated_columns
 from validation.report import InvalidInput, Problem, did_you_mean
 
+N_FIELDS = "n_fields"
+
+_ROWS = 50_000
 _CUT = "fetch the file again; it may be cut off"
 
 
-def quoted_csv(*columns: str) -> "QuotedCsv":
-    """Read a quoted CSV file with a header, keeping these columns."""
-    return QuotedCsv(columns)
+def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") -> "QuotedCsv":
+    """Read a quoted CSV file, keeping these columns; ``header`` names those of a file that does not."""
+    return QuotedCsv(columns, tuple(header), separator)
 
 
-def raw_tsv(*columns: str) -> "RawTsv":
-    """Read a tab-separated file with a header and no quoting, keeping these columns."""
-    return RawTsv(columns)
+def raw_tsv(*columns: str, header: Sequence[str] = (), ragged: bool = False) -> "RawTsv":
+    """Read a tab-separated file without quoting, keeping these columns; ``header`` names those of a file that does not.
+
+    ``ragged`` lets lines of any width through; see ``RawTsv``.
+    """
+    return RawTsv(columns, tuple(header), ragged)
 
 
 @dataclass(frozen=True)
 class QuotedCsv:
-    """A reader of CSV that keeps some columns as text, in one frame; "n/a", "null" and "" stay texts.
+    """A reader of CSV that keeps some columns as text, a frame per 50,000 rows; "n/a", "null" and "" stay texts.
 
-    Strict, unlike polars, which reads on past a quote in the wrong place.
+    Strict, unlike polars, which reads on past a quote in the wrong place. The first row is the header unless
+    ``header`` is given; ``separator`` may be a tab.
 
     Raises: InvalidInput when the file is empty, a column is missing, or a row (data rows from 1) is blank, has another
         number of fields than the header, or breaks the rules of quoting.
     """
 
     columns: tuple[str, ...]
+    header: tuple[str, ...] = ()
+    separator: str = ","
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file whole."""
-        records = _records(file.text(), file.path)
+        """Read the file from its start."""
+        records = self._records(file)
         places = _places(self.columns, next(records), file.path)
-        kept = [tuple(record[place] for place in places) for record in records]
-        yield pl.DataFrame(kept, schema=_schema(self.columns), orient="row")
+        kept = (tuple(record[place] for place in places) for record in records)
+        first = True
+        while (rows := list(islice(kept, _ROWS))) or first:
+            yield pl.DataFrame(rows, schema=_schema(self.columns), orient="row")
+            first = False
+
+    def _records(self, file: UpstreamFile) -> Iterator[list[str]]:
+        """Give the header and the rows, all of one width."""
+        path = file.path
+        # A record may span lines, so lines are passed on as they are, with every kind of end.
+        lines = (line for _, text in file.text_blocks() for line in io.StringIO(text, newline=""))
+        reader = csv.reader(lines, strict=True, delimiter=self.separator)
+        first = 1 if self.header else 0
+        width, row = len(self.header), first - 1
+        if self.header:
+            yield list(self.header)
+        try:
+            for row, fields in enumerate(reader, start=first):
+                width = width or len(fields)
+                if not width:
+                    raise _empty(path)
+                if len(fields) != width:
+                    what = f"this row has {len(fields)} fields, the header {width}"
+                    found = f"{self.separator.join(fields)[:80]!r} at line {reader.line_num}"
+                    cure = f"{_CUT}; or are its texts not quoted?"
+                    raise InvalidInput(Problem(what, str(path), found, cure, row=row))
+                yield fields
+        except csv.Error as error:
+            found = f"{error} at line {reader.line_num}"
+            what, cure = "this row breaks the rules of quoting", f"{_CUT}; or is it not a quoted CSV?"
+            raise InvalidInput(Problem(what, str(path), found, cure, row=row + 1)) from error
+        if row < first:
+            raise _empty(path)
 
 
 @dataclass(frozen=True)
 class RawTsv:
     r"""A reader of TSV that keeps some columns as text, a frame per block; "NA", "" and '"' stay texts.
 
-    Lines end in LF or CRLF; a carriage return elsewhere is a character.
+    Lines end in LF or CRLF; a carriage return elsewhere is a character. The first line is the header unless
+    ``header`` is given.
 
-    Raises: InvalidInput with the line (as row) when the header is missing or without a column, or a line has another
-        number of fields than the header or is not UTF-8.
+    Where the file is ``ragged``, one empty field at the end of a line (it ends in a tab) is taken off, and the
+    column ``n_fields`` says how many are left, as text: for a step that drops the lines of another width by name.
+    Columns that such a line does not have are empty.
+
+    Raises: InvalidInput with the line (as row) when the file is empty, a column is missing, or a line has another
+        number of fields than the header (and the file is not ``ragged``) or is not UTF-8.
     """
 
     columns: tuple[str, ...]
+    header: tuple[str, ...] = ()
+    ragged: bool = False
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file from its position on, in blocks."""
         first_line = decode(file.first_line(), file.path).removeprefix("\ufeff")
-        if not first_line:
+        if not first_line and not self.header:
             raise _empty(file.path)
-        header = first_line.split("\t")
+        header = list(self.header) or first_line.split("\t")
         places = _places(self.columns, header, file.path)
+        block = b""
         for first, block in file.blocks():
-            if first == 1:
-                yield self._frame(block.partition(b"\n")[2], 2, len(header), places, file.path)
+            lines, number = block, first
+            if first == 1 and self.header:
+                lines = block.removeprefix(codecs.BOM_UTF8)
+            elif first == 1:
+                lines, number = block.partition(b"\n")[2], 2
+            if self.ragged:
+                yield self._ragged(lines, number, places, file.path)
             else:
-                yield self._frame(block, first, len(header), places, file.path)
+                yield self._frame(lines, number, len(header), places, file.path)
+        if not block and not file.position.offset:
+            raise _empty(file.path)
 
     def _frame(self, lines: bytes, first: int, width: int, places: Sequence[int], path: Path) -> pl.DataFrame:
         if not lines:
@@ -81,6 +138,15 @@ class RawTsv:
         fields = text.replace("\r\n", "\t").replace("\n", "\t").split("\t")
         columns = zip(self.columns, places, strict=True)
         return pl.DataFrame({name: fields[place::width] for name, place in columns}, schema=_schema(self.columns))
+
+    def _ragged(self, lines: bytes, first: int, places: Sequence[int], path: Path) -> pl.DataFrame:
+        rows = []
+        for line in decode(lines, path, first).removesuffix("\n").split("\n") if lines else ():
+            fields = line.removesuffix("\r").split("\t")
+            if not fields[-1]:
+                fields.pop()
+            rows.append((*(fields[place] if place < len(fields) else "" for place in places), str(len(fields))))
+        return pl.DataFrame(rows, schema=_schema((*self.columns, N_FIELDS)), orient="row")
 
 
 def _schema(columns: Sequence[str]) -> dict[str, type[pl.String]]:
@@ -102,29 +168,6 @@ def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
     if problems:
         raise InvalidInput(problems)
     return [header.index(name) for name in columns]
-
-
-def _records(text: str, path: Path) -> Iterator[list[str]]:
-    """Give the header and the rows, all of one width."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    width, row = 0, -1
-    try:
-        for row, fields in enumerate(reader):
-            width = width or len(fields)
-            if not width:
-                raise _empty(path)
-            if len(fields) != width:
-                what = f"this row has {len(fields)} fields, the header {width}"
-                found = f"{','.join(fields)[:80]!r} at line {reader.line_num}"
-                cure = f"{_CUT}; or are its texts not quoted?"
-                raise InvalidInput(Problem(what, str(path), found, cure, row=row))
-            yield fields
-    except csv.Error as error:
-        found = f"{error} at line {reader.line_num}"
-        what, cure = "this row breaks the rules of quoting", f"{_CUT}; or is it not a quoted CSV?"
-        raise InvalidInput(Problem(what, str(path), found, cure, row=row + 1)) from error
-    if not width:
-        raise _empty(path)
 
 
 def _check_widths(lines: bytes, first: int, width: int, path: Path) -> None:

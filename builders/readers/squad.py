@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import msgspec
 import polars as pl
 
+from builders.readers.json_document import RELEASE, json_document
 from builders.reading.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
@@ -26,8 +27,6 @@ SCHEMA = pl.Schema(
         "question_id": pl.String(),
     }
 )
-
-_RELEASE = "is this the upstream release that the build expects?"
 
 
 class Answer(msgspec.Struct):
@@ -78,7 +77,7 @@ class Squad:
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file whole."""
-        release = _release(file.text().encode(), file.path)
+        release = json_document(file, _Release, "SQuAD's JSON")
         yield pl.DataFrame(list(_rows(release, file.path)), schema=SCHEMA, orient="row")
 
 
@@ -107,24 +106,12 @@ def _rows(release: _Release, path: Path) -> Iterator[_Row]:
                 yield title, paragraph.context, question.question, answers, question.id
 
 
-def _release(content: bytes, path: Path) -> _Release:
-    try:
-        return msgspec.json.decode(content, type=_Release)
-    except msgspec.ValidationError as error:
-        raise InvalidInput(Problem("this is not SQuAD's JSON", str(path), str(error), _RELEASE)) from error
-    except msgspec.DecodeError as error:
-        at = re.search(r"\(byte (\d+)\)", str(error))
-        line = content.count(b"\n", 0, int(at[1]) if at else len(content.rstrip())) + 1
-        cure = "fetch the file again; it may be cut off"
-        raise InvalidInput(Problem("the file is not JSON", str(path), str(error), cure, row=line)) from error
-
-
 def _level(raw: msgspec.Raw, level: type[_Level], path: Path, place: str, row: int | None = None) -> _Level:
     try:
         return msgspec.json.decode(raw, type=level)
     except msgspec.ValidationError as error:
         what = f"{place} is not as SQuAD's JSON has it"
-        raise InvalidInput(Problem(what, str(path), str(error), _RELEASE, row=row)) from error
+        raise InvalidInput(Problem(what, str(path), str(error), RELEASE, row=row)) from error
 
 
 def _id_of(raw: msgspec.Raw) -> str:

@@ -39,8 +39,12 @@ class Position:
     lines: int = 0
 
 
-class _Stream(Protocol):
-    def read(self, size: int, /) -> bytes: ...
+class Stream(Protocol):
+    """Bytes that pass once."""
+
+    def read(self, size: int, /) -> bytes:
+        """Give some bytes, at most so many; none at the end only."""
+        ...
 
 
 class UpstreamFile:
@@ -88,14 +92,36 @@ class UpstreamFile:
 
     def text(self) -> str:
         """Read the whole content as UTF-8, a byte order mark left out; InvalidInput names the line that is not."""
-        self.resumable = False
-        self.position = Position()
         parts = []
-        with _content(self.path, self._disk) as stream, self._damage_named():
+        with self.stream() as stream:
             while read := stream.read(BLOCK):
                 parts.append(read)
                 self.position = Position(self.position.offset + len(read), self.position.lines + read.count(b"\n"))
         return decode(b"".join(parts), self.path).removeprefix("\ufeff")
+
+    @contextmanager
+    def stream(self) -> Iterator[Stream]:
+        """Open the content as bytes, from its start on; InvalidInput when reading them comes upon damage."""
+        self.resumable = False
+        self.position = Position()
+        with _content(self.path, self._disk) as stream, self._damage_named():
+            yield stream
+
+    def text_blocks(self) -> Iterator[tuple[int, str]]:
+        """Give the content from its start on as UTF-8 text in blocks of whole lines, a byte order mark left out.
+
+        For readers that keep something of one block for a later one; see ``blocks``, which this does not resume.
+        """
+        for first, block in self.blocks():
+            self.resumable = False
+            text = decode(block, self.path, first)
+            yield first, text.removeprefix("\ufeff") if first == 1 else text
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Give the lines of ``text_blocks``, each with its number from 1 and without its end: LF or CRLF, no other."""
+        for first, text in self.text_blocks():
+            for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
+                yield number, line.removesuffix("\r")
 
     def first_line(self) -> bytes:
         """Read the first line without its end, wherever reading goes on from; it is not counted as read."""
@@ -110,7 +136,7 @@ class UpstreamFile:
         """Give the content from ``position`` on in blocks of whole lines, each with the number of its first line.
 
         Lines are counted from 1 and keep their ends. A last line without an end is a line. A reader that keeps
-        something of one block for a later one cannot go on from a position, and should use ``text``.
+        something of one block for a later one cannot go on from a position, and should use ``text_blocks``.
 
         Raises: InvalidInput when the file is damaged, or a line is longer than ``LONGEST_LINE``.
         """
@@ -130,7 +156,7 @@ class UpstreamFile:
                 self.position = Position(self.position.offset + len(block), self.position.lines + n_lines)
                 yield first, block
 
-    def _skip(self, stream: _Stream) -> None:
+    def _skip(self, stream: Stream) -> None:
         left = self.position.offset
         while left:
             skipped = len(stream.read(min(left, BLOCK)))
@@ -268,7 +294,7 @@ def _refuse_long_line(length: int) -> None:
         raise _LongLineError(f"more than {LONGEST_LINE:,} bytes without a line end")
 
 
-def _whole_lines(stream: _Stream, size: int) -> Iterator[bytes]:
+def _whole_lines(stream: Stream, size: int) -> Iterator[bytes]:
     """Give content in blocks of about so many bytes that end with a line, and the last line in any case."""
     parts: list[bytes | memoryview] = []
     n_bytes = n_of_line = 0
@@ -297,7 +323,7 @@ def _whole_lines(stream: _Stream, size: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def _content(path: Path, disk: _Disk) -> Iterator[_Stream]:
+def _content(path: Path, disk: _Disk) -> Iterator[Stream]:
     """Open the content behind the bytes on disk."""
     if path.suffix == ".gz":
         yield _Gunzip(disk)

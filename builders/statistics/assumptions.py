@@ -5,7 +5,7 @@ split needs: nothing of it in train. Own data may break them and still be of use
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rich import box
@@ -60,17 +60,19 @@ Measured = tuple[float, str]
 """A value and where it was found."""
 
 
-def check_assumptions(statistics: TaskStatistics, *, equal: bool = True) -> list[Assumption]:
+def check_assumptions(statistics: TaskStatistics, *, equal: bool = True, as_upstream: bool = False) -> list[Assumption]:
     """Compare a task's statistics with the assumptions that apply to its kind.
 
     Args:
         statistics: of one task.
         equal: whether domains are to be of one size; else their difference is for information.
+        as_upstream: whether rows are kept as upstream has them, so that all of it is for information.
     Returns: the assumptions, in a fixed order. One that needs two domains, or two splits, is there with ``worst``
         and ``holds`` None when there is only one.
     Source: DR appendix D.2, assumptions 3 and 4; the tolerances are this project's.
     """
-    return [_train_sizes(statistics, equal=equal), *_priors(statistics), *_separation(statistics)]
+    found = [_train_sizes(statistics, equal=equal), *_priors(statistics), *_separation(statistics)]
+    return [replace(assumption, holds=None, wanted="") for assumption in found] if as_upstream else found
 
 
 def _train_sizes(statistics: TaskStatistics, *, equal: bool) -> Assumption:
@@ -182,7 +184,9 @@ def _informed(
 
 def print_assumptions(assumptions: Iterable[Assumption], console: Console) -> None:
     """Print a row for each assumption: whether it is met, the worst value, where it was found, and what is wanted."""
-    console.print("assumptions (DR appendix D.2)", soft_wrap=True)
+    assumptions = list(assumptions)
+    judged = any(assumption.wanted for assumption in assumptions)
+    console.print("assumptions (DR appendix D.2)" if judged else "how unlike the domains are", soft_wrap=True)
     table = Table(box=box.SIMPLE)
     for column in ("", "largest ...", "found", "wanted", "where"):
         table.add_column(column, overflow="fold")

@@ -243,6 +243,6 @@ def test_a_line_of_a_csv_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 
 def test_readers_of_the_same_columns_are_the_same_key() -> None:
-    assert repr(quoted_csv("a", "b")) == "QuotedCsv(columns=('a', 'b'))"
-    assert repr(raw_tsv("a")) == "RawTsv(columns=('a',))"
+    assert repr(quoted_csv("a", "b")) == "QuotedCsv(columns=('a', 'b'), header=(), separator=',')"
+    assert repr(raw_tsv("a")) == "RawTsv(columns=('a',), header=(), ragged=False)"
     assert {raw_tsv("a"): 1}[raw_tsv("a")] == 1

@@ -1,0 +1,15 @@
+"""The BOSS benchmark: five tasks of one ID and three OOD data sets, and the sixteen data sets that might have been.
+
+Each data set is a literal in the module of its task. Source: BOSS paper, sec. 2 (Tables 1 and 4), appendix C
+(processing) and D (candidates); where the authors' code does otherwise than the paper says, and the reported sizes
+agree with the code, the code is followed.
+"""
+
+from builders.boss.answering import EQA, EQA_CANDIDATES
+from builders.boss.entities import NER, NER_CANDIDATES
+from builders.boss.inference import NLI, NLI_CANDIDATES
+from builders.boss.sentiment import SA, SA_CANDIDATES
+from builders.boss.toxicity import TD, TD_CANDIDATES
+
+TITLE = "BOSS: a benchmark suite for out-of-distribution robustness"
+TASKS = (SA, TD, NLI, NER, EQA, SA_CANDIDATES, TD_CANDIDATES, NLI_CANDIDATES, NER_CANDIDATES, EQA_CANDIDATES)

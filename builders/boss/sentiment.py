@@ -1,0 +1,352 @@
+"""BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
+
+import polars as pl
+
+from builders.manifest import Provenance
+from builders.readers.delimited import quoted_csv, raw_tsv
+from builders.readers.json_lines import json_lines
+from builders.readers.text_folder import tar_texts
+from builders.readers.trees import trees
+from builders.specs import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec
+from builders.transforms import (
+    group_by,
+    group_by_text,
+    keep_filled,
+    keep_labelled,
+    keep_width,
+    label_from,
+    line_breaks_back,
+    one_space,
+    rename,
+)
+from validation.vocabulary import TaskKind
+
+LABELS = ("negative", "positive", "neutral")
+
+AMAZON = SourceSpec(
+    slug="amazon_5core",
+    title="Amazon reviews 2018, 5-core subsets of 29 categories",
+    url="https://nijianmo.github.io/amazon/",
+    revision="2018",
+    licence="for research; no redistribution",
+    open_licence=False,
+    citation=(
+        "@inproceedings{ni-etal-2019-justifying,\n"
+        "  title = {Justifying Recommendations using Distantly-Labeled Reviews and Fine-Grained Aspects},\n"
+        "  author = {Ni, Jianmo and Li, Jiacheng and McAuley, Julian},\n"
+        "  booktitle = {Proceedings of EMNLP-IJCNLP},\n"
+        "  year = {2019}\n"
+        "}"
+    ),
+    instructions=(
+        "ask for the 5-core files of all 29 categories at https://nijianmo.github.io/amazon/ and put them, such as "
+        "Books_5.json.gz, into RAW/amazon_5core/; there is no need to unpack them"
+    ),
+)
+DYNASENT = SourceSpec(
+    slug="dynasent",
+    title="DynaSent v1.1, rounds 1 and 2",
+    url="https://github.com/cgpotts/dynasent",
+    revision="v1.1",
+    licence="CC BY 4.0",
+    open_licence=True,
+    citation=(
+        "@inproceedings{potts-etal-2021-dynasent,\n"
+        "  title = {{D}yna{S}ent: A Dynamic Benchmark for Sentiment Analysis},\n"
+        "  author = {Potts, Christopher and Wu, Zhengxuan and Geiger, Atticus and Kiela, Douwe},\n"
+        "  booktitle = {Proceedings of ACL-IJCNLP},\n"
+        "  year = {2021}\n"
+        "}"
+    ),
+    instructions=(
+        "unpack dynasent-v1.1.zip of https://github.com/cgpotts/dynasent into RAW/dynasent/, so that "
+        "RAW/dynasent/dynasent-v1.1/dynasent-v1.1-round01-yelp-train.jsonl exists"
+    ),
+)
+SEMEVAL = SourceSpec(
+    slug="semeval2017",
+    title="SemEval-2017 task 4 A: tweets of 2016",
+    url="https://alt.qcri.org/semeval2017/task4/",
+    revision="2017",
+    licence="no redistribution",
+    open_licence=False,
+    citation=(
+        "@inproceedings{rosenthal-etal-2017-semeval,\n"
+        "  title = {{S}em{E}val-2017 Task 4: Sentiment Analysis in {T}witter},\n"
+        "  author = {Rosenthal, Sara and Farra, Noura and Nakov, Preslav},\n"
+        "  booktitle = {Proceedings of SemEval},\n"
+        "  year = {2017}\n"
+        "}"
+    ),
+    instructions=(
+        "download the English files of subtask A at https://alt.qcri.org/semeval2017/task4/ and put "
+        "twitter-2016train-A.txt and twitter-2016test-A.txt into RAW/semeval2017/"
+    ),
+)
+SST = SourceSpec(
+    slug="sst",
+    title="Stanford Sentiment Treebank, whole sentences",
+    url="https://nlp.stanford.edu/sentiment/",
+    revision="1.0",
+    licence="none stated",
+    open_licence=False,
+    citation=(
+        "@inproceedings{socher-etal-2013-recursive,\n"
+        "  title = {Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank},\n"
+        "  author = {Socher, Richard and Perelygin, Alex and Wu, Jean and Chuang, Jason and Manning, Christopher D. "
+        "and Ng, Andrew and Potts, Christopher},\n"
+        "  booktitle = {Proceedings of EMNLP},\n"
+        "  year = {2013}\n"
+        "}"
+    ),
+    instructions=(
+        "unpack trainDevTestTrees_PTB.zip of https://nlp.stanford.edu/sentiment/ into RAW/sst/, so that "
+        "RAW/sst/trees/train.txt exists"
+    ),
+)
+IMDB = SourceSpec(
+    slug="imdb",
+    title="Large Movie Review Dataset (IMDb) v1.0",
+    url="https://ai.stanford.edu/~amaas/data/sentiment/",
+    revision="1.0",
+    licence="none stated",
+    open_licence=False,
+    citation=(
+        "@inproceedings{maas-etal-2011-learning,\n"
+        "  title = {Learning Word Vectors for Sentiment Analysis},\n"
+        "  author = {Maas, Andrew L. and Daly, Raymond E. and Pham, Peter T. and Huang, Dan and Ng, Andrew Y. and "
+        "Potts, Christopher},\n"
+        "  booktitle = {Proceedings of ACL},\n"
+        "  year = {2011}\n"
+        "}"
+    ),
+    instructions=(
+        "put aclImdb_v1.tar.gz of https://ai.stanford.edu/~amaas/data/sentiment/ into RAW/imdb/; it is read as it is"
+    ),
+)
+YELP = SourceSpec(
+    slug="yelp",
+    title="Yelp review full",
+    url="https://huggingface.co/datasets/Yelp/yelp_review_full",
+    revision="2015",
+    licence="Yelp's terms of use",
+    open_licence=False,
+    citation=(
+        "@inproceedings{zhang-etal-2015-character,\n"
+        "  title = {Character-level Convolutional Networks for Text Classification},\n"
+        "  author = {Zhang, Xiang and Zhao, Junbo and LeCun, Yann},\n"
+        "  booktitle = {Advances in NeurIPS},\n"
+        "  year = {2015}\n"
+        "}"
+    ),
+    instructions="unpack yelp_review_full_csv.tgz into RAW/yelp/, so that "
+    "RAW/yelp/yelp_review_full_csv/train.csv exists",
+)
+DSC = SourceSpec(
+    slug="dsc",
+    title="Document sentiment classification of 24 kinds of products (DSC)",
+    url="https://github.com/ZixuanKe/LifelongSentClass",
+    revision="main",
+    licence="none stated",
+    open_licence=False,
+    citation=(
+        "@inproceedings{ke-etal-2020-continual,\n"
+        "  title = {Continual Learning of a Mixed Sequence of Similar and Dissimilar Tasks},\n"
+        "  author = {Ke, Zixuan and Liu, Bing and Huang, Xingchang},\n"
+        "  booktitle = {Advances in NeurIPS},\n"
+        "  year = {2020}\n"
+        "}"
+    ),
+    instructions=(
+        "join the train and the test files of all 24 kinds of products of "
+        "https://github.com/ZixuanKe/LifelongSentClass to RAW/dsc/train.tsv and RAW/dsc/test.tsv (text TAB label)"
+    ),
+)
+CATEGORIES = (
+    "AMAZON_FASHION",
+    "All_Beauty",
+    "Appliances",
+    "Arts_Crafts_and_Sewing",
+    "Automotive",
+    "Books",
+    "CDs_and_Vinyl",
+    "Cell_Phones_and_Accessories",
+    "Clothing_Shoes_and_Jewelry",
+    "Digital_Music",
+    "Electronics",
+    "Gift_Cards",
+    "Grocery_and_Gourmet_Food",
+    "Home_and_Kitchen",
+    "Industrial_and_Scientific",
+    "Kindle_Store",
+    "Luxury_Beauty",
+    "Magazine_Subscriptions",
+    "Movies_and_TV",
+    "Musical_Instruments",
+    "Office_Products",
+    "Patio_Lawn_and_Garden",
+    "Pet_Supplies",
+    "Prime_Pantry",
+    "Software",
+    "Sports_and_Outdoors",
+    "Tools_and_Home_Improvement",
+    "Toys_and_Games",
+    "Video_Games",
+)
+# 5.0 in the release; 5 after a tool that tidies JSON numbers. 2 and 4 stars leave.
+_STARS = {"1": "negative", "3": "neutral", "5": "positive"}
+_RATINGS = _STARS | {f"{stars}.0": label for stars, label in _STARS.items()}
+_REVIEW = json_lines("overall", "asin", optional=("reviewText",))
+_SENTENCE = json_lines("sentence", "gold_label")
+_ROUNDS = ("round01-yelp", "round02-dynabench")
+_LABELLED = rename({"text": "text", "label": "label"})
+_TEXT = (one_space("text"), keep_filled("text"), group_by_text("text"))
+
+_AMAZON = DomainSpec(
+    name="amazon",
+    files={"train": tuple(FileSpec(AMAZON, f"amazon_5core/{name}_5.json", _REVIEW) for name in CATEGORIES)},
+    transforms=(
+        keep_filled("reviewText"),
+        group_by("asin"),
+        rename({"reviewText": "text", "overall": "overall", "group": "group"}),
+        one_space("text"),
+    ),
+    draw=Draw(
+        20_000, after=(label_from("overall", _RATINGS), rename({name: name for name in ("text", "label", "group")}))
+    ),
+    test_share=0.1,
+    train_per_label=10_000,
+    provenance=Provenance(
+        title="Amazon",
+        text_sources=("Product",),
+        breadth=29,
+        paper_rows={"train": 30_000, "test": 38_905},
+        differs="the paper's draw of 20,000 rows a category is not public; here a text is once in the data set, and no "
+        "product is in both splits",
+    ),
+)
+_DYNASENT = DomainSpec(
+    name="dynasent",
+    files={
+        split: tuple(
+            FileSpec(DYNASENT, f"dynasent/dynasent-v1.1/dynasent-v1.1-{name}-{split}.jsonl", _SENTENCE)
+            for name in _ROUNDS
+        )
+        for split in ("train", "test")
+    },
+    transforms=(rename({"sentence": "text", "gold_label": "label"}), keep_labelled(LABELS), *_TEXT),
+    provenance=Provenance(
+        title="Dynasent", text_sources=("Adversarial",), challenge=True, paper_rows={"train": 93_553, "test": 4_320}
+    ),
+)
+_SEMEVAL = DomainSpec(
+    name="semeval",
+    files={
+        split: (
+            FileSpec(
+                SEMEVAL,
+                f"semeval2017/twitter-2016{split}-A.txt",
+                raw_tsv("label", "text", header=("tweet", "label", "text"), ragged=True),
+            ),
+        )
+        for split in ("train", "test")
+    },
+    transforms=(keep_width(3), _LABELLED, keep_labelled(LABELS), *_TEXT),
+    provenance=Provenance(title="SemEval", text_sources=("Twitter",), paper_rows={"train": 6_000, "test": 20_622}),
+)
+_SST = DomainSpec(
+    name="sst",
+    files={split: (FileSpec(SST, f"sst/trees/{split}.txt", trees),) for split in ("train", "test")},
+    transforms=(
+        label_from("root", {"0": "negative", "2": "neutral", "4": "positive"}),
+        _LABELLED,
+        *_TEXT,
+    ),
+    provenance=Provenance(title="SST", text_sources=("Movie",), paper_rows={"train": 4_004, "test": 1_067}),
+)
+
+SA = TaskSpec(
+    benchmark="boss",
+    name="sa",
+    title="Sentiment: reviews of products against model-made, Twitter and film sentences",
+    kind=TaskKind.CLASSIFICATION,
+    inputs=("text",),
+    labels=LABELS,
+    metric="accuracy",
+    domains=(_AMAZON, _DYNASENT, _SEMEVAL, _SST),
+    as_upstream=True,
+    id_domain="amazon",
+    notes=(
+        "Only the train split of Amazon has equal labels; the paper says so of more data sets, but its sizes "
+        "agree with "
+        "its code.",
+        "SST's sentences are classed by the root of their tree: 0 negative, 2 neutral, 4 positive, others leave.",
+        "SemEval's tweets are taken as they are, quotes included; lines with other than three fields leave.",
+    ),
+)
+
+_IMDB = DomainSpec(
+    name="imdb",
+    files={
+        split: (FileSpec(IMDB, "imdb/aclImdb_v1.tar.gz", tar_texts(f"aclImdb/{split}", "neg", "pos")),)
+        for split in ("train", "test")
+    },
+    transforms=(
+        label_from("label", {"neg": "negative", "pos": "positive"}),
+        _LABELLED,
+        *_TEXT,
+    ),
+    provenance=Provenance(title="IMDb", text_sources=("Movie",), paper_rows={"train": 25_000, "test": 25_000}),
+)
+_YELP = DomainSpec(
+    name="yelp",
+    files={
+        split: (
+            FileSpec(
+                YELP, f"yelp/yelp_review_full_csv/{split}.csv", quoted_csv("stars", "text", header=("stars", "text"))
+            ),
+        )
+        for split in ("train", "test")
+    },
+    transforms=(
+        label_from("stars", _STARS),
+        _LABELLED,
+        line_breaks_back("text"),
+        *_TEXT,
+    ),
+    draw=Draw(
+        10_000,
+        stratum=pl.col("label").replace_strict(
+            {label: code for code, label in enumerate(LABELS)}, return_dtype=pl.Int64
+        ),
+    ),
+    provenance=Provenance(title="Yelp", text_sources=("Product",), paper_rows={"train": 30_000, "test": 30_000}),
+)
+_DSC = DomainSpec(
+    name="dsc",
+    files={
+        split: (FileSpec(DSC, f"dsc/{split}.tsv", raw_tsv("text", "polarity", header=("text", "polarity"))),)
+        for split in ("train", "test")
+    },
+    transforms=(
+        label_from("polarity", {"-1": "negative", "1": "positive"}),
+        _LABELLED,
+        *_TEXT,
+    ),
+    provenance=Provenance(
+        title="DSC", text_sources=("Product",), breadth=24, paper_rows={"train": 92_244, "test": 11_531}
+    ),
+)
+SA_CANDIDATES = TaskSpec(
+    benchmark="boss",
+    name="sa_candidates",
+    title="Sentiment: data sets that were candidates (Table 1)",
+    kind=TaskKind.CLASSIFICATION,
+    inputs=("text",),
+    labels=LABELS,
+    metric="accuracy",
+    domains=(_DSC, _IMDB, _YELP),
+    as_upstream=True,
+    candidates_for="sa",
+    notes=("DSC and IMDb have no neutral rows.",),
+)

@@ -1,0 +1,30 @@
+"""A file that is one JSON document, checked against what it should hold."""
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem
+
+RELEASE = "is this the upstream release that the build expects?"
+
+_Document = TypeVar("_Document")
+
+
+def json_document(file: UpstreamFile, kind: type[_Document], name: str) -> _Document:
+    """Read a file whole as JSON of a kind; ``name`` is what errors call it.
+
+    Raises: InvalidInput when the file is not JSON (row: the line), or not of this kind.
+    """
+    content = file.text().encode()
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(Problem(f"this is not {name}", str(file.path), str(error), RELEASE)) from error
+    except msgspec.DecodeError as error:
+        at = re.search(r"\(byte (\d+)\)", str(error))
+        line = content.count(b"\n", 0, int(at[1]) if at else len(content.rstrip())) + 1
+        cure = "fetch the file again; it may be cut off"
+        raise InvalidInput(Problem("the file is not JSON", str(file.path), str(error), cure, row=line)) from error

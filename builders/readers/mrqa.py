@@ -1,0 +1,137 @@
+"""Question answering in the JSON lines of the MRQA 2019 shared task: a context a line, with its questions.
+
+Source: Fisch et al. 2019, https://github.com/mrqa/MRQA-Shared-Task-2019. The rows are as those of readers/squad.py.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from builders.readers.json_document import RELEASE
+from builders.readers.squad import SCHEMA
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class _Detected(msgspec.Struct):
+    text: str
+    char_spans: list[tuple[int, int]]
+
+
+class _Question(msgspec.Struct):
+    qid: str
+    question: str
+    detected_answers: list[_Detected]
+
+
+class _Context(msgspec.Struct):
+    context: str
+    qas: list[_Question]
+
+
+class _Header(msgspec.Struct):
+    header: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Mrqa:
+    """Read an MRQA file: one row per question, a frame per block; ``SCHEMA`` is that of SQuAD, ``title`` is empty.
+
+    The first line may be a header. Answers are the places in the context where upstream found one (``char_spans``,
+    both ends included), as the context has them, each once: ``detected_answers`` writes them in its own way (lower
+    case, without accents or signs), and ``answers`` are often not in the context. Where upstream found none the lists
+    are empty.
+
+    Raises: InvalidInput with the line (as row) when it is not JSON of this form, a span is not in the context, or the
+        context has other words there than the answer that was found.
+    """
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file from its position on, in blocks."""
+        block = b""
+        for first, block in file.blocks():
+            yield pl.DataFrame(list(_rows(block, first, file.path)), schema=SCHEMA, orient="row")
+        if not block and not file.position.offset:
+            cure = "fetch the file again; it may be cut off"
+            raise InvalidInput(Problem("the file is empty", str(file.path), cure=cure))
+
+
+mrqa = Mrqa()
+
+_Row = tuple[str, str, str, dict[str, list[str] | list[int]], str]
+
+
+def _rows(block: bytes, first: int, path: Path) -> Iterator[_Row]:
+    for number, line in enumerate(block.split(b"\n"), start=first):
+        context = _context(line.removeprefix(_BOM) if number == 1 else line, path, number)
+        if context is None:
+            continue
+        for question in context.qas:
+            places = dict.fromkeys(
+                place
+                for detected in question.detected_answers
+                for place in _places(detected, context.context, f"question '{question.qid}'", path, number)
+            )
+            answers: dict[str, list[str] | list[int]] = {
+                "text": [text for text, _ in places],
+                "answer_start": [start for _, start in places],
+            }
+            yield "", context.context, question.question, answers, question.qid
+
+
+def _context(line: bytes, path: Path, number: int) -> _Context | None:
+    """Read a line; None where it is blank, or the header."""
+    if not line or line.isspace():
+        return None
+    try:
+        return msgspec.json.decode(line, type=_Context)
+    except msgspec.ValidationError as error:
+        if number == 1 and _is_header(line):
+            return None
+        found = str(error)
+        raise InvalidInput(Problem("this is not MRQA's JSON", str(path), found, RELEASE, row=number)) from error
+    except msgspec.DecodeError as error:
+        cure = "fetch the file again; it may be cut off"
+        raise InvalidInput(Problem("this line is not JSON", str(path), str(error), cure, row=number)) from error
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        msgspec.json.decode(line, type=_Header)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _places(detected: _Detected, context: str, place: str, path: Path, number: int) -> Iterator[tuple[str, int]]:
+    """Give the text and the start of each span."""
+    for start, last in detected.char_spans:
+        text = context[start : last + 1] if 0 <= start <= last < len(context) else ""
+        if not text:
+            what = f"an answer to {place} is at a span that the context does not have"
+            found = f"characters {start} to {last} of {len(context)}"
+        elif _words(text) != _words(detected.text):
+            what = f"an answer to {place} does not stand at its span"
+            found = f"{text!r} at {start} to {last}, where {detected.text!r} should stand"
+        else:
+            yield text, start
+            continue
+        cure = "do these spans count bytes, or leave their last character out? " + RELEASE
+        raise InvalidInput(Problem(what, str(path), found, cure, row=number))
+
+
+def _words(text: str) -> str:
+    """Leave of a text its letters and digits in lower case without accents, which is what both ways of writing share.
+
+    >>> _words("The Café's") == _words("cafe s")
+    True
+    """
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+    return "".join(re.findall(r"\w", re.sub(r"\b(?:a|an|the)\b", " ", plain)))

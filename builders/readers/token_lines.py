@@ -1,0 +1,90 @@
+"""One token a line with its tag, sentences parted by blank lines: the form of CoNLL-2003 and of most that came after.
+
+Sources: Few-NERD (``token<TAB>coarse-fine``), WNUT 2017 and CrossNER (``token<TAB>BIO tag``), CoNLL-2003 (``token POS
+chunk tag``), E-NER (``token tag``, CRLF; its file is named .csv and is none: quotes are characters like others).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem
+
+SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "document": pl.String()})
+
+_DOCUMENT = "-DOCSTART-"
+_PER_FRAME = 10_000
+_AGAIN = "fetch the file again; it may be cut off or edited"
+
+
+def token_lines(separator: str = "\t", tag: int = 1) -> "TokenLines":
+    """Read one token a line: the token is the first field, the tag that of this number, from 0, and the last."""
+    return TokenLines(separator, tag)
+
+
+@dataclass(frozen=True)
+class TokenLines:
+    r"""A reader of one token a line: a row per sentence, a frame per 10,000 of them; see ``SCHEMA``.
+
+    Tags come as upstream has them. A line of white space alone parts sentences (WNUT's train file has a TAB there),
+    however many there are. A line that begins with -DOCSTART- begins a document and is no token: ``document`` is the
+    number of the document within its file, from 1; in a file without such lines it is that of the sentence. LF and
+    CRLF alone end a line.
+
+    Raises: InvalidInput with the line (as row) when a line has another number of fields, a token or a tag is empty,
+        or documents begin after the first sentence; InvalidInput when there is no sentence.
+    """
+
+    separator: str = "\t"
+    tag: int = 1
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file from its start."""
+        rows: list[_Row] = []
+        empty = True
+        for row in self._sentences(file):
+            rows.append(row)
+            if len(rows) == _PER_FRAME:
+                yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
+                rows, empty = [], False
+        if empty and not rows:
+            raise InvalidInput(Problem("the file holds no sentence", str(file.path), cure=_AGAIN))
+        if rows:
+            yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+    def _sentences(self, file: UpstreamFile) -> Iterator["_Row"]:
+        tokens: list[str] = []
+        tags: list[str] = []
+        n_sentences = n_documents = 0
+        for number, line in file.lines():
+            begins = line.startswith(_DOCUMENT) and line.split(self.separator)[0] == _DOCUMENT
+            if not begins and line.strip(" \t"):
+                token, tag = self._fields(file, number, line)
+                tokens.append(token)
+                tags.append(tag)
+                continue
+            if tokens:
+                n_sentences += 1
+                yield tokens, tags, str(n_documents or n_sentences)
+                tokens, tags = [], []
+            if begins and n_sentences and not n_documents:
+                what = "a document begins here, but the sentences before are in none"
+                raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), _AGAIN, row=number))
+            n_documents += begins
+        if tokens:
+            yield tokens, tags, str(n_documents or n_sentences + 1)
+
+    def _fields(self, file: UpstreamFile, number: int, line: str) -> tuple[str, str]:
+        fields = line.split(self.separator)
+        if len(fields) != self.tag + 1:
+            what = f"this line has {len(fields)} fields, a token {self.tag + 1}"
+        elif not fields[0].strip() or not fields[self.tag].strip():
+            what = "a token or its tag is empty"
+        else:
+            return fields[0], fields[self.tag]
+        raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), _AGAIN, row=number))
+
+
+_Row = tuple[list[str], list[str], str]

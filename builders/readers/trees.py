@@ -1,0 +1,104 @@
+r"""Trees in brackets, one a line, as the Stanford Sentiment Treebank has them: ``(3 (2 It) (4 (2 works) (2 .)))``.
+
+Source: Socher et al. 2013, https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip. The label of a node is its
+sentiment, from 0 (very negative) to 4; words are escaped as in the Penn Treebank.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem
+
+SCHEMA = pl.Schema({"text": pl.String(), "root": pl.String()})
+
+LABELS = ("0", "1", "2", "3", "4")
+
+_PIECE = re.compile(r"[()]|[^ ()]+")
+"""A bracket, a label or a word. Only a space parts them: words hold no-break spaces."""
+
+_ESCAPED = {"-LRB-": "(", "-RRB-": ")"}
+_AGAIN = "fetch the file again; it may be cut off or edited"
+
+
+@dataclass(frozen=True)
+class Trees:
+    r"""Read trees: one row per line, in one frame; see ``SCHEMA``.
+
+    ``text`` is the words of the tree joined by spaces, -LRB- and -RRB- turned back into brackets, ``\/`` into ``/``
+    and ``\*`` into ``*``. ``root`` is the label of the whole tree. Blank lines are no rows.
+
+    Raises: InvalidInput with the line (as row) when brackets do not match, a node has a label that is none of 0 to 4,
+        or neither a word nor nodes in it; InvalidInput when there is no tree.
+    """
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the file whole."""
+        rows = []
+        for number, line in file.lines():
+            if not line.strip():
+                continue
+            try:
+                rows.append(_tree(line.strip(" ")))
+            except _MalformedError as error:
+                found = repr(line[:80])
+                raise InvalidInput(Problem(str(error), str(file.path), found, _AGAIN, row=number)) from error
+        if not rows:
+            raise InvalidInput(Problem("the file holds no tree", str(file.path), cure=_AGAIN))
+        yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+trees = Trees()
+
+
+class _MalformedError(Exception):
+    """A line is no tree."""
+
+
+@dataclass
+class _Node:
+    """An open node; ``holds`` is what stands in it after its label."""
+
+    label: str = ""
+    holds: str = ""
+
+
+def _tree(line: str) -> tuple[str, str]:
+    """Give the text and the root's label. The open nodes are kept in a list, for trees may be deeper than calls."""
+    words: list[str] = []
+    opened: list[_Node] = []
+    root = None
+    for piece in _PIECE.findall(line):
+        if root is not None and not opened:
+            raise _MalformedError("something stands behind the tree")
+        if piece == "(":
+            if opened:
+                _put(opened[-1], "nodes")
+            opened.append(_Node())
+            root = root or opened[0]
+        elif not opened:
+            raise _MalformedError("a tree begins with a bracket")
+        elif piece == ")":
+            if not opened.pop().holds:
+                raise _MalformedError("a node holds neither a word nor nodes")
+        elif not opened[-1].label:
+            if piece not in LABELS:
+                raise _MalformedError(f"the label of a node is {piece!r}, not one of 0 to 4")
+            opened[-1].label = piece
+        else:
+            _put(opened[-1], "a word")
+            words.append(_ESCAPED.get(piece, piece).replace("\\/", "/").replace("\\*", "*"))
+    if opened or root is None:
+        raise _MalformedError("a bracket is not closed")
+    return " ".join(words), root.label
+
+
+def _put(node: _Node, what: str) -> None:
+    if not node.label:
+        raise _MalformedError("a node is without a label")
+    if node.holds == "a word" or (what == "a word" and node.holds):
+        raise _MalformedError("a node holds more than one word, or a word beside nodes")
+    node.holds = what
