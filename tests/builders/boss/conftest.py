@@ -1,0 +1,35 @@
+"""The whole of BOSS, built once from invented upstream files."""
+
+from pathlib import Path
+
+import pytest
+
+from builders import build as build_module
+from builders.folder import DatasetFolder
+from builders.specs import Upstream
+from tests.builders.boss.upstream_writer import Writer
+
+
+@pytest.fixture(scope="session")
+def invented_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every upstream file of BOSS and its candidates, small, with the traps of the real ones."""
+    raw = tmp_path_factory.mktemp("invented-boss")
+    Writer(raw).all()
+    return raw
+
+
+@pytest.fixture
+def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record nothing of the upstream files: the invented ones are not the real ones."""
+    monkeypatch.setattr(build_module, "upstream", lambda: Upstream(files={}, rows={}))
+
+
+@pytest.fixture(scope="session")
+def suite(invented_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """The whole suite and its candidates, built from the invented files."""
+    out = tmp_path_factory.mktemp("boss") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_module, "upstream", lambda: Upstream(files={}, rows={}))
+        built = build_module.build("boss", None, invented_raw, out)
+    assert built.failed == {}
+    return DatasetFolder.open(out)

@@ -1,0 +1,115 @@
+"""The real upstream rows of BOSS that lie beside the project: counts and rows of every data set, as first built.
+
+Only a part of upstream is there, so the builds need ``--partial``. Rows are pinned by id; none of them is kept here.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from builders.build import Built, build
+from builders.folder import DatasetFolder
+
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-boss")]
+RAW = Path(__file__).parents[2] / "shared" / "data" / "raw"
+
+Pin = tuple[int, tuple[str, str, str]]
+"""Rows, and the first, tenth and last id (of five rows the fifth)."""
+PINS: dict[str, dict[str, Pin]] = {
+    "sa.dynasent": {
+        "test": (540, ("000ca3b55285", "05de6e85e5f4", "ffcb3cd97252")),
+    },
+    "nli.mnli": {
+        "train": (5, ("16f35226d004", "edd0c40ac315", "edd0c40ac315")),
+        "test": (5, ("02633e3259b6", "651e8cf369d7", "651e8cf369d7")),
+    },
+    "nli.anli": {
+        "test": (540, ("00187ae84cd4", "01fb27ddfb10", "ffff102816d6")),
+    },
+    "nli.contract_nli": {
+        "test": (425, ("001b8f0013d8", "08c55c013030", "ffb2a3f22f80")),
+    },
+    "nli.wanli": {
+        "train": (100, ("0063872c2b20", "1225cd3c4876", "f50cfc40670c")),
+    },
+    "ner.few_nerd": {
+        "train": (2500, ("001e3e061f51", "00d001ccb318", "fff164d8a190")),
+        "test": (2000, ("002901ba73da", "0183f4c5b249", "fff800b303d0")),
+    },
+    "ner.e_ner": {
+        "test": (1815, ("000b9d0987ac", "02c39584cdfd", "ffc8290a6382")),
+    },
+    "ner.wnut": {
+        "train": (3394, ("000f0a3b3e0a", "009069197fb1", "ffe8d472e78a")),
+        "test": (1287, ("00935faa226a", "02a3aa483fce", "ff8de1000e80")),
+    },
+    "eqa.squad": {
+        "train": (2775, ("0013cdb59176", "00d3e7a11fc4", "ffcd72ce80f5")),
+        "test": (1680, ("000552ed1b2d", "01016a0e20bc", "fffcf61b43a7")),
+    },
+    "td_candidates.hate_speech": {
+        "train": (160, ("00f897b4a8cd", "0fc897778fbc", "fee56d37aca5")),
+        "test": (40, ("0d1934c61227", "2e071350b21a", "fc7ef374cd95")),
+    },
+    "td_candidates.hsol": {
+        "train": (630, ("014b8598e4a4", "02471c4e0b74", "fff8717b4a6d")),
+        "test": (270, ("027345180505", "0806a16d5e5c", "ffe4ab7ff663")),
+    },
+    "nli_candidates.snli": {
+        "test": (450, ("01c81cb93ebf", "067a7601b0bb", "ffd672312c78")),
+    },
+    "ner_candidates.crossner": {
+        "train": (700, ("002ca4144565", "0451a52e1df4", "ff5c4457e527")),
+        "test": (2506, ("000614c9e6b3", "0109846f3c2d", "ffd70001fd89")),
+    },
+    "eqa_candidates.squad_shifts": {
+        "test": (2132, ("000326c45dbd", "011a6158e752", "ffeed2278e63")),
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, DatasetFolder]:
+    if not RAW.is_dir():
+        pytest.skip("no upstream rows at ../shared/data/raw")
+    out = tmp_path_factory.mktemp("boss-real") / "out"
+    return build("boss", None, RAW, out, partial=True, placebo=False), DatasetFolder.open(out)
+
+
+@pytest.mark.parametrize("config", PINS)
+def test_rows_are_the_pinned_ones(built: tuple[Built, DatasetFolder], config: str) -> None:
+    task, _, domain = config.partition(".")
+    found = {}
+    for split in built[1].task(task).domains[domain].splits:
+        ids = [identity.rsplit("/", 1)[1] for identity in built[1].split(task, domain, split)["id"]]
+        found[split] = (len(ids), (ids[0], ids[min(9, len(ids) - 1)], ids[-1]))
+    assert found == PINS[config]
+
+
+def test_nothing_else_was_built(built: tuple[Built, DatasetFolder]) -> None:
+    made = {f"{task}.{domain}" for task, info in built[1].manifest.tasks.items() for domain in info.domains}
+    assert made == set(PINS)
+    assert built[0].failed == {}
+    assert built[0].without_files == ("td", "sa_candidates")
+
+
+def test_wnut_and_crossner_are_whole(built: tuple[Built, DatasetFolder]) -> None:
+    # One less a file than the paper counts: an empty sentence at the end.
+    assert {split: pin[0] + 1 for split, pin in PINS["ner.wnut"].items()} == {"train": 3_395, "test": 1_288}
+    assert {split: pin[0] + 1 for split, pin in PINS["ner_candidates.crossner"].items()} == {
+        "train": 701,
+        "test": 2_507,
+    }
+
+
+def test_rows_left_by_name(built: tuple[Built, DatasetFolder]) -> None:
+    left = {
+        (task, count.domain, count.name): count.before - count.after
+        for task, info in built[1].manifest.tasks.items()
+        for count in info.transforms
+        if count.before != count.after
+    }
+    assert left == {
+        ("td_candidates", "hate_speech", "label_from_label"): 40,  # relation, idk/skip
+        ("nli_candidates", "snli", "keep_labelled"): 40,  # '-'
+    }
