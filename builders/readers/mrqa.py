@@ -45,9 +45,9 @@ class Mrqa:
     """Read an MRQA file: one row per question, a frame per block; ``SCHEMA`` is that of SQuAD, ``title`` is empty.
 
     The first line may be a header. Answers are the places in the context where upstream found one (``char_spans``,
-    both ends included), as the context has them, each once: ``detected_answers`` writes them in its own way (lower
-    case, without accents or signs), and ``answers`` are often not in the context. Where upstream found none the lists
-    are empty.
+    both ends included), each once, as the context has them but for white space at their ends: ``detected_answers``
+    writes them in its own way (lower case, without accents or signs), and ``answers`` are often not in the context.
+    Where upstream found none the lists are empty.
 
     Raises: InvalidInput with the line (as row) when it is not JSON of this form, a span is not in the context, or the
         context has other words there than the answer that was found.
@@ -121,7 +121,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
             what = f"an answer to {place} does not stand at its span"
             found = f"{text!r} at {start} to {last}, where {detected.text!r} should stand"
         else:
-            yield text, start
+            yield text.strip(), start + len(text) - len(text.lstrip())
             continue
         cure = "do these spans count bytes, or leave their last character out? " + RELEASE
         raise InvalidInput(Problem(what, str(path), found, cure, row=number))

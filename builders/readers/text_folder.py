@@ -89,9 +89,10 @@ class TarTexts:
                 for member in archive:
                     path = PurePosixPath(member.name)
                     label = path.parent.name
-                    wanted = path.suffix == ".txt" and str(path.parent) == f"{self.folder}/{label}"
-                    content = archive.extractfile(member) if wanted and label in self.labels else None
-                    if content is not None:
+                    is_text = member.isreg() and path.suffix == ".txt"
+                    if not is_text or label not in self.labels or str(path.parent) != f"{self.folder}/{label}":
+                        continue
+                    if (content := archive.extractfile(member)) is not None:
                         text = decode(content.read(), file.path / path)
                         yield label, path.stem, text.removeprefix("\ufeff")
         except tarfile.TarError as error:

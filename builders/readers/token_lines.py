@@ -30,8 +30,8 @@ class TokenLines:
 
     Tags come as upstream has them. A line of white space alone parts sentences (WNUT's train file has a TAB there),
     however many there are. A line that begins with -DOCSTART- begins a document and is no token: ``document`` is the
-    number of the document within its file, from 1; in a file without such lines it is that of the sentence. LF and
-    CRLF alone end a line.
+    name of the file with the document's number in it, from 1; without such lines with that of the sentence. LF and CRLF
+    alone end a line.
 
     Raises: InvalidInput with the line (as row) when a line has another number of fields, a token or a tag is empty,
         or documents begin after the first sentence; InvalidInput when there is no sentence.
@@ -58,6 +58,7 @@ class TokenLines:
         tokens: list[str] = []
         tags: list[str] = []
         n_sentences = n_documents = 0
+        name = file.path.name.removesuffix(".gz")
         for number, line in file.lines():
             begins = line.startswith(_DOCUMENT) and line.split(self.separator)[0] == _DOCUMENT
             if not begins and line.strip(" \t"):
@@ -67,14 +68,14 @@ class TokenLines:
                 continue
             if tokens:
                 n_sentences += 1
-                yield tokens, tags, str(n_documents or n_sentences)
+                yield tokens, tags, f"{name} {n_documents or n_sentences}"
                 tokens, tags = [], []
             if begins and n_sentences and not n_documents:
                 what = "a document begins here, but the sentences before are in none"
                 raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), _AGAIN, row=number))
             n_documents += begins
         if tokens:
-            yield tokens, tags, str(n_documents or n_sentences + 1)
+            yield tokens, tags, f"{name} {n_documents or n_sentences + 1}"
 
     def _fields(self, file: UpstreamFile, number: int, line: str) -> tuple[str, str]:
         fields = line.split(self.separator)

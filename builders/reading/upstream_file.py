@@ -112,6 +112,7 @@ class UpstreamFile:
 
         For readers that keep something of one block for a later one; see ``blocks``, which this does not resume.
         """
+        self.position = Position()
         for first, block in self.blocks():
             self.resumable = False
             text = decode(block, self.path, first)

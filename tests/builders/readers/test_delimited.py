@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.readers import delimited
 from builders.readers.delimited import quoted_csv, raw_tsv
 from builders.reading.upstream_file import UpstreamFile
+from builders.specs import Reader
+from builders.transforms import keep_in, line_breaks_back
 from validation.report import InvalidInput
 
 NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")
@@ -246,3 +249,104 @@ def test_readers_of_the_same_columns_are_the_same_key() -> None:
     assert repr(quoted_csv("a", "b")) == "QuotedCsv(columns=('a', 'b'), header=(), separator=',')"
     assert repr(raw_tsv("a")) == "RawTsv(columns=('a',), header=(), ragged=False)"
     assert {raw_tsv("a"): 1}[raw_tsv("a")] == 1
+
+
+SEMEVAL = raw_tsv("id", "label", "text", header=("id", "label", "text"), ragged=True)
+
+
+def all_rows(path: Path, content: bytes, reader: Reader) -> list[tuple[str, ...]]:
+    path.write_bytes(content)
+    with UpstreamFile(path) as file:
+        return pl.concat(reader(file)).rows()
+
+
+def any_refusal(path: Path, content: bytes, reader: Reader) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        all_rows(path, content, reader)
+    return str(refused.value).replace(f"{path.parent}/", "")
+
+
+def test_a_ragged_tsv_gives_lines_of_any_width_and_says_it(tmp_path: Path) -> None:
+    lines = [
+        '1\tneutral\t"quoted" words\t',
+        "2\tpositive\tMon Jan 1\tNA\t",
+        '3\tneutral\t"\t\t',
+        "4\tneutral",
+        "\t",
+        "",
+    ]
+    for end in ("\n", "\r\n"):
+        rows = all_rows(tmp_path / "a.txt", ("\ufeff" + end.join(lines)).encode(), SEMEVAL)
+        assert rows == [
+            ("1", "neutral", '"quoted" words', "3"),
+            ("2", "positive", "Mon Jan 1", "4"),
+            ("3", "neutral", '"', "4"),
+            ("4", "neutral", "", "2"),
+            ("", "", "", "1"),
+        ]
+    with UpstreamFile(tmp_path / "a.txt") as file:
+        kept = keep_in("n_fields", ("3",)).apply(pl.concat(SEMEVAL(file)))
+    assert kept["id"].to_list() == ["1"]
+
+
+def test_a_ragged_tsv_goes_on_from_a_block(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1\ta\tx\t\n\n2\tb\ty\t\n3\tc\n")
+    with SmallBlocks(tmp_path / "a.txt", block=8) as file:
+        whole = pl.concat(SEMEVAL(file))
+    with UpstreamFile(tmp_path / "a.txt", block=8) as file:
+        first = next(SEMEVAL(file))
+        after = file.position
+    with UpstreamFile(tmp_path / "a.txt", start=after) as file:
+        assert pl.concat([first, *SEMEVAL(file)]).equals(whole)
+    assert whole["n_fields"].to_list() == ["3", "0", "3", "2"]
+
+
+def test_a_tsv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
+    reader = raw_tsv("label", header=("text", "label"))
+    path = tmp_path / "a.tsv"
+    assert all_rows(path, '\ufeffnull\t1\r\n"\t-1'.encode(), reader) == [("1",), ("-1",)]
+    assert all_rows(path, b"\xef\xbb\xbfx\t1\n", raw_tsv("text", header=("text", "label"))) == [("x",)]
+    assert any_refusal(path, b"", reader) == f"a.tsv: the file is empty; {CUT}"
+    assert any_refusal(path, b"x\t1\ny\n", reader).startswith("a.tsv, row 2: this line has 1 fields, the header 2; ")
+    assert any_refusal(path, b"x\t1\n", raw_tsv("class", header=("text", "label"))) == (
+        "a.tsv, column 'class': this column is missing; found columns ['text', 'label']; use one of 'text', 'label'"
+    )
+
+
+def test_a_csv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
+    reader = quoted_csv("text", "stars", header=("stars", "text"))
+    path = tmp_path / "a.csv"
+    content = '\ufeff"1","say ""no"", \\n\\"", "\n"5","null"\n'.replace(', "\n', '"\n').encode()
+    assert all_rows(path, content, reader) == [('say "no", \\n\\"', "1"), ("null", "5")]
+    assert any_refusal(path, b"", reader) == f"a.csv: the file is empty; {CUT}"
+    assert any_refusal(path, b'"1","a"\n"2"\n', reader) == (
+        f"a.csv, row 2: this row has 1 fields, the header 2; found '2' at line 2; {CUT}; or are its texts not quoted?"
+    )
+    assert any_refusal(path, b'"1","a" b\n', reader).startswith("a.csv, row 1: this row breaks the rules of quoting; ")
+
+
+def test_a_tsv_may_be_quoted(tmp_path: Path) -> None:
+    content = b'id\ttweet\tsubtask_a\n1\t"a ""b""\tc"\tNOT\n2\td, e\tOFF\n'
+    reader = quoted_csv("tweet", "subtask_a", separator="\t")
+    assert all_rows(tmp_path / "a.tsv", content, reader) == [('a "b"\tc', "NOT"), ("d, e", "OFF")]
+    assert any_refusal(tmp_path / "a.tsv", b"id\ttweet\tsubtask_a\n1\t\n", reader).startswith(
+        "a.tsv, row 1: this row has 2 fields, the header 3; found '1\\t' at line 2; "
+    )
+
+
+@pytest.mark.parametrize("size", [1, 5, 1 << 20])
+def test_records_of_a_csv_may_lie_across_blocks_and_frames(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "_ROWS", 2)
+    (tmp_path / "a.csv").write_bytes(b',text\n0,"a\n\n\r\nb"\n1,"c\rd"\n2,\n3,"\n"\n')
+    with UpstreamFile(tmp_path / "a.csv", block=size) as file:
+        frames = list(quoted_csv("", "text")(file))
+        assert not file.resumable  # a record may begin in one block and end in the next
+    assert [frame.height for frame in frames] == [2, 2]
+    assert pl.concat(frames).rows() == [("0", "a\n\n\r\nb"), ("1", "c\rd"), ("2", ""), ("3", "\n")]
+
+
+def test_line_breaks_come_back() -> None:
+    frame = pl.DataFrame({"text": ["a\\nb\\n\\nc", "\\t", "plain"]})
+    assert line_breaks_back("text").apply(frame)["text"].to_list() == ["a\nb\n\nc", "\\t", "plain"]

@@ -88,6 +88,41 @@ def test_text_is_the_whole_content_without_a_byte_order_mark(pack: Pack, tmp_pat
 
 
 @PACKINGS
+def test_a_stream_gives_the_content_from_its_start(pack: Pack, tmp_path: Path) -> None:
+    path = pack(tmp_path / "a.txt", LINES)
+    with UpstreamFile(path, start=Position(4, 1)) as file, file.stream() as stream:
+        assert b"".join(iter(lambda: stream.read(4), b"")) == LINES
+        assert not file.resumable
+        assert file.sha256 == on_disk(path)
+
+
+def test_damage_that_is_met_in_a_stream_is_named(tmp_path: Path) -> None:
+    path = gzipped(tmp_path / "a.txt", LINES)
+    path.write_bytes(path.read_bytes()[:-12])
+    with (
+        UpstreamFile(path) as file,
+        pytest.raises(InvalidInput, match=r"a\.txt\.gz, row 1: the compressed file is cut off or damaged"),
+        file.stream() as stream,
+    ):
+        while stream.read(4):
+            pass
+
+
+@PACKINGS
+@pytest.mark.parametrize("block", [1, 6, 1 << 24])
+def test_lines_end_in_line_feeds_with_or_without_a_carriage_return_alone(
+    pack: Pack, block: int, tmp_path: Path
+) -> None:
+    path = pack(tmp_path / "a.txt", "\ufeffone\r\n\ntw\ro\u2028\x0b\x85\r\n\nö".encode())
+    with UpstreamFile(path, start=Position(4, 1), block=block) as file:
+        assert list(file.lines()) == [(1, "one"), (2, ""), (3, "tw\ro\u2028\x0b\x85"), (4, ""), (5, "ö")]
+        assert not file.resumable
+        assert file.sha256 == on_disk(path)
+    with UpstreamFile(pack(tmp_path / "b.txt", b"")) as file:
+        assert list(file.lines()) == []
+
+
+@PACKINGS
 def test_the_first_line_is_read_beside_the_rest(pack: Pack, tmp_path: Path) -> None:
     path = pack(tmp_path / "a.txt", LINES)
     with UpstreamFile(path, start=Position(5, 1)) as file:
