@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 
 def build(
     benchmark: Annotated[
-        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'synthetic', or 'own' for your own CSV.")
+        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss', 'synthetic', or 'own' for your own CSV.")
     ] = None,
     task: Annotated[
         str | None,
-        typer.Argument(metavar="TASK", help="With 'dr': one task, such as 'nli'; default all. With 'own': its name."),
+        typer.Argument(
+            metavar="TASK",
+            help="With 'dr' and 'boss': one task, such as 'nli'; default all. 'boss' also has 'candidates', the data sets "
+            "that it might have been made of. With 'own': its name.",
+        ),
     ] = None,
     raw: Annotated[
         Path | None,
-        typer.Option("--raw", metavar="DIR_OR_FILE", help="With 'dr': folder of upstream files; 'own': the CSV file."),
+        typer.Option("--raw", metavar="DIR_OR_FILE", help="Folder of upstream files; 'own': the CSV file."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Dataset folder to write.")] = None,
     seed: Annotated[
@@ -30,14 +34,14 @@ def build(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Decides, with 'dr': which groups become test and validation, which rows fill a size, the subset "
-            "fewshot, and the deal of placebo tasks; "
+            help="Decides, with 'dr' and 'boss': which groups become test and validation, which rows are drawn or fill a "
+            "size, the subset fewshot, and the deal of placebo tasks; "
             "'own': which groups go to which split; 'synthetic': also the texts.",
             min=0,
         ),
     ] = 0,
     partial: Annotated[
-        bool, typer.Option("--partial", help="With 'dr': build what there is of an incomplete upstream.")
+        bool, typer.Option("--partial", help="With 'dr' and 'boss': build what there is of an incomplete upstream.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that is already at --out.")] = False,
     no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
@@ -47,14 +51,14 @@ def build(
     ] = None,
     no_placebo: Annotated[
         bool,
-        typer.Option("--no-placebo", help="With 'dr': leave out the placebo tasks, whose domains are dealt at random."),
+        typer.Option("--no-placebo", help="Leave out the placebo tasks, whose domains are dealt at random."),
     ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
             "--record",
             metavar="FILE",
-            help="With 'dr': write row counts and checksums of the files read as JSON.",
+            help="With 'dr' and 'boss': write row counts and checksums of the files read as JSON.",
             callback=writable_file,
         ),
     ] = None,
@@ -84,11 +88,11 @@ def build(
         raise typer.BadParameter("give a benchmark and --out, or --list")
     if no_depth and encoder is not None:
         raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
-    only_dr = {"--partial": partial, "--no-placebo": no_placebo, "--record": record}
+    from_upstream = {"--partial": partial, "--no-placebo": no_placebo, "--record": record}
     if benchmark == "synthetic":
-        _refuse(benchmark, {"a task": task, "--raw": raw, **only_dr})
+        _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream})
     elif benchmark == "own":
-        _refuse(benchmark, only_dr)
+        _refuse(benchmark, from_upstream)
     check_cache()
     depth_encoder = None if no_depth else sentence_encoder(encoder)
     failed: dict[str, tuple[Problem, ...]] = {}
