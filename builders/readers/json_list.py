@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from builders.readers.json_document import RELEASE
 from builders.reading.upstream_file import BLOCK, LONGEST_LINE, UpstreamFile
 from validation.report import InvalidInput, Problem
 
 _SPACE = " \t\r\n"
 _CUT = "fetch the file again; it may be cut off"
-_RELEASE = "is this the upstream release that the build expects?"
 
 
 def json_list(*keys: str) -> "JsonList":
@@ -46,12 +46,12 @@ class JsonList:
     def _row(self, item: Any, file: UpstreamFile, number: int) -> tuple[str, ...]:
         if not isinstance(item, dict):
             what = "this item of the list is not an object with keys"
-            raise InvalidInput(Problem(what, str(file.path), repr(item)[:80], _RELEASE, row=number))
+            raise InvalidInput(Problem(what, str(file.path), repr(item)[:80], RELEASE, row=number))
         for key in self.keys:
             value = item.get(key)
             if isinstance(value, bool) or not isinstance(value, str | int):
                 what, found = "a key is missing, or neither text nor a whole number", repr(value)[:80]
-                raise InvalidInput(Problem(what, str(file.path), found, _RELEASE, key=key, row=number))
+                raise InvalidInput(Problem(what, str(file.path), found, RELEASE, key=key, row=number))
         return tuple(str(item[key]) for key in self.keys)
 
 
@@ -101,7 +101,7 @@ class _Text:
                     continue
             if "{" not in self._expected:
                 what = "something stands behind the list" if not self._expected else "the file is no JSON list"
-                raise self.refusal(what, repr(self._text[at : at + 40]), _RELEASE, at)
+                raise self.refusal(what, repr(self._text[at : at + 40]), RELEASE, at)
             try:
                 item, end = self._decode(self._text, at)
                 _refuse_half_pairs(self._text, at, end)

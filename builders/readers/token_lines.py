@@ -6,6 +6,7 @@ chunk tag``), E-NER (``token tag``, CRLF; its file is named .csv and is none: qu
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import polars as pl
 
@@ -42,17 +43,15 @@ class TokenLines:
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file from its start."""
-        rows: list[_Row] = []
+        sentences = self._sentences(file)
         empty = True
-        for row in self._sentences(file):
-            rows.append(row)
-            if len(rows) == _PER_FRAME:
-                yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
-                rows, empty = [], False
-        if empty and not rows:
+        while rows := list(islice(sentences, _PER_FRAME)):
+            # Column by column: polars takes twice as long over rows of lists.
+            columns = zip(SCHEMA, zip(*rows, strict=True), strict=True)
+            yield pl.DataFrame({name: list(column) for name, column in columns}, schema=SCHEMA)
+            empty = False
+        if empty:
             raise InvalidInput(Problem("the file holds no sentence", str(file.path), cure=_AGAIN))
-        if rows:
-            yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
     def _sentences(self, file: UpstreamFile) -> Iterator["_Row"]:
         tokens: list[str] = []

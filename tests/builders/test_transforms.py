@@ -18,6 +18,7 @@ from builders.transforms import (
     keep_words_between,
     keep_words_found,
     label_from,
+    line_breaks_back,
     remove_links,
     rename,
     repeated_inputs_leave,
@@ -164,3 +165,8 @@ def test_conflicting_labels_leave_and_of_repeats_the_one_that_says_most_stays() 
     assert conflicting_rows_leave(frame, ("text",))["group"].to_list() == ["3", "44"]
     for order in (frame, frame.reverse()):
         assert sorted(repeated_inputs_leave(order, ("text",))["group"]) == ["1", "44"]
+
+
+def test_line_breaks_come_back() -> None:
+    frame = pl.DataFrame({"text": ["a\\nb\\n\\nc", "\\t", "plain"]})
+    assert line_breaks_back("text").apply(frame)["text"].to_list() == ["a\nb\n\nc", "\\t", "plain"]

@@ -12,7 +12,7 @@ from builders.readers import delimited
 from builders.readers.delimited import quoted_csv, raw_tsv
 from builders.reading.upstream_file import UpstreamFile
 from builders.specs import Reader
-from builders.transforms import keep_in, line_breaks_back
+from builders.transforms import keep_in
 from validation.report import InvalidInput
 
 NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")
@@ -345,8 +345,3 @@ def test_records_of_a_csv_may_lie_across_blocks_and_frames(
         assert not file.resumable  # a record may begin in one block and end in the next
     assert [frame.height for frame in frames] == [2, 2]
     assert pl.concat(frames).rows() == [("0", "a\n\n\r\nb"), ("1", "c\rd"), ("2", ""), ("3", "\n")]
-
-
-def test_line_breaks_come_back() -> None:
-    frame = pl.DataFrame({"text": ["a\\nb\\n\\nc", "\\t", "plain"]})
-    assert line_breaks_back("text").apply(frame)["text"].to_list() == ["a\nb\n\nc", "\\t", "plain"]

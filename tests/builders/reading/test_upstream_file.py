@@ -104,8 +104,7 @@ def test_damage_that_is_met_in_a_stream_is_named(tmp_path: Path) -> None:
         pytest.raises(InvalidInput, match=r"a\.txt\.gz, row 1: the compressed file is cut off or damaged"),
         file.stream() as stream,
     ):
-        while stream.read(4):
-            pass
+        b"".join(iter(lambda: stream.read(4), b""))
 
 
 @PACKINGS
