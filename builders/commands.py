@@ -20,8 +20,8 @@ def build(
         str | None,
         typer.Argument(
             metavar="TASK",
-            help="With 'dr' and 'boss': one task, such as 'nli'; default all. 'boss' also has 'candidates', the data sets "
-            "that it might have been made of. With 'own': its name.",
+            help="With 'dr' and 'boss': one task, such as 'nli'; default all. 'boss' also has 'candidates', the data "
+            "sets that it might have been made of. With 'own': its name.",
         ),
     ] = None,
     raw: Annotated[
@@ -34,8 +34,8 @@ def build(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Decides, with 'dr' and 'boss': which groups become test and validation, which rows are drawn or fill a "
-            "size, the subset fewshot, and the deal of placebo tasks; "
+            help="Decides, with 'dr' and 'boss': which groups become test and validation, which rows are drawn or fill "
+            "a size, the subset fewshot, and the deal of placebo tasks; "
             "'own': which groups go to which split; 'synthetic': also the texts.",
             min=0,
         ),
