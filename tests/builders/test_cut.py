@@ -27,7 +27,20 @@ def rows(n_groups: int, group_size: int = 1, start: int = 0, label: str = "yes")
 
 
 def spec(balance: Balance | None, train: int = 1000, kind: TaskKind = TaskKind.CLASSIFICATION) -> TaskSpec:
-    return TaskSpec("own", "sa", "invented", kind, ("text",), (), "m", train, 10, 10, (), balance=balance)
+    return TaskSpec(
+        benchmark="own",
+        name="sa",
+        title="invented",
+        kind=kind,
+        inputs=("text",),
+        labels=(),
+        metric="m",
+        train=train,
+        validation=10,
+        test=10,
+        domains=(),
+        balance=balance,
+    )
 
 
 def test_fill_passes_over_groups_that_overshoot() -> None:

@@ -8,9 +8,20 @@ from builders.specs import TaskSpec
 from validation.vocabulary import ExampleId, TaskKind
 
 SPEC = TaskSpec(
-    "own", "sa", "t", TaskKind.CLASSIFICATION, ("text",), ("no", "yes"), "macro_f1", 900, 90, 200, (),
-    fewshot_domains=("a", "b"), fewshot_size=5,
-)  # fmt: skip
+    benchmark="own",
+    name="sa",
+    title="t",
+    kind=TaskKind.CLASSIFICATION,
+    inputs=("text",),
+    labels=("no", "yes"),
+    metric="macro_f1",
+    train=900,
+    validation=90,
+    test=200,
+    domains=(),
+    fewshot_domains=("a", "b"),
+    fewshot_size=5,
+)
 
 
 def task(n_groups: int = 40, domains: str = "abc") -> AssembledTask:
