@@ -1,6 +1,6 @@
 """Building a benchmark from its upstream files: find, read, compare with what is recorded, assemble, write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -10,11 +10,13 @@ import polars as pl
 from builders import boss, dr
 from builders.assemble import AssembledTask, assemble
 from builders.cache import cache_folder
+from builders.cut import Splits
 from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount
 from builders.placebo import placebo_task
 from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, read_file
 from builders.specs import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
+from builders.transforms import repeated_rows_leave
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -228,6 +230,9 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
     }
     if not partial:
         _raise(_differences(spec, reading, found))
+    tally = list(counts.values())
+    if spec.as_upstream:
+        tally += _drop_copies(domains, [(file, takers[file]) for file in found])
     # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
     enough = any if spec.as_upstream else all
     domains = {
@@ -239,7 +244,22 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
         what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
         raise InvalidInput(Problem(what, str(reading.raw), cure="fetch more of the upstream files"))
     sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
-    return assemble(spec, domains, sources, seed=reading.seed, equal=not partial, counts=list(counts.values()))
+    return assemble(spec, domains, sources, seed=reading.seed, equal=not partial, counts=tally)
+
+
+def _drop_copies(
+    domains: Mapping[str, Splits], read: Iterable[tuple[FileSpec, Sequence[tuple[DomainSpec, str]]]]
+) -> Iterator[TransformCount]:
+    """Drop the rows that files have in common which hold one release in part; where rows are kept, none else would."""
+    files: dict[tuple[str, str], list[FileSpec]] = {}
+    for file, takers in read:
+        for domain, split in takers:
+            files.setdefault((domain.name, split), []).append(file)
+    for (name, split), of_split in files.items():
+        if len(of_split) > 1 and any(file.partial for file in of_split):
+            before = domains[name][split]
+            after = domains[name][split] = repeated_rows_leave(before)
+            yield TransformCount(domain=name, split=split, name="copies_leave", before=len(before), after=len(after))
 
 
 def _after_draw(taken: Taken, draw: Draw) -> Taken:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from builders.dr.inference import MULTINLI
+from builders.dr.inference import MATCHED_GENRES, MULTINLI
 from builders.manifest import Provenance
 from builders.readers.contract_nli import contract_nli
 from builders.readers.delimited import quoted_csv
@@ -187,6 +187,10 @@ _MNLI = DomainSpec(
         split: (
             FileSpec(MULTINLI, f"multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS),
             FileSpec(MULTINLI, f"mnli_raw/multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS, partial=True),
+            *(
+                FileSpec(MULTINLI, f"mnli_genres/{genre}_{split}.jsonl", _READ_PAIRS, partial=True)
+                for genre in MATCHED_GENRES
+            ),
         )
         # MultiNLI's own test labels are not public: its matched development pairs are the test set.
         for split, file in {"train": "train", "test": "dev_matched"}.items()

@@ -7,6 +7,7 @@ from builders.transforms import group_by_text, keep_in, keep_labelled, rename
 from validation.vocabulary import TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")
+MATCHED_GENRES = ("fiction", "government", "slate", "telephone", "travel")
 
 MULTINLI = SourceSpec(
     slug="multinli_1.0",
@@ -66,7 +67,7 @@ NLI = TaskSpec(
     train=50_000,
     validation=2_500,
     test=2_000,
-    domains=tuple(_genre(name) for name in ("fiction", "government", "slate", "telephone", "travel")),
+    domains=tuple(_genre(name) for name in MATCHED_GENRES),
     balance=equal_labels(LABELS),
     fewshot_domains=("fiction", "telephone", "travel"),
     notes=(
