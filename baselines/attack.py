@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from validation.command_line import DataOption, JsonOption, console, write_json
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from baselines.campaign import Campaign, Outcome
+    from baselines.campaign import Outcome
     from builders.folder import DatasetFolder
     from builders.manifest import TaskManifest
 
@@ -95,16 +95,21 @@ def make(
         except KeyboardInterrupt:
             if found := campaign.chosen():
                 write_whole(review_table(found, info.labels), out)
-                typer.echo(f"stopped early: the {len(found):,} texts found so far are in {out}", err=True)
+                typer.echo(f"stopped early: {out} holds {counted(len(found), 'text')} found so far", err=True)
             raise
     found = campaign.chosen()
-    write_whole(review_table(found, info.labels), out)
-    _say_made(campaign, n, out)
     if json_ != "-":
         _print_outcomes(campaign.outcomes(), f"{task}, {domain}: {victim}")
     facts: dict[str, Any] = {"data": folder.content_hash, "task": task, "domain": domain, "victim": victim}
     settings = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(found)}
     write_json(facts | settings | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
+    if not found:
+        cure = "give more --queries, a larger --max-changed or another --victim"
+        raise InvalidInput(Problem("no text was found that the victim falls for", "--victim", f"'{victim}'", cure))
+    write_whole(review_table(found, info.labels), out)
+    few = "" if len(found) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
+    told = "write yes or no into the column 'keep' of each row"
+    typer.echo(f"wrote {out}: {counted(len(found), 'text')}{few}; {told}", err=True)
 
 
 def collect(
@@ -134,7 +139,7 @@ def collect(
     write_whole(release_file(kept, labels), out)
     counts = _counts(kept, labels)
     told = ", ".join(f"{counts[label]:,} {label} (as {number})" for number, label in enumerate(labels))
-    typer.echo(f"wrote {out}: {len(kept):,} texts, {told}", err=True)
+    typer.echo(f"wrote {out}: {counted(len(kept), 'text')}, {told}", err=True)
     write_json({"texts": len(kept), "labels": counts}, json_)
 
 
@@ -157,13 +162,6 @@ def _counts(kept: "pl.DataFrame", labels: tuple[str, ...]) -> dict[str, int]:
     return {label: int((kept["label"] == label).sum()) for label in labels}
 
 
-def _say_made(campaign: "Campaign", n: int, out: Path) -> None:
-    """Say what was written, and why it may be fewer than wanted."""
-    made = len(campaign.chosen())
-    few = "" if made == n else f" of {n:,} wanted: there are no more texts that the victim gets right"
-    typer.echo(f"wrote {out}: {made:,} texts{few}; write yes or no into the column 'keep' of each row", err=True)
-
-
 def _print_outcomes(outcomes: "list[Outcome]", title: str) -> None:
     """Print a row a label."""
     from rich import box
@@ -172,7 +170,7 @@ def _print_outcomes(outcomes: "list[Outcome]", title: str) -> None:
     table = Table(title=title, box=box.SIMPLE, title_justify="left")
     heads = ("label", "texts", "right", "attacked", "fell", "success", "queries", "words changed", "with a sentence")
     for head in (*heads, "accuracy before", "after"):
-        table.add_column(head, justify="left" if head == "label" else "right")
+        table.add_column(head, justify="left" if head == "label" else "right", overflow="fold")
     for one in outcomes:
         counts = [f"{count:,}" for count in (one.texts, one.right, one.attacked, one.fell)]
         queries = "n/a" if one.mean_queries is None else f"{one.mean_queries:.1f}"

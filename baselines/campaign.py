@@ -11,8 +11,8 @@ from tqdm import tqdm
 from baselines.search import DECIMALS, Attacked, Example, Limits, attack_texts, text_generator
 from baselines.victims import Victim
 
-WAVE = 128
-"""Texts that are attacked at once."""
+WAVE = 32
+"""Texts that are attacked at once: enough to fill the batches of a large model, few enough that Ctrl-C loses little."""
 
 ALL = "all"
 

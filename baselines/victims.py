@@ -95,17 +95,18 @@ class FolderVictim:
             raise InvalidInput(
                 Problem("no model for sequence classification can be loaded", str(folder), str(error)[:200], cure)
             ) from error
+        # A tokenizer that knows no longest length gives a very large number; some models have no such number at all.
+        places = getattr(model.config, "max_position_embeddings", LONGEST)
+        self._longest = min(self._tokenizer.model_max_length, places, LONGEST)
         self._order = _order(model.config.id2label, labels, str(folder))
         self._model: Any = model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Give the probability of each label."""
         found = np.zeros((len(texts), len(self._order)))
-        # The tokenizer, not the model, often knows no longest length: its word for that is a very large number.
-        longest = min(self._tokenizer.model_max_length, LONGEST)
-        token_ids: list[list[int]] = (
-            self._tokenizer(list(texts), truncation=True, max_length=longest)["input_ids"] if texts else []
-        )
+        if not texts:
+            return found
+        token_ids = self._tokenizer(list(texts), truncation=True, max_length=self._longest)["input_ids"]
         order = sorted(range(len(texts)), key=lambda row: (len(token_ids[row]), texts[row]))
         for start in range(0, len(order), BATCH):
             batch = order[start : start + BATCH]
@@ -115,13 +116,14 @@ class FolderVictim:
     def _forward(self, rows: list[list[int]]) -> NDArray[np.float64]:
         import torch
 
-        width = -(-max(len(row) for row in rows) // LENGTH_STEP) * LENGTH_STEP
+        steps = -(-max(1, *(len(row) for row in rows)) // LENGTH_STEP)
+        width = min(steps * LENGTH_STEP, self._longest)
         input_ids = torch.full((BATCH, width), self._tokenizer.pad_token_id or 0)  # (BATCH, width)
         mask = torch.zeros((BATCH, width), dtype=torch.long)
-        mask[:, 0] = 1  # a row of padding alone would divide by zero
-        for number, row in enumerate(rows):
-            input_ids[number, : len(row)] = torch.tensor(row)
-            mask[number, : len(row)] = 1
+        # Rows that are lacking repeat the last: some models refuse rows of padding alone.
+        for number, row in enumerate(rows + rows[-1:] * (BATCH - len(rows))):
+            input_ids[number, : len(row)] = torch.tensor(row, dtype=torch.long)
+            mask[number, : max(len(row), 1)] = 1
         with torch.inference_mode():
             device = self._model.device
             logits = self._model(input_ids=input_ids.to(device), attention_mask=mask.to(device)).logits
