@@ -124,6 +124,8 @@ def collect(
 ) -> None:
     """Write the texts that people kept as TSV with the columns Text and Label, as the authors' files are.
 
+    A label becomes its place in the task's list of labels, from 0: benign 0, toxic 1.
+
     Example: shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
     """
     from baselines.review import check_new_file, read_review, release_file, write_whole

@@ -1,5 +1,6 @@
 """An attack on a whole test split: who is attacked, how many are wanted of each label, and what came of it."""
 
+import hashlib
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ import numpy as np
 import polars as pl
 from tqdm import tqdm
 
-from baselines.search import DECIMALS, Attacked, Example, Limits, attack_texts, text_generator
+from baselines.search import DECIMALS, Attacked, Example, Limits, attack_texts
 from baselines.victims import Victim
 
 WAVE = 32
@@ -72,7 +73,7 @@ class Campaign:
         for (id_, text, gold), p in zip(right.select("id", "text", "label").iter_rows(), p_gold, strict=True):
             self._waiting[gold].append(Example(id_, text, gold, float(p)))
         for examples in self._waiting:
-            examples.sort(key=lambda example: (text_generator(seed, f"order {example.id}").random(), example.id))
+            examples.sort(key=lambda example: hashlib.sha256(f"{seed} {example.id}".encode()).digest())
         self._right = [len(examples) for examples in self._waiting]
         self._place = {example.id: place for examples in self._waiting for place, example in enumerate(examples)}
 
@@ -129,9 +130,10 @@ def share_out(n: int, most: Sequence[int]) -> list[int]:
     ([2, 4, 4], [3, 2], [1, 1])
     """
     shares = [0] * len(most)
-    for _ in range(min(n, sum(most))):
-        open_ = [place for place, limit in enumerate(most) if shares[place] < limit]
-        shares[min(open_, key=lambda place: shares[place])] += 1
+    # Who may take least is served first, and leaves to the others what it cannot take.
+    order = sorted(range(len(most)), key=lambda place: (most[place], -place))
+    for served, place in enumerate(order):
+        shares[place] = min(most[place], (n - sum(shares)) // (len(most) - served))
     return shares
 
 

@@ -13,7 +13,7 @@ LEAST_LETTERS = 4
 _WORD = re.compile(r"\S+")
 _KNOWN = re.compile(r"[^\W_]+")
 _NO_WORD = ("@", "#", "&")
-_PLACES = ("begin", "end")
+_PLACES = ("beginning", "end")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _LOOK_ALIKE = {"a": "4", "b": "8", "e": "3", "g": "9", "i": "1", "l": "1", "o": "0", "s": "5", "t": "7", "z": "2"}
 
@@ -110,7 +110,7 @@ def distractions(text: str) -> list[tuple[str, str]]:
     Returns: pairs of the new text and a description, such as "at the end: The soup needs a little more salt."
     """
     return [
-        (f"{sentence} {text}" if place == "begin" else f"{text} {sentence}", f"at the {place}: {sentence}")
+        (f"{sentence} {text}" if place == "beginning" else f"{text} {sentence}", f"at the {place}: {sentence}")
         for sentence in SENTENCES
         if sentence not in text
         for place in _PLACES

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from baselines import sbert_lr, tfidf_lr
 from baselines.program import Classifier
@@ -20,6 +21,8 @@ TRAINED = ("tfidf-lr", "sbert-lr")
 BATCH = 32
 LENGTH_STEP = 32
 LONGEST = 512
+SHOWN = 2_000
+"""Texts from which on a question to a large model has a progress bar of its own."""
 
 
 class Victim(Protocol):
@@ -108,7 +111,8 @@ class FolderVictim:
             return found
         token_ids = self._tokenizer(list(texts), truncation=True, max_length=self._longest)["input_ids"]
         order = sorted(range(len(texts)), key=lambda row: (len(token_ids[row]), texts[row]))
-        for start in range(0, len(order), BATCH):
+        shown = None if len(texts) >= SHOWN else True  # None: shown where there is a terminal
+        for start in tqdm(range(0, len(order), BATCH), desc="asking", unit="batch", disable=shown, leave=False):
             batch = order[start : start + BATCH]
             found[batch] = self._forward([token_ids[row] for row in batch])
         return found
