@@ -1,7 +1,5 @@
 """Attacks on a toy victim that known typos fool, and what people fill in. Every text is invented."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 from baselines import attack, victims
 from baselines.campaign import Campaign, share_out
 from baselines.perturb import SENTENCES, typos, vocabulary, words
-from baselines.review import COLUMNS, guard, read_review, release_file, review_table, unguard
+from baselines.review import COLUMNS
 from baselines.search import Attacked, Example, Limits, attack_texts
 from builders.folder import DatasetFolder
 from builders.own import build_own
@@ -361,93 +359,3 @@ def test_tasks_and_victims_that_cannot_be(folder: DatasetFolder, synthetic: Data
     with pytest.raises(typer.BadParameter, match="--encoder is for the victim sbert-lr"):
         attack.make("td", folder.path, "here", out, encoder="x")
     assert not out.exists()
-
-
-@given(st.text("=+-@\t\r\n',\" ab", max_size=8))
-def test_a_cell_is_no_formula_and_comes_back(cell: str) -> None:
-    assert not guard(cell).startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert unguard(guard(cell)) == cell
-
-
-def test_texts_that_look_like_formulas_and_tables(tmp_path: Path) -> None:
-    texts = ["=SUM(1,2)", '-\tdash; "quoted"\r\nand on', "'tis @x", "@someone, hi"]
-    ids = [f"b/t/d/test/{number:012x}" for number in range(len(texts))]
-    found = [
-        Attacked(Example(id_, text, 0, 0.9), text + "!", 1, 0.1, 3, ("a -> b",), 1)
-        for id_, text in zip(ids, texts, strict=True)
-    ]
-    written = review_table(found, LABELS)
-    cells = [cell for row in csv.reader(io.StringIO(written.removeprefix("\ufeff"), newline="")) for cell in row]
-    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
-    (tmp_path / "r.csv").write_text(written.replace("a -> b,,", "a -> b,yes,me"), encoding="utf-8", newline="")
-    rows = pl.DataFrame({"id": ids, "text": texts, "label": [0] * len(texts)})
-    kept = read_review(tmp_path / "r.csv", rows, LABELS)
-    assert kept["adversarial"].to_list() == [text + "!" for text in texts]
-    lines = release_file(kept, LABELS).splitlines()
-    assert lines == [
-        "Text\tLabel",
-        "=SUM(1,2)!\t0",
-        '- dash; "quoted" and on!\t0',
-        "'tis @x!\t0",
-        "@someone, hi!\t0",
-    ]
-
-
-def test_an_sbert_victim_knows_every_label(folder: DatasetFolder, word_encoder: Any, tmp_path: Path) -> None:
-    train = folder.split("td", "here", "train")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(victims, "Encoder", lambda name, cache: word_encoder)
-        victim = victims.load_victim("sbert-lr", train, ("absent", *LABELS), seed=0, cache=tmp_path, encoder=None)
-    # The codes of the train rows are places in the task's labels: here those of 'absent' and 'benign'.
-    found = victim.probabilities([toxic(2000), benign(2000)])
-    assert found.argmax(axis=1).tolist() == [1, 0]
-    assert found[:, 2].tolist() == [0, 0]
-    assert victim.probabilities([]).shape == (0, 3)
-
-
-@pytest.fixture(scope="module")
-def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of a few numbers with random weights, and a tokenizer of the words above."""
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    place = tmp_path_factory.mktemp("model")
-    vocabulary_ = {"[PAD]": 0, "[UNK]": 1} | {word: 2 + code for code, word in enumerate(words(toxic(0) + benign(0)))}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary_, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]")
-    fast.save_pretrained(place)
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=64,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        initializer_range=1.0,
-        id2label={0: "Toxic", 1: "Benign"},
-    )
-    transformers.BertForSequenceClassification(config).save_pretrained(place)
-    return place
-
-
-def test_a_model_in_a_folder(model_folder: Path, folder: DatasetFolder, tmp_path: Path) -> None:
-    victim = victims.FolderVictim(model_folder, LABELS)
-    texts = [toxic(number) for number in range(40)] + [benign(0), "", toxic(1) * 100]
-    found = victim.probabilities(texts)
-    assert found.shape == (43, 2)
-    assert found.sum(axis=1) == pytest.approx(1)
-    alone = np.concatenate([victim.probabilities([text]) for text in texts])
-    assert found == pytest.approx(alone, abs=1e-6)
-    swapped = victims.FolderVictim(model_folder, LABELS[::-1]).probabilities(texts)
-    assert swapped[:, ::-1] == pytest.approx(found)
-    attack.make("td", folder.path, "here", tmp_path / "r.csv", victim=str(model_folder), n=2, queries=20)
-    assert (tmp_path / "r.csv").read_text(encoding="utf-8-sig").startswith(",".join(COLUMNS))
-
-
-def test_a_model_for_other_labels_and_no_model(model_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"key 'id2label': the labels of this model are not the task's; found"):
-        victims.FolderVictim(model_folder, ("negative", "positive"))
-    with pytest.raises(InvalidInput, match="no model for sequence classification can be loaded"):
-        victims.FolderVictim(tmp_path, LABELS)
