@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from baselines import attack
 from builders.commands import build, publish, sentence_encoder
 from leaderboard.commands import compare, coverage, score, serve, submit, validate
 from validation.command_line import JsonOption, PortOption, console, require, write_json
@@ -68,6 +69,15 @@ app.add_typer(
     ),
     name="train",
 )
+attacks = typer.Typer(
+    help="Make adversarial test texts, and collect those that people kept.\n\n"
+    "Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv",
+    no_args_is_help=True,
+    **_PLAIN,
+)
+for program in (attack.make, attack.collect):
+    attacks.command()(program)
+app.add_typer(attacks, name="attack")
 
 
 class Bench(StrEnum):

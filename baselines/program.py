@@ -4,6 +4,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +26,20 @@ Predict = Callable[[pl.DataFrame], tuple[NDArray[np.int64], NDArray[np.float64]]
 
 Fit = Callable[[pl.DataFrame, pl.DataFrame | None, int], Predict]
 """Training: train rows, validation rows (None where the source has none) and seed in, a trained model out."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A trained classifier: rows in, the probability of each of ``classes`` (label codes) out, shape (n, classes)."""
+
+    classes: NDArray[np.int64]
+    probabilities: Callable[[pl.DataFrame], NDArray[np.float64]]
+
+    def predict(self, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Give the most probable label of each row, with its probability."""
+        probabilities = self.probabilities(rows)
+        return self.classes[probabilities.argmax(axis=1)], probabilities.max(axis=1)
+
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
 Data = DataOption

@@ -14,6 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import (
+    Classifier,
     Data,
     Fit,
     Out,
@@ -36,20 +37,25 @@ EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a
 
 def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
     """Make the training function for an encoder and a task's input columns."""
-    from sklearn.linear_model import LogisticRegression
 
     def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
-        require_two_labels(train)
-        model = LogisticRegression(random_state=seed)
-        model.fit(encoder.encode(encoder_texts(train, inputs)), train["label"].to_numpy())
-
-        def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            probabilities = model.predict_proba(encoder.encode(encoder_texts(rows, inputs)))
-            return model.classes_[probabilities.argmax(axis=1)], probabilities.max(axis=1)
-
-        return predict
+        return classifier(train, encoder, inputs, seed).predict
 
     return fit
+
+
+def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], seed: int) -> Classifier:
+    """Train on rows with these input columns."""
+    from sklearn.linear_model import LogisticRegression
+
+    require_two_labels(train)
+    model = LogisticRegression(random_state=seed)
+    model.fit(encoder.encode(encoder_texts(train, inputs)), train["label"].to_numpy())
+
+    def probabilities(rows: pl.DataFrame) -> NDArray[np.float64]:
+        return np.asarray(model.predict_proba(encoder.encode(encoder_texts(rows, inputs))))
+
+    return Classifier(model.classes_, probabilities)
 
 
 def main(

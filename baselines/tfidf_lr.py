@@ -12,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import (
+    Classifier,
     Data,
     Fit,
     Out,
@@ -32,29 +33,34 @@ from validation.report import InvalidInput, Problem
 
 def fit_on(inputs: tuple[str, ...]) -> Fit:
     """Make the training function for a task's input columns."""
+
+    def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
+        return classifier(train, inputs, seed).predict
+
+    return fit
+
+
+def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Classifier:
+    """Train on rows with these input columns."""
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
-        require_two_labels(train)
-        vectorizers = {name: TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True) for name in inputs}
-        try:
-            blocks = [vectorizer.fit_transform(train[name].to_list()) for name, vectorizer in vectorizers.items()]
-        except ValueError as error:  # scikit-learn has no other word for an empty vocabulary
-            what, cure = "no word occurs in two of the train texts", "give the source more train rows"
-            raise InvalidInput(Problem(what, "--source", f"{len(train):,} rows", cure)) from error
-        model = LogisticRegression(max_iter=1000, random_state=seed)
-        model.fit(hstack(blocks).tocsr(), train["label"].to_numpy())
+    require_two_labels(train)
+    vectorizers = {name: TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True) for name in inputs}
+    try:
+        blocks = [vectorizer.fit_transform(train[name].to_list()) for name, vectorizer in vectorizers.items()]
+    except ValueError as error:  # scikit-learn has no other word for an empty vocabulary
+        what, cure = "no word occurs in two of the train texts", "give the source more train rows"
+        raise InvalidInput(Problem(what, "--source", f"{len(train):,} rows", cure)) from error
+    model = LogisticRegression(max_iter=1000, random_state=seed)
+    model.fit(hstack(blocks).tocsr(), train["label"].to_numpy())
 
-        def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            features = hstack([vectorizer.transform(rows[name].to_list()) for name, vectorizer in vectorizers.items()])
-            probabilities = model.predict_proba(features.tocsr())
-            return model.classes_[probabilities.argmax(axis=1)], probabilities.max(axis=1)
+    def probabilities(rows: pl.DataFrame) -> NDArray[np.float64]:
+        features = hstack([vectorizer.transform(rows[name].to_list()) for name, vectorizer in vectorizers.items()])
+        return np.asarray(model.predict_proba(features.tocsr()))
 
-        return predict
-
-    return fit
+    return Classifier(model.classes_, probabilities)
 
 
 def main(

@@ -1,0 +1,185 @@
+"""Adversarial test texts of the kind of AdvCivil: typos and distracting sentences, made against a victim, then judged.
+
+The BOSS paper (appendix C.1) puts typos and distracting sentences into Civil Comments until a model errs, and has
+three people leave out what changed its label or lost its sense; there is no code. ``make`` does the first half on any
+classification task with a ``text`` column, and ``collect`` takes the table that people filled in and writes the
+authors' file form. People are needed: no rule here can tell that a label still holds, which is why nothing is kept
+that nobody said yes to.
+
+What it does not do: it is not the authors' program and not the attack that they cite; no code and no sentence is
+theirs, so what comes out resembles AdvCivil in kind and not in its texts. It never replaces a word by another one, and
+does not ask whether a text still reads fluently. The sentences are a fixed list of twenty that judge nobody, the same
+for each label. ``collect`` counts a row by one answer: where several people judge, agree on it first.
+
+    shiftbench attack make td --data build/boss --domain civil_comments --out review.csv
+    shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from validation.command_line import DataOption, JsonOption, console, write_json
+from validation.report import InvalidInput, Problem, counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from baselines.campaign import Outcome
+    from builders.folder import DatasetFolder
+    from builders.manifest import TaskManifest
+
+TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'td'.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already at --out.")]
+
+
+def make(
+    task: TaskName,
+    data: DataOption,
+    domain: Annotated[str, typer.Option("--domain", metavar="NAME", help="Domain whose test texts are attacked.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write, for people to fill in.")],
+    victim: Annotated[
+        str,
+        typer.Option(
+            "--victim",
+            metavar="NAME",
+            help="Model that is attacked: 'tfidf-lr' or 'sbert-lr', trained here on the domain's train split, or the "
+            "folder of a Hugging Face model.",
+        ),
+    ] = "tfidf-lr",
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of 'sbert-lr': Hub id or path."),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", metavar="N", help="Texts to make, balanced over labels.", min=1)] = 823,
+    queries: Annotated[
+        int, typer.Option("--queries", metavar="N", help="Questions to the victim, at most, for each text.", min=8)
+    ] = 100,
+    max_changed: Annotated[
+        float, typer.Option("--max-changed", metavar="X", help="Share of words with a typo, at most.", min=0, max=1)
+    ] = 0.15,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed.", min=0, max=2**32 - 1)] = 0,
+    overwrite: Overwrite = False,
+    json_: JsonOption = None,
+) -> None:
+    """Make adversarial test texts against a victim, for people to judge; write yes or no into the column 'keep'.
+
+    Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv
+    """
+    import tempfile
+    from dataclasses import asdict
+
+    from baselines.campaign import Campaign
+    from baselines.perturb import vocabulary
+    from baselines.review import check_new_file, review_table, write_whole
+    from baselines.search import Limits
+    from baselines.victims import TRAINED, load_victim
+    from builders.folder import DatasetFolder
+
+    if encoder is not None and victim != "sbert-lr":
+        raise typer.BadParameter("--encoder is for the victim sbert-lr")
+    check_new_file(out, overwrite=overwrite)
+    folder = DatasetFolder.open(data)
+    info = _text_task(folder, task)
+    rows = folder.split(task, domain, "test")
+    needs_train = victim in TRAINED or "train" in info.domains[domain].splits
+    train = folder.split(task, domain, "train") if needs_train else rows
+    with tempfile.TemporaryDirectory(prefix="shiftbench-") as cache:
+        model = load_victim(victim, train, info.labels, seed=seed, cache=Path(cache), encoder=encoder)
+        limits = Limits(queries, max_changed)
+        known = vocabulary(train["text"])
+        campaign = Campaign(rows, info.labels, model, known, n=n, limits=limits, seed=seed)
+        try:
+            campaign.run()
+        except KeyboardInterrupt:
+            if found := campaign.chosen():
+                write_whole(review_table(found, info.labels), out)
+                typer.echo(f"stopped early: {out} holds {counted(len(found), 'text')} found so far", err=True)
+            raise
+    found = campaign.chosen()
+    if json_ != "-":
+        _print_outcomes(campaign.outcomes(), f"{task}, {domain}: {victim}")
+    facts: dict[str, Any] = {"data": folder.content_hash, "task": task, "domain": domain, "victim": victim}
+    settings = {"queries": queries, "max_changed": max_changed, "seed": seed, "wanted": n, "made": len(found)}
+    write_json(facts | settings | {"outcomes": [asdict(outcome) for outcome in campaign.outcomes()]}, json_)
+    if not found:
+        cure = "give more --queries, a larger --max-changed or another --victim"
+        raise InvalidInput(Problem("no text was found that the victim falls for", "--victim", f"'{victim}'", cure))
+    write_whole(review_table(found, info.labels), out)
+    few = "" if len(found) == n else f" of {n:,} wanted: all texts that the victim gets right were tried"
+    told = "write yes or no into the column 'keep' of each row"
+    typer.echo(f"wrote {out}: {counted(len(found), 'text')}{few}; {told}", err=True)
+
+
+def collect(
+    task: TaskName,
+    data: DataOption,
+    reviewed: Annotated[
+        Path, typer.Option("--reviewed", metavar="FILE", help="The CSV file of 'make', filled in by people.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="TSV file to write, in the authors' form.")],
+    overwrite: Overwrite = False,
+    json_: JsonOption = None,
+) -> None:
+    """Write the texts that people kept as TSV with the columns Text and Label, as the authors' files are.
+
+    A label becomes its place in the task's list of labels, from 0: benign 0, toxic 1.
+
+    Example: shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
+    """
+    from baselines.review import check_new_file, read_review, release_file, write_whole
+    from builders.folder import DatasetFolder
+
+    check_new_file(out, overwrite=overwrite)
+    folder = DatasetFolder.open(data)
+    labels = _text_task(folder, task).labels
+    kept = read_review(reviewed, folder.test(task), labels)
+    if kept.is_empty():
+        what, cure = "no row is kept", "write yes where the label still holds and the text can be understood"
+        raise InvalidInput(Problem(what, str(reviewed), cure=cure, column="keep"))
+    write_whole(release_file(kept, labels), out)
+    counts = _counts(kept, labels)
+    told = ", ".join(f"{counts[label]:,} {label} (as {number})" for number, label in enumerate(labels))
+    typer.echo(f"wrote {out}: {counted(len(kept), 'text')}, {told}", err=True)
+    write_json({"texts": len(kept), "labels": counts}, json_)
+
+
+def _text_task(folder: "DatasetFolder", task: str) -> "TaskManifest":
+    """Give a task's facts; refuse one whose texts and labels cannot be attacked."""
+    from validation.vocabulary import TaskKind
+
+    info = folder.task(task)
+    if info.kind is not TaskKind.CLASSIFICATION or info.inputs != ("text",):
+        what, cure = (
+            "only classification of a single text can be attacked",
+            "choose a task with the input column 'text'",
+        )
+        found = f"task '{task}' of kind '{info.kind.value}' with {', '.join(info.inputs)}"
+        raise InvalidInput(Problem(what, str(folder.path), found, cure))
+    return info
+
+
+def _counts(kept: "pl.DataFrame", labels: tuple[str, ...]) -> dict[str, int]:
+    return {label: int((kept["label"] == label).sum()) for label in labels}
+
+
+def _print_outcomes(outcomes: "list[Outcome]", title: str) -> None:
+    """Print a row a label."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, box=box.SIMPLE, title_justify="left")
+    heads = ("label", "texts", "right", "attacked", "fell", "success", "queries", "words changed", "with a sentence")
+    for head in (*heads, "accuracy before", "after"):
+        table.add_column(head, justify="left" if head == "label" else "right", overflow="fold")
+    for one in outcomes:
+        counts = [f"{count:,}" for count in (one.texts, one.right, one.attacked, one.fell)]
+        queries = "n/a" if one.mean_queries is None else f"{one.mean_queries:.1f}"
+        shares = [one.changed, one.with_sentence, one.accuracy_before, one.accuracy_after]
+        table.add_row(one.label, *counts, _percent(one.success_rate), queries, *map(_percent, shares))
+    console().print(table)
+
+
+def _percent(share: float | None) -> str:
+    return "n/a" if share is None else f"{100 * share:.1f}%"

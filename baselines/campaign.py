@@ -1,0 +1,160 @@
+"""An attack on a whole test split: who is attacked, how many are wanted of each label, and what came of it."""
+
+import hashlib
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from tqdm import tqdm
+
+from baselines.search import DECIMALS, Attacked, Example, Limits, attack_texts
+from baselines.victims import Victim
+
+WAVE = 32
+"""Texts that are attacked at once: enough to fill the batches of a large model, few enough that Ctrl-C loses little."""
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the texts of one label, or of all; a figure of no texts is None.
+
+    ``accuracy_after`` takes what befell the attacked texts of each label for what would befall the others of it that
+    the victim gets right. ``changed`` and ``with_sentence`` are of the texts that fell.
+    """
+
+    label: str
+    texts: int
+    right: int
+    attacked: int
+    fell: int
+    success_rate: float | None
+    mean_queries: float | None
+    changed: float | None
+    with_sentence: float | None
+    accuracy_before: float | None
+    accuracy_after: float | None
+
+
+class Campaign:
+    """Attacks on the rows of a split, label by label in a seeded order, until enough texts fell or none is left.
+
+    Args:
+        rows: test rows with ``id``, ``text`` and ``label`` (codes).
+        labels: the task's labels.
+        victim: what is attacked; asked at once about all rows as they are.
+        known: the vocabulary that no typo may hit.
+        n: how many adversarial texts are wanted, the same number of each label as far as there are.
+    """
+
+    def __init__(
+        self,
+        rows: pl.DataFrame,
+        labels: Sequence[str],
+        victim: Victim,
+        known: Collection[str],
+        *,
+        n: int,
+        limits: Limits,
+        seed: int,
+    ) -> None:
+        self._labels, self._victim, self._known = labels, victim, known
+        self._n, self._limits, self._seed = n, limits, seed
+        self._attacked: list[Attacked] = []
+        golds = rows["label"].to_numpy()
+        before = np.round(victim.probabilities(rows["text"].to_list()), DECIMALS)
+        self._texts = np.bincount(golds, minlength=len(labels))
+        right = rows.filter(pl.Series(before.argmax(axis=1) == golds, dtype=pl.Boolean))
+        p_gold = before[np.arange(len(rows)), golds][before.argmax(axis=1) == golds]
+        self._waiting: list[list[Example]] = [[] for _ in labels]
+        for (id_, text, gold), p in zip(right.select("id", "text", "label").iter_rows(), p_gold, strict=True):
+            self._waiting[gold].append(Example(id_, text, gold, float(p)))
+        for examples in self._waiting:
+            examples.sort(key=lambda example: hashlib.sha256(f"{seed} {example.id}".encode()).digest())
+        self._right = [len(examples) for examples in self._waiting]
+        self._place = {example.id: place for examples in self._waiting for place, example in enumerate(examples)}
+
+    def run(self) -> None:
+        """Attack; what was found before Ctrl-C is kept."""
+        with tqdm(total=self._n, desc="attacking", unit="text", disable=None, file=sys.stderr) as bar:
+            while wave := self._next_wave():
+                for attacked in attack_texts(
+                    wave, self._victim.probabilities, self._known, limits=self._limits, seed=self._seed
+                ):
+                    self._attacked.append(attacked)
+                    bar.update(min(bar.n + attacked.flipped, self._n) - bar.n)
+
+    def chosen(self) -> list[Attacked]:
+        """Give the texts that fell, at most n of them, balanced over the labels as far as there are; by id."""
+        by_label = [[one for one in attacked if one.flipped] for attacked in self._by_label()]
+        kept = [
+            one
+            for share, fallen in zip(share_out(self._n, list(map(len, by_label))), by_label, strict=True)
+            for one in sorted(fallen, key=lambda one: self._place[one.example.id])[:share]
+        ]
+        return sorted(kept, key=lambda one: one.example.id)
+
+    def outcomes(self) -> list[Outcome]:
+        """Say what came of each label's texts, and of all."""
+        counts = zip(self._labels, map(int, self._texts), self._right, self._by_label(), strict=True)
+        each = [_outcome(*facts) for facts in counts]
+        every = _outcome(ALL, int(self._texts.sum()), sum(self._right), self._attacked)
+        after = [outcome.accuracy_after for outcome in each if outcome.texts]
+        weights = [outcome.texts for outcome in each if outcome.texts]
+        known = [value for value in after if value is not None]
+        accuracy = float(np.average(known, weights=weights)) if after and len(known) == len(after) else None
+        return [*each, replace(every, accuracy_after=accuracy)]
+
+    def _next_wave(self) -> list[Example]:
+        """Take the next texts of the labels that still lack some; where few are lacking, few are tried."""
+        found = [sum(one.flipped for one in attacked) for attacked in self._by_label()]
+        most = [self._n if waiting else there for waiting, there in zip(self._waiting, found, strict=True)]
+        wave: list[Example] = []
+        for share, there, waiting in zip(share_out(self._n, most), found, self._waiting, strict=True):
+            size = min(2 * max(share - there, 0), WAVE // len(self._labels) + 1)
+            wave += waiting[:size]
+            del waiting[:size]
+        return wave
+
+    def _by_label(self) -> list[list[Attacked]]:
+        return [[one for one in self._attacked if one.example.gold == code] for code in range(len(self._labels))]
+
+
+def share_out(n: int, most: Sequence[int]) -> list[int]:
+    """Share a number out as evenly as can be where each may take only so many; the first take what is odd.
+
+    >>> share_out(10, [2, 9, 9]), share_out(5, [9, 9]), share_out(9, [1, 1])
+    ([2, 4, 4], [3, 2], [1, 1])
+    """
+    shares = [0] * len(most)
+    # Who may take least is served first, and leaves to the others what it cannot take.
+    order = sorted(range(len(most)), key=lambda place: (most[place], -place))
+    for served, place in enumerate(order):
+        shares[place] = min(most[place], (n - sum(shares)) // (len(most) - served))
+    return shares
+
+
+def _outcome(label: str, texts: int, right: int, attacked: Sequence[Attacked]) -> Outcome:
+    fallen = [one for one in attacked if one.flipped]
+    rate = _mean([one.flipped for one in attacked])
+    lost = rate if right else 0.0  # what the victim gets wrong anyhow cannot be lost
+    return Outcome(
+        label=label,
+        texts=texts,
+        right=right,
+        attacked=len(attacked),
+        fell=len(fallen),
+        success_rate=rate,
+        mean_queries=_mean([one.queries for one in attacked]),
+        changed=_mean([one.changed for one in fallen]),
+        with_sentence=_mean([len(one.changes) > one.n_typos for one in fallen]),
+        accuracy_before=right / texts if texts else None,
+        accuracy_after=None if lost is None or not texts else right * (1 - lost) / texts,
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None

@@ -1,0 +1,177 @@
+"""The table that people fill in between attack and data set, and the authors' file form that comes out.
+
+A spreadsheet takes a cell that begins with = + - or @ for a formula. Such cells, and those that begin with a tab, a
+carriage return or an apostrophe, are written with an apostrophe before them; it is taken off again when the table is
+read. Originals and labels are compared with the dataset folder, so that a slip of a reviewer's hand is not lost in it.
+"""
+
+import csv
+import io
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from baselines.search import Attacked
+from validation.csv_text import csv_text, repeated_columns
+from validation.report import InvalidInput, Problem, and_more
+
+COLUMNS = (
+    "id",
+    "original",
+    "adversarial",
+    "label",
+    "victim_label",
+    "p_gold_before",
+    "p_gold_after",
+    "changes",
+    "keep",
+    "reviewer",
+)
+ANSWERS = ("yes", "no")
+HEADER = "Text\tLabel"
+
+_NEEDED = ("id", "original", "adversarial", "label", "keep")
+_GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def guard(cell: str) -> str:
+    """Keep a spreadsheet from taking a cell for a formula.
+
+    >>> guard("=1+1"), guard("'tis"), guard("fine")
+    ("'=1+1", "''tis", 'fine')
+    """
+    return f"'{cell}" if cell.startswith(_GUARDED) else cell
+
+
+def unguard(cell: str) -> str:
+    """Give a cell back as it was before ``guard``; one that a spreadsheet took the apostrophe off stays as it is.
+
+    >>> unguard("'=1+1"), unguard("''tis"), unguard("'tis")
+    ('=1+1', "'tis", "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_GUARDED) else cell
+
+
+def review_table(found: Sequence[Attacked], labels: Sequence[str]) -> str:
+    """Lay adversarial texts out as CSV, a row each, with the cells that reviewers fill in left empty.
+
+    The text begins with a byte order mark, without which some spreadsheets misread letters with accents.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in found:
+        before, after = f"{one.example.p_gold:.6f}", f"{one.p_gold:.6f}"
+        gold, victim = labels[one.example.gold], labels[one.victim]
+        texts = (one.example.id, one.example.text, one.text, gold, victim, before, after, "; ".join(one.changes))
+        writer.writerow([*map(guard, texts), "", ""])
+    return "\ufeff" + buffer.getvalue()
+
+
+def read_review(path: Path, rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+    """Read a table that people filled in, and check it against the rows it was made from.
+
+    Args:
+        path: the CSV file.
+        rows: test rows of the task: ``id``, ``text``, ``label`` (codes).
+        labels: the task's labels.
+    Returns: the rows to keep: ``id``, ``adversarial``, ``label`` (names).
+    Raises: InvalidInput names every column and the first row of each kind of fault.
+    """
+    if not path.is_file():
+        cure = "give the table that 'shiftbench attack make' wrote"
+        raise InvalidInput(Problem("there is no such file", str(path), cure=cure))
+    nothing = Problem("the file is empty", str(path), "no header")
+    table = csv_text(path, lambda columns: _check_columns(columns, str(path)), nothing)
+    table = table.with_columns(pl.Series(name, [unguard(cell) for cell in table[name]]) for name in _NEEDED)
+    table = table.with_columns(pl.col("keep").str.strip_chars().str.to_lowercase())
+    names = pl.Series("gold", rows["label"]).replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
+    known = rows.select("id", gold_text="text").with_columns(names)
+    joined = table.join(known, on="id", how="left", maintain_order="left")
+    problems = _problems(joined, str(path))
+    if problems:
+        raise InvalidInput(problems)
+    return joined.filter(pl.col("keep") == "yes").select("id", "adversarial", "label")
+
+
+def release_file(kept: pl.DataFrame, labels: Sequence[str]) -> str:
+    """Give rows the form of the authors' files: text, tab, label as a number; tabs and line ends become spaces."""
+    lines = [
+        f"{one_line(text)}\t{labels.index(label)}"
+        for text, label in kept.sort("id").select("adversarial", "label").iter_rows()
+    ]
+    return "\n".join([HEADER, *lines]) + "\n"
+
+
+def one_line(text: str) -> str:
+    r"""Put a text on one line.
+
+    >>> one_line("one\ttwo\r\nthree")
+    'one two three'
+    """
+    return re.sub(r"[\t\r\n]+", " ", text)
+
+
+def check_new_file(out: Path, *, overwrite: bool) -> None:
+    """Refuse an output that would replace a file, or cannot be written, before any work."""
+    if out.is_dir():
+        raise InvalidInput(Problem("this is a folder", "--out", str(out), "name a file"))
+    if not out.parent.is_dir():
+        raise InvalidInput(Problem("there is no such folder", "--out", str(out.parent), "make it first"))
+    if out.exists() and not overwrite:
+        cure = "give --overwrite or another file"
+        raise InvalidInput(Problem("the file is there already, and people may have worked on it", str(out), cure=cure))
+
+
+def write_whole(text: str, out: Path) -> None:
+    """Write a file that appears whole or not at all."""
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
+        new = Path(temporary) / out.name
+        new.write_text(text, encoding="utf-8", newline="\n")
+        new.replace(out)
+
+
+def _check_columns(columns: list[str], file: str) -> None:
+    found = f"columns {', '.join(columns)}"
+    problems = [
+        Problem("a column is missing", file, found, f"leave '{name}' in the table", column=name)
+        for name in _NEEDED
+        if name not in columns
+    ]
+    problems += repeated_columns(columns, file)
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _problems(joined: pl.DataFrame, file: str) -> list[Problem]:
+    """Find what is wrong with a filled-in table; of each fault the first row, and how many more there are."""
+    unknown = pl.col("gold").is_null()
+    other_text = _folded("original") != _folded("gold_text")
+    write = "write yes or no"
+    put_back = "put back what 'shiftbench attack make' wrote"
+    faults = (
+        ("keep", pl.col("keep") == "", "a row is not reviewed yet", write),
+        ("keep", ~pl.col("keep").is_in(["", *ANSWERS]), "this is no answer", write),
+        ("id", unknown, "no test text of the task has this id", "give --data the folder that was attacked"),
+        ("id", pl.col("id").is_duplicated(), "an id is repeated", "leave one of the rows"),
+        ("original", other_text & ~unknown, "the original is not the test text of this id", put_back),
+        ("label", (pl.col("label") != pl.col("gold")) & ~unknown, "the label is not the test text's", put_back),
+        ("adversarial", _folded("adversarial") == "", "the adversarial text is empty", "answer no instead"),
+    )
+    problems = []
+    for column, fault, what, cure in faults:
+        bad = joined.select(fault.fill_null(value=False)).to_series().arg_true().to_list()
+        if bad:
+            cell = joined[column][bad[0]]
+            found = "" if column in ("original", "adversarial") or not cell else repr(cell)
+            problem = Problem(what + and_more(len(bad) - 1), file, found, cure, column=column, row=bad[0] + 1)
+            problems.append(problem)
+    return problems
+
+
+def _folded(column: str) -> pl.Expr:
+    """Give a text with all space as one blank: spreadsheets change line ends."""
+    return pl.col(column).str.replace_all(r"\s+", " ").str.strip_chars()
