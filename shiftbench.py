@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from baselines import attack
+from baselines.attack import commands as attack
 from builders.commands import build, publish, sentence_encoder
 from leaderboard.commands import compare, coverage, score, serve, submit, validate
 from validation.command_line import JsonOption, PortOption, console, require, write_json

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.perturb import attackable, distractions, leave_out, replace_word, typos, words
+from baselines.attack.perturb import attackable, distractions, leave_out, replace_word, typos, words
 
 Probabilities = NDArray[np.float64]
 """What a victim gives each label, shape (n_texts, n_labels)."""

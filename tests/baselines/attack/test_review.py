@@ -8,8 +8,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.review import guard, read_review, release_file, review_table, unguard
-from baselines.search import Attacked, Example
+from baselines.attack.review import guard, read_review, release_file, review_table, unguard
+from baselines.attack.search import Attacked, Example
 
 LABELS = ("benign", "toxic")
 

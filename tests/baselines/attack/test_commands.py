@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from baselines import attack, victims
-from baselines.campaign import Campaign, share_out
-from baselines.perturb import SENTENCES, typos, vocabulary, words
-from baselines.review import COLUMNS
-from baselines.search import Attacked, Example, Limits, attack_texts
+from baselines.attack import commands as attack
+from baselines.attack import victims
+from baselines.attack.campaign import Campaign, share_out
+from baselines.attack.perturb import SENTENCES, typos, vocabulary, words
+from baselines.attack.review import COLUMNS
+from baselines.attack.search import Attacked, Example, Limits, attack_texts
 from builders.folder import DatasetFolder
 from builders.own import build_own
 from builders.readers.delimited import raw_tsv

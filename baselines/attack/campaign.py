@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from tqdm import tqdm
 
-from baselines.search import DECIMALS, Attacked, Example, Limits, attack_texts
-from baselines.victims import Victim
+from baselines.attack.search import DECIMALS, Attacked, Example, Limits, attack_texts
+from baselines.attack.victims import Victim
 
 WAVE = 32
 """Texts that are attacked at once: enough to fill the batches of a large model, few enough that Ctrl-C loses little."""

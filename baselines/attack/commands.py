@@ -26,7 +26,7 @@ from validation.report import InvalidInput, Problem, counted
 if TYPE_CHECKING:
     import polars as pl
 
-    from baselines.campaign import Outcome
+    from baselines.attack.campaign import Outcome
     from builders.folder import DatasetFolder
     from builders.manifest import TaskManifest
 
@@ -70,11 +70,11 @@ def make(
     import tempfile
     from dataclasses import asdict
 
-    from baselines.campaign import Campaign
-    from baselines.perturb import vocabulary
-    from baselines.review import check_new_file, review_table, write_whole
-    from baselines.search import Limits
-    from baselines.victims import TRAINED, load_victim
+    from baselines.attack.campaign import Campaign
+    from baselines.attack.perturb import vocabulary
+    from baselines.attack.review import check_new_file, review_table, write_whole
+    from baselines.attack.search import Limits
+    from baselines.attack.victims import TRAINED, load_victim
     from builders.folder import DatasetFolder
 
     if encoder is not None and victim != "sbert-lr":
@@ -128,7 +128,7 @@ def collect(
 
     Example: shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
     """
-    from baselines.review import check_new_file, read_review, release_file, write_whole
+    from baselines.attack.review import check_new_file, read_review, release_file, write_whole
     from builders.folder import DatasetFolder
 
     check_new_file(out, overwrite=overwrite)

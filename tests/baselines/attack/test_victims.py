@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from baselines import victims
+from baselines.attack import victims
 from validation.report import InvalidInput
 
 LABELS = ("benign", "toxic")

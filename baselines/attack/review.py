@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from baselines.search import Attacked
+from baselines.attack.search import Attacked
 from validation.csv_text import csv_text, repeated_columns
 from validation.report import InvalidInput, Problem, and_more
 
