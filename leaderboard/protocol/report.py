@@ -28,13 +28,14 @@ def print_choice(choice: Choice, console: Console) -> None:
 
 def _print_statistics(choice: Choice, console: Console) -> None:
     fields = list(dict.fromkeys(field for item in choice.candidates for field in item.words))
-    bounded = any(item.smallest_class_is_bound for item in choice.candidates)
-    columns = (_NAME, "train", "test", "classes", "smallest\nclass" + ("\n(at most)" if bounded else ""))
+    columns = (_NAME, "train", "test", "classes", "smallest\nclass")
     rows = []
     for item in choice.candidates:
         counts = [_count(item.train or None), _count(item.test or None), _count(item.n_classes)]
         words = [f"{_length(item.words[f].train)} / {_length(item.words[f].test)}" for f in fields]
         smallest = _count(item.smallest_class if item.train else None)
+        if item.smallest_class_is_bound and item.train:
+            smallest = f"≤{smallest}"
         source = " &\n".join(item.text_sources) or "unknown"
         if item.challenge:
             source += "\n(made to be hard" + (f" from {item.made_from})" if item.made_from else ")")
@@ -110,4 +111,4 @@ def _count(value: int | None) -> str:
 
 
 def _length(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.1f}"
+    return _NONE if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
