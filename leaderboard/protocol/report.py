@@ -48,7 +48,8 @@ def _print_statistics(choice: Choice, console: Console) -> None:
 def _print_similarity(choice: Choice, console: Console) -> None:
     names = [item.name for item in choice.candidates if item.name in choice.similarity]
     rows = [[a, *(f"{round(100 * choice.similarity[a][b], 1) + 0.0:.1f}" for b in names)] for a in names]
-    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({choice.encoder}); decides nothing"
+    encoder, _, revision = (choice.encoder or "").rpartition("@")
+    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); decides nothing"
     print_table(console, title, (_NAME, *names), rows)
 
 
