@@ -140,12 +140,21 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
     rule_id, reasons = choose_id(study.candidates)
     tested = study.tested if id_name is not None else None
     scores = dict(tested.scores) if tested else {}
-    verdicts = _verdicts(study, scores, id_name, n_ood) if tested else {}
+    verdicts: dict[str, Verdict] = {}
+    shares: dict[str, float] = {}
+    if tested and id_name is not None:
+        points = [scores[name].values[0] if name in scores else np.nan for name in _names(study)]
+        verdicts = explain(study.candidates, points, id_name, n_ood)
+        shares = _frequencies(study, scores, id_name, n_ood)
     found = estimates(_figures(scores, id_name, verdicts))
-    shares = _frequencies(study, scores, id_name, n_ood) if tested and id_name is not None else {}
     decisions = [
         _decision(
-            facts, reasons[facts.name], verdicts.get(facts.name), found, shares, _similarity(study, id_name, facts.name)
+            facts,
+            reasons[facts.name],
+            verdicts.get(facts.name),
+            found,
+            shares.get(facts.name),
+            study.similarity.get((id_name or "", facts.name)),
         )
         for facts in study.facts
     ]
@@ -163,11 +172,6 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
         similarity=_rows(study.similarity),
         notes=(*study.notes, *_shortage(decisions, tested, n_ood)),
     )
-
-
-def _verdicts(study: Study, scores: Mapping[str, Figure], id_name: str | None, n_ood: int) -> dict[str, Verdict]:
-    points = [scores[name].values[0] if name in scores else np.nan for name in _names(study)]
-    return explain(study.candidates, points, str(id_name), n_ood)
 
 
 def _names(study: Study) -> list[str]:
@@ -207,10 +211,6 @@ def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood
     return {name: float(share) for name, share in zip(_names(study), shares, strict=True) if name in running}
 
 
-def _similarity(study: Study, id_name: str | None, name: str) -> float | None:
-    return None if id_name is None else study.similarity.get((id_name, name))
-
-
 def _rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
     rows: dict[str, dict[str, float]] = {}
     for (a, b), value in similarity.items():
@@ -223,7 +223,7 @@ def _decision(
     id_reason: str,
     verdict: Verdict | None,
     found: Mapping[str, Estimate],
-    shares: Mapping[str, float],
+    share: float | None,
     similarity: float | None,
 ) -> Decision:
     candidate = facts.candidate
@@ -249,7 +249,7 @@ def _decision(
         reason=verdict.reason if verdict else None,
         rival=verdict.rival if verdict else None,
         margin=found.get(f"margin {candidate.name}"),
-        frequency=shares.get(candidate.name),
+        frequency=share,
     )
 
 

@@ -1,11 +1,11 @@
 """Candidates from a dataset folder: facts and similarity from its rows, scores from a prediction file."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from builders.encoder import Encoder
 from builders.folder import DatasetFolder
@@ -13,9 +13,9 @@ from builders.manifest import TaskManifest
 from builders.words import WORD
 from leaderboard.protocol.choice import Facts, MeanWords, Study, Tested
 from leaderboard.protocol.rule import Candidate
-from leaderboard.scoring import checked_predictions
+from leaderboard.scoring import checked_predictions, encoder_name
 from leaderboard.uncertainty import Figure
-from leaderboard.values import task_values
+from leaderboard.values import Floats, task_values
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import NO_SOURCE, TOKENS, TaskKind
 
@@ -26,10 +26,9 @@ def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:
     return [task, *(name for name, info in folder.manifest.tasks.items() if info.candidates_for == task)]
 
 
-def measured_study(folder: DatasetFolder, task: str, encoder: Encoder | None = None) -> Study:
-    """Measure the candidates of a task; without an encoder, there is no similarity."""
+def measured_study(folder: DatasetFolder, task: str) -> Study:
+    """Count and measure the rows of a task's candidates; similarity and scores are yet to come."""
     facts: list[Facts] = []
-    centroids: dict[str, NDArray[np.float64]] = {}
     for name in candidate_tasks(folder, task):
         info = folder.task(name)
         for domain, domain_facts in info.domains.items():
@@ -41,15 +40,11 @@ def measured_study(folder: DatasetFolder, task: str, encoder: Encoder | None = N
             if title in {known.name for known in facts}:
                 title = f"{name}.{domain}"
             facts.append(_facts(info, name, domain, title, rows))
-            if encoder is not None and "test" in rows:
-                centroids[title] = _centroid(encoder, rows["test"], info.inputs, title)
     return Study(
         task=task,
         metric=folder.task(task).metric,
         basis="data",
         facts=facts,
-        similarity={(a, b): float(one @ other) for a, one in centroids.items() for b, other in centroids.items()},
-        encoder=f"{encoder.name}@{encoder.revision}" if encoder else None,
         notes=tuple(_notes(folder, task)),
     )
 
@@ -114,6 +109,15 @@ def _classes(info: TaskManifest, rows: dict[str, pl.DataFrame]) -> tuple[int | N
     return None, None
 
 
+def with_similarity(study: Study, folder: DatasetFolder, encoder: Encoder) -> Study:
+    """Add the cosine of each two candidates' centroids; candidates without test rows have none."""
+    centroids = {
+        facts.name: _centroid(encoder, folder, facts) for facts in study.facts if facts.test and facts.task is not None
+    }
+    similarity = {(a, b): float(one @ other) for a, one in centroids.items() for b, other in centroids.items()}
+    return replace(study, similarity=similarity, encoder=encoder_name(encoder))
+
+
 def protocol_text(inputs: Sequence[str]) -> str:
     """Name the input whose texts are compared: the first, so of a pair the premise; of questions the context.
 
@@ -123,11 +127,14 @@ def protocol_text(inputs: Sequence[str]) -> str:
     return "context" if "context" in inputs else inputs[0]
 
 
-def _centroid(encoder: Encoder, test: pl.DataFrame, inputs: Sequence[str], title: str) -> NDArray[np.float64]:
+def _centroid(encoder: Encoder, folder: DatasetFolder, facts: Facts) -> Floats:
     """Give the direction of the mean unit embedding of a data set's distinct test texts, shape (d,)."""
-    column = protocol_text(inputs)
+    assert facts.task is not None
+    assert facts.domain is not None
+    column = protocol_text(folder.task(facts.task).inputs)
+    test = folder.split(facts.task, facts.domain, "test")
     texts = test[column].list.join(" ") if column == TOKENS else test[column]
-    vectors = encoder.encode(texts.unique(maintain_order=True).to_list(), f"encoding {title}")
+    vectors = encoder.encode(texts.unique(maintain_order=True).to_list(), f"encoding {facts.name}")
     mean = vectors.mean(axis=0, dtype=np.float64)
     return np.asarray(mean / np.linalg.norm(mean))
 

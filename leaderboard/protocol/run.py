@@ -6,7 +6,7 @@ from pathlib import Path
 from builders.encoder import Encoder
 from builders.folder import DatasetFolder
 from leaderboard.protocol.choice import Choice, Study, choose
-from leaderboard.protocol.measured import measured_scores, measured_study
+from leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
 from leaderboard.protocol.reported import reported_study
 from leaderboard.protocol.rule import MIN_TRAIN, choose_id
 from leaderboard.scoring import token_encoder
@@ -46,19 +46,21 @@ def choose_measured(
         encoder: for similarity.
         predictions: for scores; without them no OOD data set is chosen.
     """
-    study = measured_study(folder, task, encoder)
+    study = measured_study(folder, task)
     id_name, note = _settled(study, folder, id_)
     notes = [*study.notes, note]
     if predictions is None:
         notes.append("No OOD data set is chosen: that needs the ID model's predictions (--predictions).")
-        return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
-    if id_name is None:
+    elif id_name is None:
         what, cure = "the rule finds no ID among the candidates", "name one with --id"
         raise InvalidInput(Problem(what, str(folder.path), note, cure))
-    tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
-    tested = measured_scores(predictions, folder, study, id_name, tokens)
-    notes.append("Intervals and frequencies: other test texts, the same trained models.")
-    return choose(replace(study, tested=tested, notes=tuple(notes)), id_name, n_ood)
+    else:
+        tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
+        study = replace(study, tested=measured_scores(predictions, folder, study, id_name, tokens))
+        notes.append("Intervals and frequencies: other test texts, the same trained models.")
+    if encoder is not None:  # last, because it may take long
+        study = with_similarity(study, folder, encoder)
+    return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
 
 
 def _settled(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
