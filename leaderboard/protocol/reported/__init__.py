@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from leaderboard.protocol.choice import Facts, MeanWords, Study, Tested
+from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
 from leaderboard.uncertainty import Figure
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -52,7 +52,7 @@ def reported_study(task: str) -> Study:
         facts=[_facts(row, typed[row["dataset"]], by_class=metric == "accuracy") for row in rows],
         similarity={(a, b): float(value) / 100 for _, a, b, value in similarity.iter_rows()},
         encoder="SimCSE, as the paper prints it",
-        tested=Tested(
+        probe=Probe(
             id_name=str(probe["train_dataset"][0]),
             model=f"{probe['model'][0]} trained on {probe['train_dataset'][0]}",
             scores={row["dataset"]: _figure(task, row, float(scores[row["dataset"]]) / 100) for row in rows},

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -70,7 +71,7 @@ def assembled(name: str, domains: list[str], *, candidates_for: str | None = Non
 
 
 @pytest.fixture(scope="session")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+def suite(tmp_path_factory: pytest.TempPathFactory, word_encoder: Any) -> DatasetFolder:
     """The folder: task ``nli`` (wide, hard, law) and its candidates ``nli_more`` (court, novel)."""
     out = tmp_path_factory.mktemp("suite") / "suite"
     tasks = [
@@ -79,7 +80,9 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "statistics_picture", lambda _: b"\x89PNG")
-        write_folder(out, tasks, {"made": SOURCE}, title="Suite", seed=0, partial=False, synthetic=False, encoder=None)
+        write_folder(
+            out, tasks, {"made": SOURCE}, title="Suite", seed=0, partial=False, synthetic=False, encoder=word_encoder
+        )
     return DatasetFolder.open(out)
 
 

@@ -159,7 +159,12 @@ def test_an_id_that_is_not_in_the_folder(suite: DatasetFolder) -> None:
 
 
 def test_the_same_file_can_be_scored(suite: DatasetFolder, predictions: Path) -> None:
-    tasks = {task.task: task for task in score_file(predictions, suite, n_draws=20).tasks}
+    scores = score_file(predictions, suite, n_draws=20)
+    tasks = {task.task: task for task in scores.tasks}
     shifts = {shift.target: shift.st.value for shift in tasks["nli_more"].shifts}
     assert shifts == pytest.approx({"court": 0.6, "novel": 0.8})
     assert {shift.ss.value for shift in tasks["nli_more"].shifts} == {None}
+    assert tasks["nli"].shifts[0].depth_f1
+    assert not tasks["nli_more"].shifts[0].depth_f1
+    what = {item.what for item in scores.missing if item.task == "nli_more"}
+    assert "no depths: wide has fewer than two train texts in this task" in what
