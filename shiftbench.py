@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from baselines.attack import commands as attack
 from builders.commands import build, publish, sentence_encoder
-from leaderboard.commands import compare, coverage, score, serve, submit, validate
+from leaderboard.commands import compare, coverage, protocol, score, serve, submit, validate
 from validation.command_line import JsonOption, PortOption, console, require, write_json
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def bench(
     write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)
 
 
-for command in (build, validate, score, submit, serve, publish, compare, bench, coverage):
+for command in (build, validate, score, submit, serve, publish, compare, protocol, bench, coverage):
     app.command()(command)
 
 

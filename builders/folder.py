@@ -129,10 +129,18 @@ class DatasetFolder:
             info.labels,
             domains=tuple(domain for domain in info.domains if domain in set(rows["domain"].unique())),
             test=rows.select("id", "domain", *n_tokens),
-            sources=tuple(domain for domain, facts in info.domains.items() if "train" in facts.splits),
+            sources=self._sources(info),
             subset=subset,
             withheld=tuple(info.withheld),
             outside=frozenset(every) - frozenset(rows["id"]),
+        )
+
+    def _sources(self, info: TaskManifest) -> tuple[str, ...]:
+        """List what models may be trained on; candidates for a task are tested with the models of that task, too."""
+        meant = self.manifest.tasks.get(info.candidates_for) if info.candidates_for else None
+        tasks = [info, meant] if meant else [info]
+        return tuple(
+            dict.fromkeys(domain for task in tasks for domain, facts in task.domains.items() if "train" in facts.splits)
         )
 
     def depth(self, task: str, source: str, target: str) -> pl.DataFrame:

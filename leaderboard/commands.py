@@ -13,6 +13,7 @@ from validation.command_line import (
     SubsetOption,
     console,
     require,
+    writable_file,
     write_json,
 )
 
@@ -201,3 +202,56 @@ def coverage(
     if json_ != "-":
         print_coverage(found, tasks, console())
     write_json({"tasks": tasks, "seed": seed, "coverage": found}, json_)
+
+
+def protocol(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task whose data sets are to be chosen.")],
+    reported: Annotated[
+        bool, typer.Option("--reported", help="Choose from the BOSS paper's tables: sa, td, nli, ner or eqa.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Choose from the domains of a dataset folder.")
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="Sentence encoder for similarity: Hub id or path (--data)."),
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option("--predictions", metavar="FILE", help="Predictions of models trained on the ID (--data)."),
+    ] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", metavar="DOMAIN", help="The ID. Default: the folder's, or else the rule's.")
+    ] = None,
+    n_ood: Annotated[int, typer.Option("--n-ood", metavar="N", help="OOD data sets to choose.", min=1)] = 3,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw similarity and scores as PNG.", callback=writable_file),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Choose a task's ID and OOD data sets from candidates, with what decided and how firmly.
+
+    Example: shiftbench protocol nli --reported
+    """
+    if reported == (data is not None):
+        raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
+    if reported and (encoder or predictions):
+        raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
+    from leaderboard.protocol.picture import choice_picture
+    from leaderboard.protocol.report import print_choice
+    from leaderboard.protocol.run import choose_measured, choose_reported
+
+    if data is None:
+        choice = choose_reported(task, n_ood, id_)
+    else:
+        from builders.encoder import Encoder
+        from builders.folder import DatasetFolder
+
+        folder, sentences = DatasetFolder.open(data), Encoder(encoder) if encoder else None
+        choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
+    if picture is not None:
+        picture.write_bytes(choice_picture(choice))
+    if json_ != "-":
+        print_choice(choice, console())
+    write_json(choice.model_dump(mode="json"), json_)

@@ -120,9 +120,9 @@ def _classification(
     n_classes = len(info.labels)
     codes = {label: code for code, label in enumerate(info.labels)}
     predicted = predictions.replace_strict(codes, default=n_classes, return_dtype=pl.Int64).to_numpy()
-    predicted = predicted.reshape(n_runs, len(gold))
     labels = gold["label"].to_numpy()
     classes = np.bincount(full_gold["label"].to_numpy(), minlength=n_classes) > 0
+    predicted = _folded(info, classes)[predicted].reshape(n_runs, len(gold))
     shape = (n_classes, n_classes + 1)
 
     def table(sums: Floats) -> Floats:
@@ -141,6 +141,16 @@ def _classification(
         unparsed=predicted == n_classes,
         cells=labels * (n_classes + 1) + predicted,
     )
+
+
+def _folded(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Give each label's code, unusable output's last, or that of the label it counts as where gold never has it."""
+    codes = np.arange(len(info.labels) + 1)
+    for label, fold in info.label_folds.items():
+        finer, coarser = info.labels.index(label), info.labels.index(fold)
+        if classes[coarser] and not classes[finer]:
+            codes[finer] = coarser
+    return codes
 
 
 def tag_notation(tags: tuple[str, ...]) -> Notation:

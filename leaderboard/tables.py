@@ -3,7 +3,7 @@
 A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from rich import box
 from rich.console import Console
@@ -50,7 +50,7 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
                 depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
                 drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
                 rows.append([entry, *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth))])
-        _print_table(console, f"{name}: points", columns, rows)
+        print_table(console, f"{name}: points", columns, rows)
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -64,7 +64,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
     console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
     title = "A minus B in points; * = p < 0.05 after Holm's correction"
-    _print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
+    print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
     console.print("ST: above 0 favours A. SD, TD: below 0 favours A. p: two-sided, corrected over the whole table.")
     for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
         if only:
@@ -97,7 +97,7 @@ def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, conso
         cells = [f"{100 * share:.2f}% ± {100 * error:.2f}" for share, error in zip(shares, errors, strict=True)]
         rows.append([figure + wanted, *cells])
     title = f"Share of {n_tasks:,} simulated tasks in which 95% intervals hold the truth ± its standard error"
-    _print_table(console, title, ("figure", *found), rows)
+    print_table(console, title, ("figure", *found), rows)
 
 
 def _print_warnings(results: Sequence[Scores], console: Console) -> None:
@@ -105,14 +105,17 @@ def _print_warnings(results: Sequence[Scores], console: Console) -> None:
         console.print(warning, style="yellow")
 
 
-def _print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(
+    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Collection[str] = ()
+) -> None:
     """Print a table whose first column names its rows; where it is wider than the terminal, as lines.
 
-    In the table an interval stands below its figure: with many columns it has no room beside it.
+    In the table an interval stands below its figure: with many columns it has no room beside it. The columns
+    ``texts`` hold words, not numbers; their cells may have line breaks.
     """
-    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if texts else 0, pad_edge=False)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=True)
+        table.add_column(column, justify="right" if number and column not in texts else "left", no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
     console.print(f"\n{title}", markup=False, highlight=False)
@@ -121,7 +124,8 @@ def _print_table(console: Console, title: str, columns: Sequence[str], rows: Seq
         console.print(table)
         return
     for name, *cells in rows:
-        shown = [f"{column} {cell.strip()}" for column, cell in zip(columns[1:], cells, strict=True) if cell]
+        each = zip(columns[1:], cells, strict=True)
+        shown = [f"{' '.join(column.split())} {' '.join(cell.split())}" for column, cell in each if cell]
         for line in (name, *_packed(shown, console.width)):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -177,7 +181,7 @@ def _print_matrix(
     rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
     title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
     title += ", diagonal = SS" if diagonal else ""
-    _print_table(console, title, ("source", *task.domains), rows)
+    print_table(console, title, ("source", *task.domains), rows)
 
 
 def _print_summary(console: Console, task: TaskScores) -> None:

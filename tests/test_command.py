@@ -16,7 +16,10 @@ import pytest
 from builders.folder import DatasetFolder
 
 COMMAND = Path(sys.executable).with_name("shiftbench")
-COMMANDS = ("build", "validate", "train", "score", "submit", "serve", "publish", "compare", "attack", "demo")
+COMMANDS = (
+    *("build", "validate", "train", "score", "submit", "serve", "publish", "compare"),
+    *("attack", "protocol", "demo"),
+)
 
 
 def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,260 @@
+"""From candidates and the ID model's scores to a choice: decisions with margins, intervals and frequencies.
+
+``Choice`` is what ``shiftbench protocol --json`` prints and other programs may rely on. Scores, drops, margins and
+similarities are fractions, unrounded; null where undefined or not measured.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pydantic
+
+from leaderboard.protocol.rule import UNFIT, Candidate, Verdict, allowed, choose_id, explain, frequencies
+from leaderboard.scores import Estimate
+from leaderboard.uncertainty import DROP, Figure, estimates, has_spread
+from validation.report import InvalidInput, Problem, did_you_mean
+
+Basis = Literal["reported", "data"]
+
+
+class _Shape(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class MeanWords(_Shape):
+    """Mean length of an input field; null where there are no rows."""
+
+    train: float | None
+    test: float | None
+
+
+class Decision(_Shape):
+    """One candidate: its facts, and what was decided. ``domain`` is its name in the dataset folder."""
+
+    name: str
+    domain: str | None
+    text_sources: tuple[str, ...]
+    breadth: int
+    challenge: bool
+    made_from: str | None
+    train: int
+    test: int
+    n_classes: int | None
+    smallest_class: int | None = pydantic.Field(description="Train rows of the smallest class")
+    smallest_class_is_bound: bool = pydantic.Field(description="Whether it is only the most that it can be")
+    words: dict[str, MeanWords] = pydantic.Field(description="By input field")
+    similarity: float | None = pydantic.Field(description="Cosine of its centroid with the ID's")
+    score: Estimate | None = pydantic.Field(description="The ID model's score on its test rows")
+    drop: Estimate | None = pydantic.Field(description="The ID model's score on the ID minus that")
+    could_be_id: bool
+    id_reason: str = pydantic.Field(description="What decided whether the rule makes it the ID")
+    chosen: bool = pydantic.Field(description="As OOD")
+    reason: str | None = pydantic.Field(description="What decided whether it is OOD; null without scores")
+    rival: str | None = pydantic.Field(description="Whom it lost to, or who would take its place")
+    margin: Estimate | None = pydantic.Field(description="Score by which it lost to the rival, or won")
+    frequency: float | None = pydantic.Field(description="Share of replicates in which it is chosen as OOD")
+
+
+class Choice(_Shape):
+    """A task's ID and OOD data sets; ``id`` is null where no candidate is eligible, ``ood`` without scores."""
+
+    task: str
+    metric: str
+    basis: Basis
+    model: str | None
+    encoder: str | None
+    id: str | None
+    id_by_rule: str | None
+    n_ood: int
+    ood: tuple[str, ...] | None
+    candidates: tuple[Decision, ...]
+    similarity: dict[str, dict[str, float]]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a candidate beside its scores. ``task`` and ``domain`` say where it lies in a folder."""
+
+    candidate: Candidate
+    test: int
+    words: Mapping[str, MeanWords]
+    smallest_is_bound: bool = False
+    task: str | None = None
+    domain: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Give the candidate's name."""
+        return self.candidate.name
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An ID model's scores by candidate, each with replicates; candidates may be absent."""
+
+    id_name: str
+    model: str
+    scores: Mapping[str, Figure]
+
+
+@dataclass(frozen=True)
+class Study:
+    """The candidates of a task. ``similarity`` is by pair of names, and empty where it was not measured."""
+
+    task: str
+    metric: str
+    basis: Basis
+    facts: Sequence[Facts]
+    similarity: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    encoder: str | None = None
+    probe: Probe | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """List the candidates."""
+        return [facts.candidate for facts in self.facts]
+
+    def named(self, text: str) -> str:
+        """Give the name of a candidate by its name or domain; InvalidInput when there is none."""
+        names = {facts.domain: facts.name for facts in self.facts if facts.domain} | {
+            facts.name: facts.name for facts in self.facts
+        }
+        if text not in names:
+            cure = did_you_mean(text, list(names))
+            raise InvalidInput(Problem(f"task '{self.task}' has no such candidate", "--id", f"'{text}'", cure))
+        return names[text]
+
+
+def choose(study: Study, id_name: str | None, n_ood: int) -> Choice:
+    """Choose OOD data sets for an ID, and explain every candidate.
+
+    Args:
+        study: the candidates; its probe, if any, is of a model trained on the ID.
+        id_name: the ID; None where there is none, and then no OOD data set is chosen.
+        n_ood: how many to choose.
+    """
+    rule_id, reasons = choose_id(study.candidates)
+    probe = study.probe if id_name is not None else None
+    scores = dict(probe.scores) if probe else {}
+    verdicts: dict[str, Verdict] = {}
+    shares: dict[str, float] = {}
+    if probe and id_name is not None:
+        points = [scores[name].values[0] if name in scores else np.nan for name in _names(study)]
+        verdicts = explain(study.candidates, points, id_name, n_ood)
+        shares = _frequencies(study, scores, id_name, n_ood)
+    found = estimates(_figures(scores, id_name, verdicts))
+    decisions = [
+        _decision(
+            facts,
+            reasons[facts.name],
+            verdicts.get(facts.name),
+            found,
+            shares.get(facts.name),
+            study.similarity.get((id_name or "", facts.name)),
+        )
+        for facts in study.facts
+    ]
+    return Choice(
+        task=study.task,
+        metric=study.metric,
+        basis=study.basis,
+        model=probe.model if probe else None,
+        encoder=study.encoder,
+        id=id_name,
+        id_by_rule=rule_id,
+        n_ood=n_ood,
+        ood=tuple(decision.name for decision in decisions if decision.chosen) if probe else None,
+        candidates=tuple(decisions),
+        similarity=_rows(study.similarity),
+        notes=(*study.notes, *_shortage(decisions, probe, n_ood)),
+    )
+
+
+def _names(study: Study) -> list[str]:
+    return [facts.name for facts in study.facts]
+
+
+def _figures(scores: Mapping[str, Figure], id_name: str | None, verdicts: Mapping[str, Verdict]) -> dict[str, Figure]:
+    """Give every score, drop and margin with its replicates, by kind and name."""
+    figures = {f"score {name}": figure for name, figure in scores.items()}
+    if id_name is not None and id_name in scores:
+        figures |= {
+            f"drop {name}": _difference(scores[id_name], figure) for name, figure in scores.items() if name != id_name
+        }
+    for name, verdict in verdicts.items():
+        if verdict.rival is not None:
+            pair = (scores[verdict.rival], scores[name])
+            figures[f"margin {name}"] = _difference(*(pair if verdict.chosen else pair[::-1]))
+    return figures
+
+
+def _difference(one: Figure, other: Figure) -> Figure:
+    groups = min(one.effective_groups, other.effective_groups)
+    n = min(len(one.values), len(other.values))
+    return Figure(one.values[:n] - other.values[:n], groups, DROP)
+
+
+def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
+    """Share of replicates that choose a candidate; none where one that may be chosen has no replicates."""
+    free = allowed(study.candidates, id_name)
+    running = [name for name, may in zip(_names(study), free, strict=True) if may and name in scores]
+    if not running or not all(has_spread(scores[name]) for name in running):
+        return {}
+    n = min(len(scores[name].values) for name in running)
+    absent = np.full(n - 1, np.nan)
+    table = np.stack([scores[name].values[1:n] if name in running else absent for name in _names(study)], axis=-1)
+    shares = frequencies(study.candidates, table, id_name, n_ood)
+    return {name: float(share) for name, share in zip(_names(study), shares, strict=True) if name in running}
+
+
+def _rows(similarity: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
+    rows: dict[str, dict[str, float]] = {}
+    for (a, b), value in similarity.items():
+        rows.setdefault(a, {})[b] = value
+    return rows
+
+
+def _decision(
+    facts: Facts,
+    id_reason: str,
+    verdict: Verdict | None,
+    found: Mapping[str, Estimate],
+    share: float | None,
+    similarity: float | None,
+) -> Decision:
+    candidate = facts.candidate
+    return Decision(
+        name=candidate.name,
+        domain=facts.domain,
+        text_sources=candidate.text_sources,
+        breadth=candidate.breadth,
+        challenge=candidate.challenge,
+        made_from=candidate.made_from,
+        train=candidate.train,
+        test=facts.test,
+        n_classes=candidate.n_classes,
+        smallest_class=candidate.smallest_class,
+        smallest_class_is_bound=facts.smallest_is_bound,
+        words=dict(facts.words),
+        similarity=similarity,
+        score=found.get(f"score {candidate.name}"),
+        drop=found.get(f"drop {candidate.name}"),
+        could_be_id=id_reason not in UNFIT,
+        id_reason=id_reason,
+        chosen=verdict.chosen if verdict else False,
+        reason=verdict.reason if verdict else None,
+        rival=verdict.rival if verdict else None,
+        margin=found.get(f"margin {candidate.name}"),
+        frequency=share,
+    )
+
+
+def _shortage(decisions: Sequence[Decision], probe: Probe | None, n_ood: int) -> list[str]:
+    n = sum(decision.chosen for decision in decisions)
+    if probe is None or n == n_ood:
+        return []
+    return [f"Only {n} of {n_ood} OOD data sets: no other candidate has a score and a text source of its own."]

@@ -1,0 +1,185 @@
+"""Candidates from a dataset folder: facts and similarity from its rows, scores from a prediction file."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from builders.encoder import Encoder
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from builders.words import WORD
+from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
+from leaderboard.protocol.rule import Candidate
+from leaderboard.scoring import checked_predictions, encoder_name
+from leaderboard.uncertainty import Figure
+from leaderboard.values import Floats, task_values
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import NO_SOURCE, TOKENS, TaskKind
+
+
+def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:
+    """Name a task and the tasks that hold candidates for it; InvalidInput when the folder has no such task."""
+    folder.task(task)
+    return [task, *(name for name, info in folder.manifest.tasks.items() if info.candidates_for == task)]
+
+
+def measured_study(folder: DatasetFolder, task: str) -> Study:
+    """Count and measure the rows of a task's candidates; similarity and scores are yet to come."""
+    facts: list[Facts] = []
+    for name in candidate_tasks(folder, task):
+        info = folder.task(name)
+        for domain, domain_facts in info.domains.items():
+            rows: dict[str, pl.DataFrame] = {
+                split: folder.split(name, domain, split) for split in ("train", "test") if split in domain_facts.splits
+            }
+            provenance = domain_facts.provenance
+            title = provenance.title if provenance else domain
+            if title in {known.name for known in facts}:
+                title = f"{name}.{domain}"
+            facts.append(_facts(info, name, domain, title, rows))
+    return Study(
+        task=task,
+        metric=folder.task(task).metric,
+        basis="data",
+        facts=facts,
+        notes=tuple(_notes(folder, task)),
+    )
+
+
+def _notes(folder: DatasetFolder, task: str) -> list[str]:
+    notes = []
+    if folder.manifest.synthetic:
+        notes.append("Synthetic data: this shows the tools at work and measures nothing else.")
+    if folder.manifest.partial:
+        notes.append("Partial data: rows and scores are not those of the whole data sets.")
+    absent = [
+        f"{name}.{domain}"
+        for name in candidate_tasks(folder, task)
+        for domain in (*folder.task(name).withheld, *folder.task(name).absent_domains)
+    ]
+    if absent:
+        notes.append(f"Not in the folder, so no candidates here: {', '.join(absent)}.")
+    return notes
+
+
+def _facts(info: TaskManifest, task: str, domain: str, title: str, rows: dict[str, pl.DataFrame]) -> Facts:
+    provenance = info.domains[domain].provenance
+    n_classes, smallest = _classes(info, rows)
+    return Facts(
+        candidate=Candidate(
+            name=title,
+            text_sources=provenance.text_sources if provenance else (),
+            breadth=provenance.breadth if provenance else 1,
+            challenge=provenance.challenge if provenance else False,
+            made_from=provenance.made_from if provenance else None,
+            train=len(rows.get("train", ())),
+            n_classes=n_classes,
+            smallest_class=smallest,
+        ),
+        test=len(rows.get("test", ())),
+        words={
+            column: MeanWords(train=_mean_words(rows.get("train"), column), test=_mean_words(rows.get("test"), column))
+            for column in info.inputs
+        },
+        task=task,
+        domain=domain,
+    )
+
+
+def _mean_words(rows: pl.DataFrame | None, column: str) -> float | None:
+    if rows is None or rows.is_empty():
+        return None
+    counts = pl.col(column).list.len() if column == TOKENS else pl.col(column).str.count_matches(WORD)
+    return float(rows.select(counts.mean()).item())
+
+
+def _classes(info: TaskManifest, rows: dict[str, pl.DataFrame]) -> tuple[int | None, int | None]:
+    """Count the classes (tagging: types of spans) of a data set's rows, and the train rows of the smallest class."""
+    if info.kind is TaskKind.CLASSIFICATION:
+        seen = {code for frame in rows.values() for code in frame["label"].unique().to_list()}
+        train = rows["train"]["label"].value_counts() if "train" in rows else pl.DataFrame({"label": [], "count": []})
+        counts = dict(train.iter_rows())
+        return len(seen), min((counts.get(code, 0) for code in seen), default=0)
+    if info.kind is TaskKind.TAGGING:
+        codes = {code for frame in rows.values() for code in frame["tags"].explode().unique().drop_nulls().to_list()}
+        return len({info.labels[code].partition("-")[2] for code in codes} - {""}), None
+    return None, None
+
+
+def with_similarity(study: Study, folder: DatasetFolder, encoder: Encoder) -> Study:
+    """Add the cosine of each two candidates' centroids; candidates without test rows have none."""
+    centroids = {
+        facts.name: _centroid(encoder, folder, facts) for facts in study.facts if facts.test and facts.task is not None
+    }
+    similarity = {(a, b): float(one @ other) for a, one in centroids.items() for b, other in centroids.items()}
+    return replace(study, similarity=similarity, encoder=encoder_name(encoder))
+
+
+def protocol_text(inputs: Sequence[str]) -> str:
+    """Name the input whose texts are compared: the first, so of a pair the premise; of questions the context.
+
+    >>> protocol_text(("premise", "hypothesis")), protocol_text(("title", "context", "question"))
+    ('premise', 'context')
+    """
+    return "context" if "context" in inputs else inputs[0]
+
+
+def _centroid(encoder: Encoder, folder: DatasetFolder, facts: Facts) -> Floats:
+    """Give the direction of the mean unit embedding of a data set's distinct test texts, shape (d,)."""
+    assert facts.task is not None
+    assert facts.domain is not None
+    column = protocol_text(folder.task(facts.task).inputs)
+    test = folder.split(facts.task, facts.domain, "test")
+    texts = test[column].list.join(" ") if column == TOKENS else test[column]
+    vectors = encoder.encode(texts.unique(maintain_order=True).to_list(), f"encoding {facts.name}")
+    mean = vectors.mean(axis=0, dtype=np.float64)
+    return np.asarray(mean / np.linalg.norm(mean))
+
+
+def measured_scores(
+    path: Path, folder: DatasetFolder, study: Study, id_name: str, token_encoder: Encoder | None = None
+) -> Probe:
+    """Score the ID's models on every candidate that a prediction file covers; several runs are averaged.
+
+    A file of zero-shot predictions alone (source ``none``) is taken for the ID's.
+
+    Args:
+        path: the prediction file; it covers the task and the tasks of its candidates.
+        folder: the dataset.
+        study: the candidates.
+        id_name: the ID, by name.
+        token_encoder: needed for BERTScore alone.
+    Raises: InvalidInput when the file is not sound or has no prediction of a model trained on the ID.
+    """
+    tasks = candidate_tasks(folder, study.task)
+    predictions = checked_predictions(path, folder).filter(pl.col("task").is_in(tasks))
+    if predictions.is_empty():
+        cure = f"predict test rows of {' and '.join(tasks)}"
+        raise InvalidInput(Problem(f"no prediction is for task '{study.task}' or its candidates", str(path), cure=cure))
+    domain = next(str(facts.domain) for facts in study.facts if facts.name == id_name)
+    source = _source(path, predictions["source"].unique().sort().to_list(), domain)
+    metric = folder.task(study.task).metric
+    names = {(facts.task, facts.domain): facts.name for facts in study.facts}
+    scores: dict[str, Figure] = {}
+    for (task,), rows in predictions.filter(source=source).group_by("task", maintain_order=True):
+        values = task_values(str(task), rows, folder, encoder=token_encoder)
+        for (_, target), table in values.scores.get(metric, {}).items():
+            scores[names[str(task), target]] = Figure(table.mean(axis=0), values.effective_groups[target])
+    if not scores:
+        what, cure = f"{metric} needs an encoder of tokens", "pip install 'shiftbench[encoder]'"
+        raise InvalidInput(Problem(what, str(path), cure=cure))
+    model = "zero-shot models" if source == NO_SOURCE else f"models trained on {id_name}"
+    return Probe(id_name, f"{model}, from {path.name}", scores)
+
+
+def _source(path: Path, sources: Sequence[str], domain: str) -> str:
+    if domain in sources:
+        return domain
+    if list(sources) == [NO_SOURCE]:
+        return NO_SOURCE
+    found = f"predictions of {', '.join(repr(source) for source in sources)}"
+    cure = f"predict with a model trained on '{domain}', or name the ID that these are of with --id"
+    raise InvalidInput(Problem("the ID's own model is not in the file", str(path), found, cure, column="source"))

@@ -1,0 +1,115 @@
+"""A choice of data sets as text tables for a terminal: scores and margins in points, similarity as a cosine x 100."""
+
+from rich.console import Console
+
+from leaderboard.protocol.choice import Choice, Decision
+from leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
+from leaderboard.scores import Estimate
+from leaderboard.tables import print_table
+
+_NAME = "data set"
+_NONE = "-"
+_LESS = {BREADTH: "less breadth", TRAIN_ROWS: "not more train rows"}
+
+
+def print_choice(choice: Choice, console: Console) -> None:
+    """Print the candidates' statistics, similarity and scores, the selection with its reasons, and the notes."""
+    _print_statistics(choice, console)
+    if choice.similarity:
+        _print_similarity(choice, console)
+    if choice.model is not None:
+        _print_scores(choice, console)
+    _print_selection(choice, console)
+    for note in choice.notes:
+        console.print(note, markup=False, highlight=False)
+    ood = "?" if choice.ood is None else ", ".join(choice.ood) or "none"
+    console.print(f"\n{choice.task}: {choice.id or '?'} -> {ood}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_statistics(choice: Choice, console: Console) -> None:
+    fields = list(dict.fromkeys(field for item in choice.candidates for field in item.words))
+    columns = (_NAME, "train", "test", "classes", "smallest\nclass")
+    rows = []
+    for item in choice.candidates:
+        counts = [_count(item.train or None), _count(item.test or None), _count(item.n_classes)]
+        words = [f"{_length(item.words[f].train)} / {_length(item.words[f].test)}" for f in fields]
+        smallest = _count(item.smallest_class if item.train else None)
+        if item.smallest_class_is_bound and item.train:
+            smallest = f"≤{smallest}"
+        source = " &\n".join(item.text_sources) or "unknown"
+        if item.challenge:
+            source += "\n(made to be hard" + (f" from {item.made_from})" if item.made_from else ")")
+        rows.append([item.name, *counts, smallest, *words, str(item.breadth), source])
+    lengths = [f"words of\n{field}\ntrain / test" for field in fields]
+    title = f"{choice.task}: candidates, rows and mean lengths"
+    print_table(console, title, (*columns, *lengths, "breadth", "text source"), rows, texts=("text source",))
+
+
+def _print_similarity(choice: Choice, console: Console) -> None:
+    names = [item.name for item in choice.candidates if item.name in choice.similarity]
+    rows = [[a, *(f"{round(100 * choice.similarity[a][b], 1) + 0.0:.1f}" for b in names)] for a in names]
+    encoder, _, revision = (choice.encoder or "").rpartition("@")
+    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); decides nothing"
+    print_table(console, title, (_NAME, *names), rows)
+
+
+def _print_scores(choice: Choice, console: Console) -> None:
+    rows = [[item.name, _points(item.score), _points(item.drop)] for item in choice.candidates]
+    title = f"{choice.task}: {choice.model}, {choice.metric} in points"
+    print_table(console, title, (_NAME, "score", "drop"), rows)
+
+
+def _print_selection(choice: Choice, console: Console) -> None:
+    scored = choice.ood is not None
+    columns = (_NAME, "could be the ID", *(("OOD", "why", "margin", "chosen in") if scored else ()))
+    rows = []
+    for item in choice.candidates:
+        could = id_words(item)
+        if scored:
+            share = _NONE if item.frequency is None else f"{100 * item.frequency:.1f}%"
+            chosen = "OOD" if item.chosen else "ID" if item.name == choice.id else "no"
+            rows.append([item.name, could, chosen, reason_words(item), _points(item.margin), share])
+        else:
+            rows.append([item.name, could])
+    title = f"{choice.task}: selection" + (
+        "; margin in points: score by which it lost, or is ahead of who would take its place" if scored else ""
+    )
+    print_table(console, title, columns, rows, texts=("could be the ID", "OOD", "why"))
+
+
+def id_words(item: Decision) -> str:
+    """Say whether a candidate could be the ID, and what decided."""
+    if item.id_reason in UNFIT:
+        return f"no: {item.id_reason}"
+    return "the rule's ID" if item.id_reason == CHOSEN else f"yes; {_LESS[item.id_reason]}"
+
+
+def reason_words(item: Decision) -> str:
+    """Say why a candidate is OOD or not, with its rival."""
+    if item.reason == CHOSEN:
+        return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; nobody else"
+    if item.reason == SOURCE_TAKEN:
+        return f"{SOURCE_TAKEN} by {item.rival}"
+    return f"smaller {DROP} than {item.rival}" if item.reason == DROP else item.reason or ""
+
+
+def _points(estimate: Estimate | None) -> str:
+    """Write a fraction as points with two decimals: candidates may be a few hundredths apart."""
+    if estimate is None or estimate.value is None:
+        return _NONE
+    if estimate.low is None or estimate.high is None:
+        return _decimal(estimate.value)
+    return f"{_decimal(estimate.value)} [{_decimal(estimate.low)}, {_decimal(estimate.high)}]"
+
+
+def _decimal(fraction: float) -> str:
+    # Adding 0.0 turns a rounded minus zero into zero.
+    return f"{round(100 * fraction, 2) + 0.0:.2f}"
+
+
+def _count(value: int | None) -> str:
+    return _NONE if value is None else f"{value:,}"
+
+
+def _length(value: float | None) -> str:
+    return _NONE if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"

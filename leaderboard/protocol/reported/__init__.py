@@ -1,0 +1,116 @@
+"""Candidates as the BOSS paper prints them: statistics, similarity, scores of its ID model.
+
+The tables are the paper's own (``boss_table<number>_<task>_candidates.csv``; ``boss_simcse.csv``: Tables 2, 10, 13, 16
+and 19; ``boss_ood_probe.csv``: Tables 3, 11, 14, 17 and 20), but for ``provenance.csv``: what the paper's text says of
+each data set, typed by a person who gives the reason in ``why``.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
+from leaderboard.protocol.rule import Candidate
+from leaderboard.uncertainty import Figure
+from validation.report import InvalidInput, Problem, did_you_mean
+
+TASKS = {
+    "sa": "boss_table1_sa",
+    "td": "boss_table9_td",
+    "nli": "boss_table12_nli",
+    "ner": "boss_table15_ner",
+    "eqa": "boss_table18_eqa",
+}
+N_DRAWS = 10_000
+_SPREAD = {
+    "accuracy": "which is exact for the accuracy of independent rows",
+    "token_f1": "which is an upper bound for a mean of F1 by question",
+    "span_f1": "which is only a rough guide for span F1",
+}
+
+
+def reported_study(task: str) -> Study:
+    """Give a task's candidates as the paper prints them.
+
+    Raises: InvalidInput when the paper has no such task.
+    """
+    if task not in TASKS:
+        cure = did_you_mean(task, list(TASKS))
+        raise InvalidInput(Problem("the paper has no such task", "--reported", f"'{task}'", cure))
+    metric = {"ner": "span_f1", "eqa": "token_f1"}.get(task, "accuracy")
+    rows = _table(f"{TASKS[task]}_candidates.csv").to_dicts()
+    typed = {row["dataset"]: row for row in _table("provenance.csv").filter(task=task).to_dicts()}
+    probe = _table("boss_ood_probe.csv").filter(task=task.upper())
+    scores = dict(probe.select("test_dataset", "score").iter_rows())
+    similarity = _table("boss_simcse.csv").filter(task=task.upper())
+    return Study(
+        task=task,
+        metric=metric,
+        basis="reported",
+        facts=[_facts(row, typed[row["dataset"]], by_class=metric == "accuracy") for row in rows],
+        similarity={(a, b): float(value) / 100 for _, a, b, value in similarity.iter_rows()},
+        encoder="SimCSE, as the paper prints it",
+        probe=Probe(
+            id_name=str(probe["train_dataset"][0]),
+            model=f"{probe['model'][0]} trained on {probe['train_dataset'][0]}",
+            scores={row["dataset"]: _figure(task, row, float(scores[row["dataset"]]) / 100) for row in rows},
+        ),
+        notes=_notes(metric),
+    )
+
+
+def _notes(metric: str) -> tuple[str, ...]:
+    spread = f"standard error sqrt(p (1 - p) / n), {_SPREAD[metric]}"
+    notes = [
+        f"The paper prints no standard errors: intervals and frequencies are from {N_DRAWS:,} normal replicates with "
+        f"the {spread}. The model is taken as it is: how another training run would score is not in them."
+    ]
+    if metric == "accuracy":
+        notes.append("The paper prints no class sizes: 'smallest class' is train rows / classes, the most it can be.")
+    return tuple(notes)
+
+
+def _facts(row: dict[str, str | None], typed: dict[str, str | None], *, by_class: bool) -> Facts:
+    train, n_classes = int(row["train"] or 0), int(row["n_classes"]) if row["n_classes"] else None
+    parts = [
+        name[len("avg_len_") : -len("test")] for name in row if name.startswith("avg_len_") and name.endswith("test")
+    ]
+    return Facts(
+        candidate=Candidate(
+            name=str(row["dataset"]),
+            text_sources=tuple(str(row["source"]).split(" & ")),
+            breadth=int(typed["breadth"] or 1),
+            challenge=typed["challenge"] == "yes",
+            made_from=typed["made_from"],
+            train=train,
+            n_classes=n_classes,
+            smallest_class=train // n_classes if by_class and n_classes else None,
+        ),
+        test=int(row["test"] or 0),
+        smallest_is_bound=by_class,
+        words={
+            part.rstrip("_") or "text": MeanWords(
+                train=_number(row[f"avg_len_{part}train"]), test=_number(row[f"avg_len_{part}test"])
+            )
+            for part in parts
+        },
+    )
+
+
+def _number(text: str | None) -> float | None:
+    return float(text) if text else None
+
+
+def _figure(task: str, row: dict[str, str | None], score: float) -> Figure:
+    """Draw normal replicates around a printed score; a data set's own do not depend on which others there are."""
+    n = int(row["test"] or 0)
+    rng = np.random.default_rng([*f"boss/{task}/{row['dataset']}".encode()])
+    error = (score * (1 - score) / n) ** 0.5
+    return Figure(np.concatenate([[score], rng.normal(score, error, N_DRAWS)]), effective_groups=float(n))
+
+
+@cache
+def _table(name: str) -> pl.DataFrame:
+    return pl.read_csv(Path(__file__).parent / name, infer_schema=False)

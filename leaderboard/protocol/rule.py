@@ -1,0 +1,217 @@
+"""The rule that chooses data sets: pure functions, facts and scores in, decisions out.
+
+ID: of the candidates with all classes, enough train rows and no challenge set, the broadest, then the largest. OOD:
+the largest drops of the ID model first, at most one data set a text source, the ID's sources out; an adversarial
+version of the ID stays. Similarity decides nothing: on the paper's own tables no cut of it gives the paper's choices.
+Source: BOSS paper, sec. 2.2 and appendix D.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+MIN_TRAIN = 10_000
+"""Train rows that a model needs: of each class, or of all where there are no classes to count by."""
+
+CHOSEN = "chosen"
+CLASSES, SIZE, CHALLENGE, BREADTH, TRAIN_ROWS = "classes", "size", "challenge", "breadth", "train rows"
+UNFIT = (CLASSES, SIZE, CHALLENGE)
+"""What keeps a candidate from being the ID."""
+THE_ID, ID_SOURCE, SOURCE_TAKEN, DROP, NO_SCORE = "the ID", "source of the ID", "source taken", "drop", "no score"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What the rule needs to know of a data set.
+
+    Attributes:
+        name: its name, unique among the candidates.
+        text_sources: where its texts come from; empty where unknown, which conflicts with nothing.
+        breadth: subtypes that it is known to cover.
+        challenge: whether it was made to be hard.
+        made_from: name of the data set it is an adversarial version of.
+        train: train rows.
+        n_classes: classes that its rows have; None where there are none to count.
+        smallest_class: train rows of its smallest class, or an upper bound of them; None where classes are not
+            what rows are counted by (tags, answers, generated text).
+    """
+
+    name: str
+    text_sources: tuple[str, ...] = ()
+    breadth: int = 1
+    challenge: bool = False
+    made_from: str | None = None
+    train: int = 0
+    n_classes: int | None = None
+    smallest_class: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether and why a candidate is chosen as OOD.
+
+    Attributes:
+        chosen: whether it is.
+        reason: what decided; one of this module's words.
+        rival: whom it lost to, or who would take its place if it left; None where nobody.
+        margin: score of the rival minus its own where it is chosen, else its own minus the rival's: how far scores
+            are from another choice, in the units of the scores. None without a rival.
+    """
+
+    chosen: bool
+    reason: str
+    rival: str | None = None
+    margin: float | None = None
+
+
+def choose_id(candidates: Sequence[Candidate], min_train: int = MIN_TRAIN) -> tuple[str | None, dict[str, str]]:
+    """Choose the data set that models are trained on.
+
+    Args:
+        candidates: in the order that decides ties.
+        min_train: train rows wanted.
+    Returns: its name, None where no candidate is eligible, and by candidate what decided: ``classes``, ``size`` and
+        ``challenge`` keep it out; ``breadth`` and ``train rows`` are what an eligible one lost by.
+
+    >>> choose_id([Candidate("a", train=20_000, breadth=2), Candidate("b", train=90_000), Candidate("c", train=9)])
+    ('a', {'a': 'chosen', 'b': 'breadth', 'c': 'size'})
+    """
+    all_classes = max((candidate.n_classes or 0 for candidate in candidates), default=0)
+    reasons = {candidate.name: _unfit(candidate, all_classes, min_train) for candidate in candidates}
+    eligible = [candidate for candidate in candidates if not reasons[candidate.name]]
+    if not eligible:
+        return None, reasons
+    # The first of equals wins.
+    best = max(eligible, key=lambda candidate: (candidate.breadth, candidate.train))
+    for candidate in eligible:
+        reasons[candidate.name] = BREADTH if candidate.breadth < best.breadth else TRAIN_ROWS
+    return best.name, reasons | {best.name: CHOSEN}
+
+
+def _unfit(candidate: Candidate, all_classes: int, min_train: int) -> str:
+    if (candidate.n_classes or 0) < all_classes:
+        return CLASSES
+    rows = candidate.train if candidate.smallest_class is None else candidate.smallest_class
+    if rows < min_train:
+        return SIZE
+    return CHALLENGE if candidate.challenge else ""
+
+
+def allowed(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool_]:
+    """Tell which candidates may be OOD, shape (n,): not the ID, nor of its text sources unless made from it."""
+    sources = next(set(candidate.text_sources) for candidate in candidates if candidate.name == id_name)
+    return np.array(
+        [
+            candidate.name != id_name and (candidate.made_from == id_name or sources.isdisjoint(candidate.text_sources))
+            for candidate in candidates
+        ]
+    )
+
+
+def choose_ood(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> NDArray[np.bool_]:
+    """Choose the OOD data sets: greedily the lowest scores of the ID model, which are the largest drops.
+
+    Args:
+        candidates: n of them; of equal scores the first goes first.
+        scores: the ID model's scores on each, shape (..., n); any number of replicates at once. NaN: not scored.
+        id_name: the ID.
+        n_ood: how many to choose; fewer are where text sources run out.
+    Returns: which are chosen, shape (..., n).
+
+    >>> a, b, c = Candidate("a"), Candidate("b", ("Twitter",)), Candidate("c", ("Twitter",))
+    >>> choose_ood([a, b, c], [0.9, 0.5, 0.6], "a", 2).tolist()
+    [False, True, False]
+    """
+    table = np.asarray(scores, dtype=np.float64)
+    flat = table.reshape(-1, len(candidates))
+    free = allowed(candidates, id_name) & ~np.isnan(flat)
+    sources = _source_table(candidates)
+    chosen = np.zeros(flat.shape, dtype=bool)
+    taken = np.zeros((len(flat), sources.shape[1]), dtype=bool)
+    rows = np.arange(len(flat))
+    for place in np.argsort(flat, axis=1, kind="stable").T:  # (n_replicates,): who is next in each
+        own = sources[place]
+        fits = free[rows, place] & ~(taken & own).any(axis=1) & (chosen.sum(axis=1) < n_ood)
+        chosen[rows, place] = fits
+        taken |= own & fits[:, None]
+    return chosen.reshape(table.shape)
+
+
+def _source_table(candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
+    every = sorted({source for candidate in candidates for source in candidate.text_sources})
+    table = [[source in candidate.text_sources for source in every] for candidate in candidates]
+    return np.array(table, dtype=bool).reshape(len(candidates), len(every))
+
+
+def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> dict[str, Verdict]:
+    """Say of every candidate whether it is chosen as OOD, what decided, and by how much.
+
+    Args:
+        candidates: n of them, as for ``choose_ood``.
+        scores: of the ID model, shape (n,); NaN: not scored.
+        id_name: the ID.
+        n_ood: how many to choose.
+    Returns: the verdicts, by name.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    by_name = {candidate.name: float(value) for candidate, value in zip(candidates, values, strict=True)}
+    chosen = choose_ood(candidates, values, id_name, n_ood)
+    free = allowed(candidates, id_name)
+    kept = [candidate for candidate, is_chosen in zip(candidates, chosen, strict=True) if is_chosen]
+    verdicts = {}
+    for number, candidate in enumerate(candidates):
+        if candidate.name == id_name:
+            verdict = Verdict(chosen=False, reason=THE_ID)
+        elif not free[number]:
+            verdict = Verdict(chosen=False, reason=ID_SOURCE)
+        elif np.isnan(values[number]):
+            verdict = Verdict(chosen=False, reason=NO_SCORE)
+        elif chosen[number]:
+            rival = _next_in_line(candidates, values, number, id_name, n_ood)
+            verdict = Verdict(True, CHOSEN, rival, _minus(by_name, rival, candidate.name))
+        else:
+            verdict = _rejected(candidate, kept, by_name)
+        verdicts[candidate.name] = verdict
+    return verdicts
+
+
+def _rejected(candidate: Candidate, kept: Sequence[Candidate], scores: Mapping[str, float]) -> Verdict:
+    """Explain a candidate that lost to those of the same source, or else to the last that was chosen."""
+    same = [other for other in kept if not set(other.text_sources).isdisjoint(candidate.text_sources)]
+    if same:
+        rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN
+    else:
+        rival, reason = max(kept, key=lambda other: scores[other.name]), DROP
+    return Verdict(False, reason, rival.name, _minus(scores, candidate.name, rival.name))
+
+
+def _next_in_line(
+    candidates: Sequence[Candidate], scores: Floats, leaving: int, id_name: str, n_ood: int
+) -> str | None:
+    """Name who would take the place of a chosen candidate that left: of those newly chosen the lowest score."""
+    before = choose_ood(candidates, scores, id_name, n_ood)
+    without = scores.copy()
+    without[leaving] = np.nan
+    new = choose_ood(candidates, without, id_name, n_ood) & ~before
+    return candidates[int(np.argmin(np.where(new, scores, np.inf)))].name if new.any() else None
+
+
+def _minus(scores: Mapping[str, float], one: str | None, other: str) -> float | None:
+    return None if one is None else scores[one] - scores[other]
+
+
+def frequencies(candidates: Sequence[Candidate], replicates: ArrayLike, id_name: str, n_ood: int) -> Floats:
+    """Share of replicates in which each candidate is chosen as OOD.
+
+    Args:
+        candidates: n of them, as for ``choose_ood``.
+        replicates: the ID model's scores on resampled test sets, shape (n_draws, n).
+        id_name: the ID.
+        n_ood: how many to choose.
+    Returns: shares in [0, 1], shape (n,); they sum to ``n_ood`` where text sources allow that many.
+    """
+    return np.asarray(choose_ood(candidates, replicates, id_name, n_ood).mean(axis=0))

@@ -1,0 +1,82 @@
+"""The work of ``shiftbench protocol``: candidates, the ID, scores, the choice."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from builders.encoder import Encoder
+from builders.folder import DatasetFolder
+from leaderboard.protocol.choice import Choice, Study, choose
+from leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
+from leaderboard.protocol.reported import reported_study
+from leaderboard.protocol.rule import MIN_TRAIN, choose_id
+from leaderboard.scoring import token_encoder
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
+
+
+def choose_reported(task: str, n_ood: int, id_: str | None = None) -> Choice:
+    """Choose from the paper's tables; InvalidInput when the paper tested no model trained on ``id_``."""
+    study = reported_study(task)
+    assert study.probe is not None
+    tested = study.probe.id_name
+    id_name = study.named(id_) if id_ else choose_id(study.candidates)[0]
+    if id_name != tested:
+        what, found = "the paper tested no model trained on this data set", f"'{id_name}'"
+        cure = f"leave --id out (it tested one trained on {tested}), or give --data and --predictions"
+        raise InvalidInput(Problem(what, "--reported", found, cure))
+    return choose(study, id_name, n_ood)
+
+
+def choose_measured(
+    folder: DatasetFolder,
+    task: str,
+    n_ood: int,
+    *,
+    id_: str | None = None,
+    encoder: Encoder | None = None,
+    predictions: Path | None = None,
+) -> Choice:
+    """Choose from a dataset folder.
+
+    Args:
+        folder: the dataset.
+        task: the task; tasks of candidates for it belong to it.
+        n_ood: how many OOD data sets to choose.
+        id_: the ID, by name or domain; default: the folder's, or else the rule's.
+        encoder: for similarity.
+        predictions: for scores; without them no OOD data set is chosen.
+    """
+    study = measured_study(folder, task)
+    id_name, note = settled(study, folder, id_)
+    notes = [*study.notes, note]
+    if predictions is None:
+        notes.append("No OOD data set is chosen: that needs the ID model's predictions (--predictions).")
+    elif id_name is None:
+        what, cure = "the rule finds no ID among the candidates", "name one with --id"
+        raise InvalidInput(Problem(what, str(folder.path), note, cure))
+    else:
+        tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
+        study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
+        notes.append("Intervals and frequencies: other test texts, the same trained models.")
+    if encoder is not None:  # last, because it may take long
+        study = with_similarity(study, folder, encoder)
+    return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
+
+
+def settled(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
+    """Settle the ID by name, and say who chose it: ``id_``, the folder, or else the rule; None where no one can."""
+    rule_id, _ = choose_id(study.candidates)
+    choice = (
+        f"the rule would choose {rule_id}"
+        if rule_id
+        else f"the rule finds none that is fit: all classes, {MIN_TRAIN:,} train rows a class, not made to be hard"
+    )
+    own = folder.task(study.task).id_domain
+    if id_ is None and own is None:
+        return rule_id, f"ID: {rule_id}, by the rule." if rule_id else f"No ID: {choice}. Name one with --id."
+    by_domain = {facts.domain: facts.name for facts in study.facts if facts.task == study.task}
+    if id_ is None and own not in by_domain:
+        return None, f"No ID: the folder's, {own}, is not in it; {choice}. Name one with --id."
+    name = study.named(id_) if id_ else by_domain[own]
+    who = "as --id says" if id_ else "as the folder says"
+    return name, f"ID: {name}, {who}; the rule agrees." if name == rule_id else f"ID: {name}, {who}; but {choice}."

@@ -1,0 +1,101 @@
+"""``shiftbench protocol`` as it is typed: tables, JSON, picture, refusals and exit codes."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from builders.folder import DatasetFolder
+from leaderboard.protocol.choice import Choice
+from leaderboard.protocol.picture import choice_picture
+from leaderboard.protocol.run import choose_measured, choose_reported
+from validation.report import InvalidInput
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shiftbench", "protocol", *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+
+
+def test_the_papers_tables(tmp_path: Path) -> None:
+    result = run("nli", "--reported", "--picture", tmp_path / "nli.png", "--json", tmp_path / "nli.json")
+    assert result.returncode == 0, result.stderr
+    assert "nli: MNLI -> ANLI, ContractNLI, WANLI" in result.stdout
+    # No table is broken into lines at 120 columns.
+    assert result.stdout.count("\u2500\u2500\u2500") > 0
+    assert "\n ANLI         162,865    3,200 " in result.stdout
+    assert "(made to be hard)" in result.stdout
+    cb = next(line for line in result.stdout.splitlines() if line.startswith(" CB ") and "WANLI" in line)
+    assert cb.split()[-2:] == ["0.08", "48.9%"]
+    wanli = next(line for line in result.stdout.splitlines() if line.startswith(" WANLI ") and "next: CB" in line)
+    assert wanli.split()[-2:] == ["0.08", "51.1%"]
+    assert result.stdout.count("[-5.49, 5.57]") == 2
+    assert (tmp_path / "nli.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "nli.json").read_text(encoding="utf-8"))["ood"] == ["ANLI", "ContractNLI", "WANLI"]
+
+
+def test_json_alone_on_standard_output() -> None:
+    result = run("ner", "--reported", "--n-ood", 2, "--json", "-")
+    found = Choice.model_validate_json(result.stdout)
+    assert (found.task, found.id, found.ood) == ("ner", "Few-NERD", ("E-NER", "WNUT"))
+
+
+def test_a_folder(suite: DatasetFolder, predictions: Path) -> None:
+    result = run("nli", "--data", suite.path, "--predictions", predictions, "--id", "wide")
+    assert result.returncode == 0, result.stderr
+    assert "ID: Wide, as --id says" in result.stdout
+    assert "source taken by Court" in result.stdout
+    assert "nli: Wide -> Hard, Law, Novel" not in result.stdout
+    assert "nli: Wide -> Hard, Court, Novel" in result.stdout
+    bare = run("nli", "--data", suite.path)
+    assert bare.returncode == 0, bare.stderr
+    assert "nli: Wide -> ?" in bare.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nli",), "give either --reported"),
+        (("nli", "--reported", "--data", "x"), "give either --reported"),
+        (("nli", "--reported", "--encoder", "x"), "are for --data"),
+        (("nli", "--reported", "--n-ood", "0"), "--n-ood"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], words: str) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+
+
+def test_refused_input(tmp_path: Path) -> None:
+    result = run("nlj", "--reported")
+    assert result.returncode == 1
+    assert "error: --reported: the paper has no such task; found 'nlj'; did you mean 'nli'?" in result.stderr
+    result = run("nli", "--data", tmp_path)
+    assert result.returncode == 1
+    assert "this is not a dataset folder" in result.stderr
+
+
+def test_help() -> None:
+    result = run("--help")
+    assert "Example: shiftbench protocol nli --reported" in result.stdout
+
+
+def test_pictures(suite: DatasetFolder, predictions: Path) -> None:
+    def width(picture: bytes) -> int:
+        assert picture.startswith(b"\x89PNG")
+        return int(struct.unpack(">I", picture[16:20])[0])
+
+    both = choice_picture(choose_reported("td", 3))
+    assert width(both) == 1200
+    assert both == choice_picture(choose_reported("td", 3))
+    assert width(choice_picture(choose_measured(suite, "nli", 2, predictions=predictions))) == 600
+    with pytest.raises(InvalidInput, match="there is nothing to draw; give --encoder"):
+        choice_picture(choose_measured(suite, "nli", 2))
