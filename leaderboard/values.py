@@ -274,8 +274,8 @@ class _Target:
 
 
 def n_train(info: TaskManifest, domain: str) -> int:
-    """Give the number of a domain's train rows."""
-    splits = info.domains[domain].splits
+    """Give the number of a domain's train rows; none of another task's domain."""
+    splits = info.domains[domain].splits if domain in info.domains else {}
     return splits["train"].rows if "train" in splits else 0
 
 
