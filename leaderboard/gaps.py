@@ -33,9 +33,11 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
 
     if values.info.metric not in values.scores:
         yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
-    if values.info.id_domain or values.info.candidates_for:
-        yield from map(gap, _id_gaps(values))
-    elif any(source in values.domains for source in values.sources):
+    one_source = bool(values.info.id_domain or values.info.candidates_for)
+    trained = [source for source in values.sources if source != NO_SOURCE]
+    if values.info.id_domain and trained and values.info.id_domain not in trained:
+        yield gap(f"no predictions of a model trained on the ID domain {values.info.id_domain}")
+    if not one_source and any(source in values.domains for source in values.sources):
         for domain in values.domains:
             if domain not in values.sources and n_train(values.info, domain):
                 yield gap("no predictions of a model trained on it", domain)
@@ -43,6 +45,8 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
         for target in values.domains:
             if (source, target) not in values.rows and not _at_home_only(values, source):
                 yield gap("no predictions", source, target)
+    if one_source and trained:
+        yield from map(gap, _home_gaps(values))
     for source, kept in kept_seeds(values).items():
         by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
         for target, seeds in by_target.items():
@@ -57,19 +61,16 @@ def _at_home_only(values: TaskValues, source: str) -> bool:
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
 
 
-def _id_gaps(values: TaskValues) -> Iterator[str]:
-    """Name what a model trained on one domain alone lacks; models of the other domains are asked for once, for TT."""
+def _home_gaps(values: TaskValues) -> Iterator[str]:
+    """Name, once each, the in-domain scores that a model trained on one domain alone has no drops without."""
     home = values.info.id_domain
     if home is None:
         elsewhere = sorted({part for source in values.sources for part in _from_elsewhere(values, source)})
         if elsewhere:
             yield f"no SS and no depths: {', '.join(elsewhere)} is in the task {values.info.candidates_for}"
         return
-    trained = [source for source in values.sources if source != NO_SOURCE]
-    if trained and home not in trained:
-        yield f"no predictions of a model trained on the ID domain {home}"
     away = [domain for domain in values.domains if domain != home and (domain, domain) not in values.rows]
-    if trained and away:
+    if away:
         untrained = [domain for domain in away if not n_train(values.info, domain)]
         why = f" ({', '.join(untrained)}: no train split)" if untrained else ""
         yield f"no TT, so no TD, on {', '.join(away)}: no predictions of a model trained there{why}"

@@ -102,6 +102,17 @@ class IdModel:
             four_types=_four_types(source, home, found, score) if FOUR_TYPES in values.scores else None,
         )
 
+    def candidates_total(self, values: TaskValues) -> Total:
+        """Give the interval over training runs too of candidates' mean score."""
+        found = [target for _, target in self.shift_cells(values)]
+        if self.source is None or not self.candidates:
+            return {}
+        bounds = total_bounds(values, [self.source], found, lambda matrix: matrix.mean(axis=-1))
+        if bounds is None:
+            return {}
+        low, high = (np.clip(end, *bounds_of("st")) for end in bounds)
+        return {"mean_st": Interval(low=float(low[0]), high=float(high[0]))}
+
     def _total(self, values: TaskValues, found: Sequence[str], names: Sequence[str]) -> Total:
         """Give the intervals over training runs too, of the figures that there are."""
         keys = ["id", *(f"ood.{target}" for target in found), "mean_ood", "drop"]

@@ -266,6 +266,7 @@ class _Task:
         elif self.id_model:
             figures, total = id_figures(chosen, self.id_ood, complete=self.id_model.complete(self.values))
             figures |= self._split_halves(chosen)
+            total |= self.id_model.candidates_total(self.values)
             cells = self.id_model.cells(self.values) or cells
         else:
             figures = of_shifts(chosen)

@@ -28,7 +28,8 @@ def print_scores(scores: Scores, console: Console) -> None:
     for task in scores.tasks:
         if task.id_ood is not None:
             _print_id_ood(console, f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
-        _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
+        if task.id_ood is None or len({shift.source for shift in task.shifts}) > 1 or len(task.in_domain) > 1:
+            _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
         _print_matrix(console, task, "SD", lambda shift: shift.sd)
         _print_matrix(console, task, "TD", lambda shift: shift.td)
         if any(shift.reference_td is not None for shift in task.shifts):

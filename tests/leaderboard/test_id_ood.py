@@ -245,6 +245,13 @@ def test_candidates_take_models_of_the_main_task(id_folder: DatasetFolder, tmp_p
     assert said(scores, "nli_candidates") == [(None, None, "no SS and no depths: mnli is in the task nli")]
 
 
+def test_five_runs_on_candidates_give_a_total_interval(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    scores = scored(id_folder, tmp_path, id_predictions(id_folder, "nli_candidates", "mnli", seeds=range(5)))
+    summary = task(scores, "nli_candidates").summary
+    assert list(summary.total) == ["mean_st"]
+    assert summary.total["mean_st"].low < summary.mean_st.value < summary.total["mean_st"].high  # type: ignore[operator]
+
+
 def test_candidates_are_asked_of_nobody(id_folder: DatasetFolder, tmp_path: Path) -> None:
     scores = scored(id_folder, tmp_path, id_predictions(id_folder, "nli", "mnli"))
     assert said(scores, "nli_candidates") == []
