@@ -138,7 +138,7 @@ def _row(entry: Entry, scores: Scores, task: TaskScores) -> BoardRow:
     if not summary.complete:
         missing = missing_lines(scores, task.task)
         if task.id_ood is not None and summary.basis == "joined":
-            missing.insert(0, f"a model trained on {task.id_ood.source}: some data set is not OOD for it")
+            missing.insert(0, "some data set is not OOD for it")
         elif summary.basis not in ("single-source", ID_OOD, "zero-shot" if task.id_ood else ""):
             missing.insert(0, f"{summary.basis} predictions only: no grid of single sources to rank")
     return BoardRow(

@@ -154,11 +154,13 @@ def _reported_head(table: ReportedTable, n_columns: int) -> Markup:
 
 def _reported_row(row: ReportedRow, home: str, away: Sequence[str], n_columns: int) -> Markup:
     notes = [tag("span", note, class_="sb-note") for note in row.notes]
+    # On a phone the name alone stays in sight, and a model has a row for each setting.
+    name = ", ".join(part for part in (row.model, row.setting) if part)
     scores = [row.scores.get(home), *(row.scores.get(domain) for domain in away), row.mean_ood]
     cells = [
         tag("td", "\N{EN DASH}", class_="sb-num sb-rank", data_value=""),
-        tag("th", row.model, *notes, scope="row", data_value=row.model),
-        tag("td", row.setting),
+        tag("th", name, *notes, scope="row", data_value=name),
+        tag("td", "reported"),
         *(number_cell(Estimate(value=score), points) for score in scores),
         number_cell(Estimate(value=row.drop), drop_points),
     ]

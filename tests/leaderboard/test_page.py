@@ -355,6 +355,9 @@ def test_a_board_of_one_training_domain_has_id_and_ood_columns(id_served: str, o
 def test_a_board_of_one_training_domain_is_readable(id_served: str, open_page: Open, scheme: str, width: int) -> None:
     page = open_page(f"{id_served}?board=boss/ner", width=width, scheme=scheme)
     page.wait_for_selector("#board tbody tr")
+    # The choice of the board fades over to this one.
+    page.locator("#board-choice label.selected").filter(has_text="boss/ner").wait_for()
+    page.wait_for_function("!document.getAnimations().some((a) => a instanceof CSSTransition)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(BEYOND) == []
     faint = page.evaluate(FAINT)
