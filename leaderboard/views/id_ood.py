@@ -101,15 +101,10 @@ def legend_html(board: Board) -> Markup:
 
 def headline_html(found: IdOod, summary: Summary) -> Markup:
     """Give an entry's headline figures."""
-    four = found.four_types
     note = trained_on(found) or ("" if found.complete else "partial")
+    names = [f"{found.id_domain} (ID)", *found.ood, "Mean OOD"]
     figures: list[tuple[str, list[str | Markup]]] = [
-        (f"{found.id_domain} (ID)", _score(found.id, four.id if four else None, four is not None)),
-        *(
-            (domain, _score(estimate, four.ood.get(domain) if four else None, four is not None))
-            for domain, estimate in found.ood.items()
-        ),
-        ("Mean OOD", _score(found.mean_ood, four.mean_ood if four else None, four is not None)),
+        *((name, _score(*score)) for name, score in zip(names, _scores(found, list(found.ood)), strict=True)),
         (_DROP, with_interval(found.drop, drop_points)),
         ("Worst SD", with_interval(summary.worst_sd, drop_points)),
         ("Worst TD", with_interval(summary.worst_td, drop_points)),
@@ -128,15 +123,11 @@ def trained_on(found: IdOod) -> str:
 
 def _row(row: BoardRow, away: Sequence[str], *, has_depth: bool) -> Markup:
     found = row.id_ood
-    scores = [_NONE] * (len(away) + 2) if found is None else [
-        found.id, *(found.ood.get(domain, _NONE) for domain in away), found.mean_ood
-    ]  # fmt: skip
-    four = found.four_types if found else None
-    types = [four.id, *(four.ood.get(domain) for domain in away), four.mean_ood] if four else [None] * len(scores)
+    scores = _scores(found, away) if found else [(_NONE, "")] * (len(away) + 2)
     return tag(
         "tr",
         *entry_cells(row, trained_on(found) if found else ""),
-        *(_with_types(score, types_, four is not None) for score, types_ in zip(scores, types, strict=True)),
+        *(_score_cell(*score) for score in scores),
         number_cell(found.drop if found else _NONE, drop_points),
         *(depth_cells(row) if has_depth else []),
         date_cell(row),
@@ -168,17 +159,21 @@ def _reported_row(row: ReportedRow, home: str, away: Sequence[str], n_columns: i
     return tag("tr", *cells, *[tag("td", data_value="")] * (rest - 1), tag("td", row.reported), class_="sb-unranked")
 
 
-def _with_types(score: Estimate, types: float | None, has_types: bool) -> Markup:
-    """Give a score's cell, of entities with the score of the four types below."""
+def _scores(found: IdOod, away: Sequence[str]) -> list[tuple[Estimate, str]]:
+    """Give the ID score, the OOD ones and their mean, each with what stands below it: of entities the four types'."""
+    scores = [found.id, *(found.ood.get(domain, _NONE) for domain in away), found.mean_ood]
+    four = found.four_types
+    if four is None:
+        return [(score, "") for score in scores]
+    folded = [four.id, *(four.ood.get(domain) for domain in away), four.mean_ood]
+    return [(score, f"4 types {points(types)}") for score, types in zip(scores, folded, strict=True)]
+
+
+def _score_cell(score: Estimate, below: str) -> Markup:
     missing = score.value is None
-    return tag(
-        "td",
-        *_score(score, types, has_types),
-        class_="sb-num sb-na" if missing else "sb-num",
-        data_value="" if missing else repr(score.value),
-    )
+    class_ = "sb-num sb-na" if missing else "sb-num"
+    return tag("td", *_score(score, below), class_=class_, data_value="" if missing else repr(score.value))
 
 
-def _score(score: Estimate, types: float | None, has_types: bool) -> list[str | Markup]:
-    below = [tag("span", f"4 types {points(types)}", class_="sb-interval sb-types")] if has_types else []
-    return [*with_interval(score, points), *below]
+def _score(score: Estimate, below: str) -> list[str | Markup]:
+    return [*with_interval(score, points), *([tag("span", below, class_="sb-interval")] if below else [])]
