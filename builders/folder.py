@@ -116,8 +116,13 @@ class DatasetFolder:
         return self._read(subset_path(task, name))
 
     def facts(self, task: str, subset: str = "all") -> TaskFacts:
-        """Give what checking predictions needs."""
+        """Give what checking predictions needs.
+
+        Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
+        """
         info = self.task(task)
+        main = self.manifest.tasks.get(info.candidates_for or "")
+        trainable = info.domains | (main.domains if main else {})
         counted = [TOKENS] if info.kind is TaskKind.TAGGING else []
         rows = self.test(task, subset, ["id", "domain", *counted])
         n_tokens = (pl.col(name).list.len().alias("n_tokens") for name in counted)
@@ -129,18 +134,10 @@ class DatasetFolder:
             info.labels,
             domains=tuple(domain for domain in info.domains if domain in set(rows["domain"].unique())),
             test=rows.select("id", "domain", *n_tokens),
-            sources=self._sources(info),
+            sources=tuple(domain for domain, facts in trainable.items() if "train" in facts.splits),
             subset=subset,
             withheld=tuple(info.withheld),
             outside=frozenset(every) - frozenset(rows["id"]),
-        )
-
-    def _sources(self, info: TaskManifest) -> tuple[str, ...]:
-        """List what models may be trained on; candidates for a task are tested with the models of that task, too."""
-        meant = self.manifest.tasks.get(info.candidates_for) if info.candidates_for else None
-        tasks = [info, meant] if meant else [info]
-        return tuple(
-            dict.fromkeys(domain for task in tasks for domain, facts in task.domains.items() if "train" in facts.splits)
         )
 
     def depth(self, task: str, source: str, target: str) -> pl.DataFrame:

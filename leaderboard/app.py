@@ -5,7 +5,7 @@ Endpoints (``gradio_client.Client(url).predict(..., api_name=...)``), all figure
     /check   file, card text -> {"ok", "entry", "new", "problems", "summary"}, nothing stored
     /submit  the same, and the entry is kept
     /scores  entry id -> its scores (``leaderboard.scores.Scores`` as JSON)
-    /board   board name, such as "dr/nli" -> its rows, best first
+    /board   board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported")
 """
 
 import socket
@@ -23,6 +23,7 @@ from leaderboard.store import Store
 from leaderboard.views import figures, pages, prose
 from leaderboard.views.board import board_rows, boards, find_board, task_scores
 from leaderboard.views.listing import Catalogue, Listed, say
+from leaderboard.views.reported import reported_tables
 from leaderboard.views.submission import MAX_UPLOAD_BYTES, Answer, check, local_submitter, submit
 from validation.cards import MAX_CARD_BYTES
 from validation.report import InvalidInput, Problem
@@ -173,7 +174,7 @@ def _board_tab(app: gr.Blocks, catalogue: Catalogue) -> None:
         choices, value=choices[0] if choices else None, label="Benchmark and task", elem_id="board-choice"
     )
     table = _html("", elem_id="board", js_on_load=prose.SORT_SCRIPT)
-    _html(pages.legend_html())
+    legend = _html(pages.legend_html())
 
     def show(name: str | None) -> Updates:
         listed = catalogue.entries()
@@ -187,12 +188,13 @@ def _board_tab(app: gr.Blocks, catalogue: Catalogue) -> None:
             message = pages.message_html("Not found", str(error))
             return {choice: gr.Radio(choices=names, value=None), table: message}
         content = pages.board_html(board, board_rows(board, listed), listed)
-        return {choice: gr.Radio(choices=names, value=board.name), table: content}
+        chosen = gr.Radio(choices=names, value=board.name)
+        return {choice: chosen, table: content, legend: pages.legend_html(board)}
 
     def open_page(request: gr.Request) -> Updates:
         return show(request.query_params.get("board"))
 
-    outputs = [choice, table]
+    outputs = [choice, table, legend]
     app.load(open_page, outputs=outputs, api_visibility="private", show_progress="hidden")
     choice.input(show, choice, outputs, api_visibility="private", show_progress="hidden")
 
@@ -303,10 +305,14 @@ def _read_endpoints(catalogue: Catalogue) -> None:
         return content
 
     def board(task: str) -> list[dict[str, Any]]:
-        """Give a board's rows, as fractions, best first; boards are named as on the page, such as 'dr/nli'."""
+        """Give a board's rows, as fractions, best first; boards are named as on the page, such as 'dr/nli'.
+
+        After them come rows that a paper reports, which name its table in 'reported' (null for entries).
+        """
         listed = catalogue.entries()
         found = _or_error(lambda: find_board(task, boards(catalogue.folders, listed)))
-        return [row.as_dict() for row in board_rows(found, listed)]
+        printed = [row.as_dict() for table in reported_tables(found) for row in table.rows]
+        return [*(row.as_dict() for row in board_rows(found, listed)), *printed]
 
     gr.api(scores, api_name="scores")
     gr.api(board, api_name="board")

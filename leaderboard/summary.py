@@ -1,12 +1,13 @@
 """From a task's scores to the nested shape: drops, scenarios, intervals, task summaries, what is missing."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from builders.folder import DatasetFolder
 from leaderboard.gaps import gaps, kept_seeds
+from leaderboard.id_ood import IdModel, id_figures, id_model
 from leaderboard.metrics.bootstrap import split_half_worst
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.metrics.robustness import (
@@ -20,6 +21,7 @@ from leaderboard.metrics.robustness import (
 )
 from leaderboard.metrics.significance import scenario_chi_square, source_permutation_test
 from leaderboard.outcomes import PRIOR_FIXED
+from leaderboard.over_shifts import ESTIMATED, PLAIN, Drops, alike, mean_by_lambda, of_shifts, worst_drops
 from leaderboard.scores import (
     METRIC_VERSION,
     Estimate,
@@ -37,19 +39,16 @@ from leaderboard.uncertainty import (
     DROP,
     FIGURES,
     MEANS,
-    SCORE,
     Figure,
     bounds_of,
     estimates,
     known,
     scenario_certainty,
     total_intervals,
-    worst,
 )
 from leaderboard.values import Cell, Floats, TaskValues
 from validation.vocabulary import NO_SOURCE, source_parts
 
-_PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
 _PERMUTATIONS = 3
 _UNKNOWN = np.array([np.nan])
 
@@ -74,9 +73,10 @@ def summarise_values(
     missing: list[Missing] = []
     for name in folder.manifest.tasks:
         if name not in found:
-            missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
+            if not folder.task(name).candidates_for:  # which are a further test, asked of nobody
+                missing.append(Missing(task=name, source=None, target=None, what="no predictions for this task"))
             continue
-        task = _Task(found[name], (reference or {}).get(name))
+        task = _Task(found[name], (reference or {}).get(name), id_model(found[name], folder.manifest))
         tasks.append(task.scores())
         missing += gaps(found[name], has_depth=folder.has_depth)
     return Scores(
@@ -99,23 +99,11 @@ def depth_encoder_name(folder: DatasetFolder) -> str | None:
     return f"{facts.id}@{facts.revision}" if facts else None
 
 
-class _Drops(NamedTuple):
-    """One shift's figures by name with their replicates, depth-weighted ones as ``<figure>@<lambda>``."""
-
-    source: str
-    target: str
-    figures: dict[str, Figure]
-    depth: dict[str, Figure]
-    scenario: str
-    resolved: bool
-    support: dict[str, float]
-
-
 class _Task:
     """One task's scores, averaged over runs: arrays of shape (1 + n_draws,)."""
 
-    def __init__(self, values: TaskValues, reference: TaskValues | None) -> None:
-        self.reference = reference
+    def __init__(self, values: TaskValues, reference: TaskValues | None, id_model: IdModel | None) -> None:
+        self.reference, self.id_model = reference, id_model
         self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
         self.kept = kept_seeds(values)
         self.means = {
@@ -134,6 +122,7 @@ class _Task:
         self.shift_cells = values.shift_cells
         self.drops = [self._drops(*cell) for cell in self.shift_cells]
         self.total = total_intervals(values)
+        self.id_ood = id_model.scores(values, self.score) if id_model else None
 
     def _kept_runs(self, source: str, target: str) -> list[int]:
         seeds = self.values.seeds[source, target]
@@ -150,6 +139,7 @@ class _Task:
             metric=self.info.metric,
             domains=self.domains,
             summary=self._summary(),
+            id_ood=self.id_ood,
             in_domain=tuple(self._in_domain(domain) for domain in self.domains if (domain, domain) in self.values.rows),
             shifts=tuple(self._shift(drops) for drops in self.drops),
         )
@@ -170,12 +160,12 @@ class _Task:
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
         return {metric: known(self.score(*cell, metric)[0]) for metric in self.secondary}
 
-    def _drops(self, source: str, target: str) -> _Drops:
+    def _drops(self, source: str, target: str) -> Drops:
         """SS is, of a joined source, the mean over its parts' tests; of a zero-shot model unknown."""
         parts = source_parts(source)
         st, tt = self.score(source, target), self.score(target, target)
-        ss = np.mean(_alike(*(self.score(source, part) for part in parts)), axis=0) if parts else _UNKNOWN
-        st, ss, tt = _alike(st, ss, tt)
+        ss = np.mean(alike(*(self.score(source, part) for part in parts)), axis=0) if parts else _UNKNOWN
+        st, ss, tt = alike(st, ss, tt)
         here = self.values.effective_groups[target]
         both = min(
             [here, *(self.values.effective_groups[part] for part in parts if part in self.values.effective_groups)]
@@ -191,9 +181,9 @@ class _Task:
         }
         resolved, support = scenario_certainty(figures["sd"], figures["td"])
         depth = self._depth((source, target), figures["ss"])
-        return _Drops(source, target, figures, depth, scenario(sd[:1], td[:1])[0], resolved, support)
+        return Drops(source, target, figures, depth, scenario(sd[:1], td[:1])[0], resolved, support)
 
-    def _shift(self, drops: _Drops) -> Shift:
+    def _shift(self, drops: Drops) -> Shift:
         cell = (drops.source, drops.target)
         found = estimates(drops.figures | drops.depth)
         plain: dict[str, Any] = {name: found[name] for name in FIGURES}
@@ -241,7 +231,7 @@ class _Task:
         ss = float(np.mean([self.score(source, part, metric)[0] for part in parts])) if parts else float("nan")
         return PriorFixed(st=known(st), ss=known(ss), tt=known(tt), sd=known(ss - st), td=known(tt - st))
 
-    def _reference_td(self, drops: _Drops) -> Estimate | None:
+    def _reference_td(self, drops: Drops) -> Estimate | None:
         home = (drops.target, drops.target)
         if self.reference is None or home in self.values.rows or home not in self.reference.rows:
             return None
@@ -261,41 +251,55 @@ class _Task:
                 continue
             st = self.score(*cell, f"depth_{self.info.metric}@{key}")
             tt = self.score(*cell, f"tt_depth_{self.info.metric}@{key}")
-            st, tt, source_in_domain = _alike(st, tt, ss.values)
+            st, tt, source_in_domain = alike(st, tt, ss.values)
             found[f"depth_score@{key}"] = Figure(st, n_groups)
             found[f"depth_sd@{key}"] = Figure(source_in_domain - st, min(n_groups, ss.effective_groups), DROP)
             found[f"depth_td@{key}"] = Figure(tt - st, n_groups, DROP)
         return found
 
     def _summary(self) -> Summary:
-        single = [drops for drops in self.drops if drops.source in self.domains]
-        zero_shot = [drops for drops in self.drops if drops.source == NO_SOURCE]
-        if single or not self.drops or any(source in self.domains for source in self.sources):
-            basis, chosen = "single-source", single
-        elif zero_shot:
-            basis, chosen = "zero-shot", zero_shot
+        basis, chosen = self._basis()
+        total = self._total_of(None, None, {name: name for name in MEANS}) if basis == "single-source" else {}
+        cells = list(self.values.rows)
+        if basis == "single-source":
+            figures = self._of_grid(chosen) | self._split_halves(chosen)
+        elif self.id_model:
+            figures, total = id_figures(chosen, self.id_ood, complete=self.id_model.complete(self.values))
+            figures |= self._split_halves(chosen)
+            total |= self.id_model.candidates_total(self.values)
+            cells = self.id_model.cells(self.values) or cells
         else:
-            basis, chosen = "joined", self.drops
-        figures = self._of_grid(chosen) if basis == "single-source" else _of_shifts(chosen)
+            figures = of_shifts(chosen)
         names = [drops.scenario for drops in chosen]
         shares = scenario_shares(names)
         return Summary(
             basis=basis,
             n_shifts=len(chosen),
             scenario_shares={name: known(np.asarray(share)) for name, share in shares.items()},
-            total=self._total_of(None, None, {name: name for name in MEANS}) if basis == "single-source" else {},
+            total=total,
             scenario_chi_square_p=known(scenario_chi_square(names).p_value),
             resolved_share=_share([drops.resolved for drops in chosen if drops.scenario != "Unknown"]),
-            depth_f1=_mean_by_lambda(chosen, "depth_f1"),
-            depth_score=_mean_by_lambda(chosen, "depth_score"),
-            unparsed=float(np.mean([self.score(*cell, "unparsed")[0] for cell in self.values.rows])),
+            depth_f1=mean_by_lambda(chosen, "depth_f1"),
+            depth_score=mean_by_lambda(chosen, "depth_score"),
+            unparsed=float(np.mean([self.score(*cell, "unparsed")[0] for cell in cells])),
             **figures,
         )
 
-    def _of_grid(self, drops: Sequence[_Drops]) -> dict[str, Any]:
+    def _basis(self) -> tuple[str, list[Drops]]:
+        """Choose the shifts that are summarised, and name them."""
+        single = [drops for drops in self.drops if drops.source in self.domains]
+        zero_shot = [drops for drops in self.drops if drops.source == NO_SOURCE]
+        if self.id_model:
+            cells = self.id_model.shift_cells(self.values)
+            return self.id_model.basis, [drops for drops in self.drops if (drops.source, drops.target) in cells]
+        if single or not self.drops or any(source in self.domains for source in self.sources):
+            return "single-source", single
+        return ("zero-shot", zero_shot) if zero_shot else ("joined", self.drops)
+
+    def _of_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
         """Summarise the matrix of single sources."""
         cells = [self.score(source, target) for source in self.domains for target in self.domains]
-        matrix = np.moveaxis(np.stack(_alike(*cells)), 0, -1).reshape(-1, len(self.domains), len(self.domains))
+        matrix = np.moveaxis(np.stack(alike(*cells)), 0, -1).reshape(-1, len(self.domains), len(self.domains))
         if len(self.domains) == 1:  # of a partial build: a grid of which all else is unknown
             matrix = np.pad(matrix, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
         # A replicate on which a known score is undefined leaves out the interval, not the shift.
@@ -306,14 +310,13 @@ class _Task:
         found = estimates(means)
         return {
             "complete": point.complete,
-            **{name: Estimate(value=known(getattr(point, name))) for name in _ESTIMATED},
+            **{name: Estimate(value=known(getattr(point, name))) for name in ESTIMATED},
             "sd_std": Estimate(value=known(point.sd_sample_std)),
             "td_std": Estimate(value=known(point.td_sample_std)),
             "source_permutation_p": self._permutation_p(matrix[0]),
             **found,
-            **_worst_drops(drops),
-            **self._split_halves(),
-            **{name: known(getattr(point, name)) for name in _PLAIN},
+            **worst_drops(drops),
+            **{name: known(getattr(point, name)) for name in PLAIN},
         }
 
     def _permutation_p(self, matrix: Floats) -> float | None:
@@ -322,11 +325,11 @@ class _Task:
         rng = np.random.default_rng([_PERMUTATIONS, *self.name.encode()])
         return float(source_permutation_test(matrix, rng).p_value)
 
-    def _split_halves(self) -> dict[str, float | None]:
+    def _split_halves(self, chosen: Sequence[Drops]) -> dict[str, float | None]:
         """Worst drops selected on one half of the groups and estimated on the other."""
         empty = np.full((1, 2), np.nan)
         halves = {cell: scores[self._kept_runs(*cell)].mean(axis=0) for cell, scores in self.values.halves.items()}
-        shifts = [cell for cell in self.shift_cells if cell[0] in self.domains]
+        shifts = [(drops.source, drops.target) for drops in chosen]
         found: dict[str, float | None] = {"worst_sd_split_half": None, "worst_td_split_half": None}
         homes = {"worst_sd_split_half": [source for source, _ in shifts]}
         homes["worst_td_split_half"] = [target for _, target in shifts]
@@ -352,52 +355,3 @@ class _Task:
 
 def _share(marks: Sequence[bool]) -> float | None:
     return float(np.mean(marks)) if marks else None
-
-
-_ESTIMATED = tuple(name for name, field in Summary.model_fields.items() if field.annotation is Estimate)
-
-
-def _of_shifts(drops: Sequence[_Drops]) -> dict[str, Any]:
-    """Summarise shifts that form no square grid: only what needs no grid is defined."""
-    figures: dict[str, Any] = dict.fromkeys(_ESTIMATED, Estimate(value=None)) | dict.fromkeys(_PLAIN)
-    st = [float(shift.figures["st"].values[0]) for shift in drops]
-    means = {}
-    for name in ("st", "sd", "td"):
-        found = _known_figures(drops, name)
-        if found:
-            means[f"mean_{name}"] = _mean(found, bounds_of(name))
-    figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
-    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None, "source_permutation_p": None}
-    return {"complete": False, **figures, **estimates(means), **_worst_drops(drops)}
-
-
-def _mean_by_lambda(shifts: Sequence[_Drops], group: str) -> dict[str, Estimate]:
-    means: dict[str, Figure] = {}
-    for key in map(str, LAMBDAS):
-        found = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
-        if found:
-            means[key] = _mean(found)
-    return estimates(means)
-
-
-def _worst_drops(drops: Sequence[_Drops]) -> dict[str, Estimate]:
-    found = {}
-    for name in ("sd", "td"):
-        chosen = _known_figures(drops, name)
-        if chosen:
-            found[f"worst_{name}"] = worst(chosen)
-    return found
-
-
-def _known_figures(drops: Sequence[_Drops], name: str) -> list[Figure]:
-    return [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
-
-
-def _mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figure:
-    values = np.mean(_alike(*(figure.values for figure in figures)), axis=0)
-    return Figure(values, min(figure.effective_groups for figure in figures), bounds)
-
-
-def _alike(*arrays: Floats) -> list[Floats]:
-    """Bring a score without replicates (an unknown one) to the length of the others."""
-    return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]

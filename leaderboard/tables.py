@@ -13,18 +13,23 @@ from rich.text import Text
 
 from leaderboard.bench import Timing
 from leaderboard.compare import Comparison
+from leaderboard.id_ood import ID_OOD
 from leaderboard.metrics.coverage import CAUTIOUS
-from leaderboard.scores import Estimate, Scores, Shift, TaskScores
+from leaderboard.scores import Estimate, IdOod, Scores, Shift, TaskScores
 from validation.vocabulary import NO_SOURCE
 
 _ANY_WIDTH = 10_000
+_NONE = Estimate(value=None)
 
 
 def print_scores(scores: Scores, console: Console) -> None:
     """Print every task's matrices and summary, then what is missing."""
     _print_warnings([scores], console)
     for task in scores.tasks:
-        _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
+        if task.id_ood is not None:
+            _print_id_ood(console, f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
+        if task.id_ood is None or len({shift.source for shift in task.shifts}) > 1 or len(task.in_domain) > 1:
+            _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
         _print_matrix(console, task, "SD", lambda shift: shift.sd)
         _print_matrix(console, task, "TD", lambda shift: shift.td)
         if any(shift.reference_td is not None for shift in task.shifts):
@@ -44,12 +49,19 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
     _print_warnings([scores for _, scores in results], console)
     columns = ("entry", "mean SS", "mean ST", "average drop", "worst SD", "worst TD", "DF1@0", "DF1@90")
     for name in dict.fromkeys(task.task for _, scores in results for task in scores.tasks):
+        found = [(entry, task) for entry, scores in results for task in scores.tasks if task.task == name]
+        with_id = [(entry, task.id_ood) for entry, task in found if task.id_ood is not None]
+        if with_id:
+            _print_id_ood(console, f"{name}: points", with_id)
+            continue
+        if any(task.summary.basis == ID_OOD for _, task in found):
+            continue  # candidates, which are no board of their own
         rows = []
-        for entry, scores in results:
-            for summary in (task.summary for task in scores.tasks if task.task == name):
-                depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
-                drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
-                rows.append([entry, *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth))])
+        for entry, task in found:
+            summary = task.summary
+            depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
+            drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
+            rows.append([entry, *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth))])
         print_table(console, f"{name}: points", columns, rows)
 
 
@@ -174,6 +186,8 @@ def _print_matrix(
     diagonal: bool = False,
 ) -> None:
     found = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
+    if task.summary.basis == ID_OOD and all(item is None or item.value is None for item in found.values()):
+        return  # one training domain: often there is no TT, and so no TD at all
     if diagonal:
         found |= {(item.domain, item.domain): item.score for item in task.in_domain}
     cells = {cell: points(estimate) for cell, estimate in found.items() if estimate is not None}
@@ -184,8 +198,24 @@ def _print_matrix(
     print_table(console, title, ("source", *task.domains), rows)
 
 
+def _print_id_ood(console: Console, title: str, found: Sequence[tuple[str | None, IdOod]]) -> None:
+    """Print a row for each entry (None: named by what it was trained on), of entities also one for the four types."""
+    away = list(dict.fromkeys(domain for _, item in found for domain in item.ood))
+    rows = []
+    for entry, item in found:
+        name = item.source if entry is None else entry
+        rows.append([name, *map(points, (item.id, *(item.ood.get(domain, _NONE) for domain in away)))])
+        rows[-1] += [points(item.mean_ood), points(item.drop)]
+        if item.four_types is not None:
+            four = item.four_types
+            plain = (four.id, *(four.ood.get(domain) for domain in away), four.mean_ood)
+            rows.append([f"{name}, four types", *(points(Estimate(value=value)) for value in plain), ""])
+    columns = (found[0][1].id_domain + " (ID)", *away, "mean OOD", "ID - mean OOD")
+    print_table(console, title, ("entry" if found[0][0] else "source", *columns), rows)
+
+
 def _print_summary(console: Console, task: TaskScores) -> None:
-    summary = task.summary
+    summary, one_source = task.summary, task.summary.basis == ID_OOD
     table = Table(show_header=False, box=box.SIMPLE_HEAD)
     table.add_column("figure", overflow="fold")
     table.add_column("points", justify="right", no_wrap=True)
@@ -198,9 +228,11 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         ("average worst SD", "average_worst_sd"),
         ("average worst TD", "average_worst_td"),
     ):
-        table.add_row(label, points(getattr(summary, name)))
+        if not one_source or getattr(summary, name).value is not None:
+            table.add_row(label, points(getattr(summary, name)))
     for drop, value in (("SD", summary.worst_sd_split_half), ("TD", summary.worst_td_split_half)):
-        table.add_row(f"worst {drop}, selected on one half, taken on the other", points(Estimate(value=value)))
+        if not one_source or value is not None:
+            table.add_row(f"worst {drop}, selected on one half, taken on the other", points(Estimate(value=value)))
     for name, interval in summary.total.items():
         bounds = f"[{_decimal(interval.low)}, {_decimal(interval.high)}]"
         table.add_row(f"{name.replace('_', ' ')}, training runs too", bounds)
@@ -209,12 +241,15 @@ def _print_summary(console: Console, task: TaskScores) -> None:
     for name, share in summary.scenario_shares.items():
         table.add_row(f"{name} shifts", _percent(share))
     table.add_row("scenarios resolved", _percent(summary.resolved_share))
-    table.add_row("p if training on a domain did not help there (permutation)", _p_value(summary.source_permutation_p))
+    if not one_source:
+        p_value = _p_value(summary.source_permutation_p)
+        table.add_row("p if training on a domain did not help there (permutation)", p_value)
     console.print(f"\n{task.task}: summary over {summary.n_shifts} shifts, {summary.basis}", highlight=False)
     console.print(table)
     if not summary.total:
         console.print("Intervals: other test sets, same models.", highlight=False)
         needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"
+        needs = "5 or more runs with the same seeds on each target" if one_source else needs
         console.print(f"Training variance was not measured; that needs {needs}.", highlight=False)
 
 

@@ -104,31 +104,31 @@ def total_intervals(values: TaskValues) -> dict[tuple[str | None, str | None, st
             parts.append(np.stack([mean_ss, mean_st, drop, drop, drop], axis=-1))
         return np.concatenate(parts, axis=-1)
 
-    bounds = _total_bounds(values, domains, statistic)
+    bounds = total_bounds(values, domains, domains, statistic)
     if bounds is None:
         return {}
     clipped = [np.clip(end, *np.array([bounds_of(key[2]) for key in keys]).T) for end in bounds]
     return {key: (float(low), float(high)) for key, low, high in zip(keys, *clipped, strict=True)}
 
 
-def _total_bounds(
-    values: TaskValues, domains: Sequence[str], statistic: Callable[[Floats], Floats]
+def total_bounds(
+    values: TaskValues, sources: Sequence[str], targets: Sequence[str], statistic: Callable[[Floats], Floats]
 ) -> tuple[Floats, Floats] | None:
     """Bounds of the total interval of several figures of a task; None where training variance was not measured.
 
     Args:
         values: the task's scores.
-        domains: the sources and targets of the score matrix; all of their shifts must be there with one set of at
-            least 5 runs a source.
-        statistic: score matrices (..., n_domains, n_domains) -> figures (..., n_figures).
+        sources: the rows of the score matrix.
+        targets: its columns; every score must be there, with one set of at least 5 runs a source.
+        statistic: score matrices (..., n_sources, n_targets) -> figures (..., n_figures).
     """
     scores = values.scores.get(values.info.metric, {})
-    cells = [[(source, target) for target in domains] for source in domains]
-    if not domains or any(cell not in scores for row in cells for cell in row):
+    cells = [[(source, target) for target in targets] for source in sources]
+    if not sources or not targets or any(cell not in scores for row in cells for cell in row):
         return None
     if any(len({values.seeds[cell] for cell in row}) > 1 for row in cells):
         return None
-    n_groups = min(values.effective_groups[target] for target in domains)
+    n_groups = min(values.effective_groups[target] for target in targets)
     if n_groups < 2 or min(len(values.seeds[row[0]]) for row in cells) < MIN_RUNS:
         return None
     by_source = [np.stack([scores[cell] for cell in row], axis=-1) for row in cells]  # (n_runs, 1 + n_draws, d)

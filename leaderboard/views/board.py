@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from builders.folder import DatasetFolder
-from leaderboard.scores import Estimate, Scores, TaskScores
+from leaderboard.id_ood import ID_OOD
+from leaderboard.scores import Estimate, IdOod, Scores, TaskScores
 from leaderboard.store import Entry
 from leaderboard.views.listing import Listed
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -31,7 +32,9 @@ class Board:
 class BoardRow:
     """One entry on a board. Scores and drops are fractions with their intervals; None where undefined.
 
-    ``rank`` is by mean ST, among entries that cover every shift; others have none, and ``missing`` says why.
+    ``rank`` is by mean ST, among entries that cover every shift; others have none, and ``missing`` says why. Where
+    models are trained on one domain alone, ``id_ood`` has its scores, mean ST is the mean OOD score, and zero-shot
+    models are ranked too: all are asked for the same.
     """
 
     rank: int | None
@@ -47,17 +50,20 @@ class BoardRow:
     worst_td: Estimate
     scenario_shares: dict[str, float | None]
     depth_f1: dict[str, Estimate]
+    id_ood: IdOod | None
     n_shifts: int
     missing: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the row as plain JSON data, in fractions."""
+        """Give the row as plain JSON data, in fractions; it is not reported by anybody, but scored here."""
         content: dict[str, Any] = TypeAdapter(BoardRow).dump_python(self, mode="json")
-        return content
+        return {**content, "reported": None}
 
 
 def boards(folders: Sequence[DatasetFolder], listed: Iterable[Listed] = ()) -> list[Board]:
     """List the tables there are: every task's full test set, and each smaller subset that an entry is for.
+
+    Candidates for a benchmark's data sets have none: they are not part of the benchmark.
 
     Names are ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where several
     versions of one benchmark are at hand.
@@ -69,6 +75,8 @@ def boards(folders: Sequence[DatasetFolder], listed: Iterable[Listed] = ()) -> l
         benchmark = folder.manifest.benchmark
         version = f"@{folder.content_hash[:8]}" if versions[benchmark] > 1 else ""
         for task, info in folder.manifest.tasks.items():
+            if info.candidates_for:
+                continue
             for subset in ("all", *(name for name in info.subsets if name != "all")):
                 if subset == "all" or (folder.content_hash, subset) in used:
                     name = f"{benchmark}/{task}" + ("" if subset == "all" else f":{subset}") + version
@@ -129,7 +137,9 @@ def _row(entry: Entry, scores: Scores, task: TaskScores) -> BoardRow:
     missing: list[str] = []
     if not summary.complete:
         missing = missing_lines(scores, task.task)
-        if summary.basis != "single-source":
+        if task.id_ood is not None and summary.basis == "joined":
+            missing.insert(0, "some data set is not OOD for it")
+        elif summary.basis not in ("single-source", ID_OOD, "zero-shot" if task.id_ood else ""):
             missing.insert(0, f"{summary.basis} predictions only: no grid of single sources to rank")
     return BoardRow(
         rank=None,
@@ -145,6 +155,7 @@ def _row(entry: Entry, scores: Scores, task: TaskScores) -> BoardRow:
         worst_td=summary.worst_td,
         scenario_shares=dict(summary.scenario_shares),
         depth_f1={key: summary.depth_f1.get(key, Estimate(value=None)) for key in BOARD_LAMBDAS},
+        id_ood=task.id_ood,
         n_shifts=summary.n_shifts,
         missing=tuple(missing),
     )

@@ -1,19 +1,31 @@
 """HTML of the page's parts. Texts from cards go through ``tag``, which escapes them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from builders.folder import DatasetFolder
 from leaderboard.scores import Estimate, TaskScores
-from leaderboard.views.board import BOARD_LAMBDAS, Board, BoardRow, missing_lines
+from leaderboard.views import id_ood
+from leaderboard.views.board import Board, BoardRow, missing_lines
+from leaderboard.views.cells import (
+    DOWN,
+    UP,
+    column_head,
+    date_cell,
+    depth_cells,
+    depth_heads,
+    entry_cells,
+    entry_heads,
+    fact_list,
+    number_cell,
+    scroll_box,
+    with_interval,
+)
 from leaderboard.views.figures import SCENARIO_COLOURS
 from leaderboard.views.html import Markup, join, link, tag
 from leaderboard.views.listing import Listed
-from leaderboard.views.numbers import MISSING, count, drop_points, interval, metric_name, points, share
+from leaderboard.views.numbers import MISSING, count, drop_points, metric_name, points, share
 from leaderboard.views.submission import HEADLINES, Answer
 from validation.cards import Card
-
-UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
-_BETTER = {UP: "higher is better", DOWN: "lower is better"}
 
 # heading, arrow, what it is
 _FIGURES = (
@@ -65,15 +77,18 @@ def board_html(board: Board, rows: Sequence[BoardRow], listed: Sequence[Listed])
     return join(
         [
             notices([board.folder]),
-            tag("div", heading, _facts(facts, "sb-strip"), class_="sb-about"),
-            _table(rows) if rows else _empty_board(board),
+            tag("div", heading, fact_list(facts, "sb-strip"), class_="sb-about"),
+            Markup("") if rows else _empty_board(board),
+            id_ood.table_html(board, rows) if info.id_domain else _table(rows) if rows else Markup(""),
             _unscored(listed),
         ]
     )
 
 
-def legend_html() -> Markup:
-    """Explain the columns, the arrows and the colours of the scenario bar."""
+def legend_html(board: Board | None = None) -> Markup:
+    """Explain a board's columns, the arrows and the colours of the scenario bar."""
+    if board is not None and board.folder.task(board.task).id_domain:
+        return id_ood.legend_html(board)
     columns = [
         join([tag("dt", f"{name} {arrow}"), tag("dd", f"{meaning[0].upper()}{meaning[1:]}.")])
         for name, arrow, meaning in _FIGURES
@@ -203,7 +218,7 @@ def data_html(folders: Sequence[DatasetFolder]) -> Markup:
     return join(
         [
             notices(folders),
-            _scroll(table, "Data versions"),
+            scroll_box(table, "Data versions"),
             tag("h3", "Content hashes"),
             tag("p", "A card's 'data' key must be one of these."),
             tag("ul", *hashes, class_="sb-hashes"),
@@ -214,14 +229,9 @@ def data_html(folders: Sequence[DatasetFolder]) -> Markup:
 
 
 def _table(rows: Sequence[BoardRow]) -> Markup:
-    plain = [_head("#"), _head("Entry"), _head("Paradigm")]
-    scores = [_head(name, arrow, meaning) for name, arrow, meaning in _FIGURES]
-    depth = [
-        _head(f"DF1 λ={key}", UP, f"mean Depth F1 with the {key}% most source-like texts left out")
-        for key in BOARD_LAMBDAS
-    ]
+    scores = [column_head(name, arrow, meaning) for name, arrow, meaning in _FIGURES]
     shares = tag("th", "Scenarios", scope="col", title="Share of shifts in each scenario, by the signs of SD and TD")
-    head = tag("tr", *plain, *scores, shares, *depth, _head("Submitted"))
+    head = tag("tr", *entry_heads(), *scores, shares, *depth_heads(), column_head("Submitted"))
     table = tag(
         "table",
         tag("caption", "Entries of this board, in points", class_="sb-hidden"),
@@ -229,66 +239,23 @@ def _table(rows: Sequence[BoardRow]) -> Markup:
         tag("tbody", *(_row(row) for row in rows)),
         class_="sb-table sb-board",
     )
-    return _scroll(table, "Leaderboard table")
-
-
-def _head(name: str, arrow: str = "", meaning: str = "") -> Markup:
-    """Give a column's heading: a button that sorts, with the arrow of the better direction."""
-    title = f"{meaning}; {_BETTER[arrow]}" if arrow else None
-    label = (
-        tag("span", name, "\N{NO-BREAK SPACE}", tag("span", arrow, class_="sb-arrow")) if arrow else tag("span", name)
-    )
-    button = tag("button", label, type="button", title=title)
-    return tag("th", button, scope="col", class_="sb-num" if arrow or name == "#" else None)
+    return scroll_box(table, "Leaderboard table")
 
 
 def _row(row: BoardRow) -> Markup:
-    note: list[Markup] = []
-    if row.rank is None:
-        n = len(row.missing)
-        text = f"unranked, {row.n_shifts} shift{'s' if row.n_shifts != 1 else ''}: " + "".join(row.missing[:1])
-        text += f"; {n - 1} more" if n > 1 else ""
-        note = [tag("span", text, class_="sb-note", title="\n".join(row.missing[:40]))]
-    name = tag("th", tag("a", row.name, href=f"?entry={row.id}"), *note, scope="row", data_value=row.name)
     numbers = [
-        *(_number(score, points) for score in (row.mean_ss, row.mean_st)),
-        *(_number(drop, drop_points) for drop in (row.average_drop, row.worst_sd, row.worst_td)),
+        *(number_cell(score, points) for score in (row.mean_ss, row.mean_st)),
+        *(number_cell(drop, drop_points) for drop in (row.average_drop, row.worst_sd, row.worst_td)),
     ]
-    depth = [_number(row.depth_f1[key], points) for key in BOARD_LAMBDAS]
-    rank = tag(
-        "td",
-        str(row.rank) if row.rank else "\N{EN DASH}",
-        class_="sb-num sb-rank",
-        data_value=str(row.rank) if row.rank else "",
-    )
     return tag(
         "tr",
-        rank,
-        name,
-        tag("td", row.paradigm),
+        *entry_cells(row),
         *numbers,
         tag("td", _shares(row.scenario_shares)),
-        *depth,
-        tag("td", row.date, tag("span", row.submitter, class_="sb-note"), data_value=row.date, class_="sb-date"),
+        *depth_cells(row),
+        date_cell(row),
         class_="sb-unranked" if row.rank is None else None,
     )
-
-
-def _number(estimate: Estimate, written: Callable[[float | None], str]) -> Markup:
-    """Give a cell of a figure; an empty sort value keeps a missing one last in either direction."""
-    missing, value = estimate.value is None, estimate.value
-    return tag(
-        "td",
-        *_with_interval(estimate, written),
-        class_="sb-num sb-na" if missing else "sb-num",
-        data_value="" if missing else repr(value),
-    )
-
-
-def _with_interval(estimate: Estimate, written: Callable[[float | None], str]) -> list[str | Markup]:
-    """Give a figure and, small below it, its interval where there is one."""
-    bounds = interval(estimate)
-    return [written(estimate.value), *([tag("span", bounds, class_="sb-interval")] if bounds else [])]
 
 
 def _shares(shares: Mapping[str, float | None]) -> Markup:
@@ -314,13 +281,15 @@ def _swatch(name: str) -> Markup:
 
 def _headline(task: TaskScores) -> Markup:
     summary = task.summary
+    if task.id_ood is not None:
+        return id_ood.headline_html(task.id_ood, summary)
     note = "" if summary.complete else "partial" if summary.basis == "single-source" else summary.basis
     figures: list[tuple[str, list[str | Markup]]] = [
-        ("Mean SS", _with_interval(summary.mean_ss, points)),
-        ("Mean ST", _with_interval(summary.mean_st, points)),
-        ("Avg. drop", _with_interval(summary.average_drop, drop_points)),
-        ("Worst SD", _with_interval(summary.worst_sd, drop_points)),
-        ("Worst TD", _with_interval(summary.worst_td, drop_points)),
+        ("Mean SS", with_interval(summary.mean_ss, points)),
+        ("Mean ST", with_interval(summary.mean_st, points)),
+        ("Avg. drop", with_interval(summary.average_drop, drop_points)),
+        ("Worst SD", with_interval(summary.worst_sd, drop_points)),
+        ("Worst TD", with_interval(summary.worst_td, drop_points)),
         ("Shifts", [f"{summary.n_shifts}", *([tag("span", note, class_="sb-interval")] if note else [])]),
         ("Scenarios resolved", [share(summary.resolved_share)]),
         ("Unparsed", [share(summary.unparsed)]),
@@ -345,11 +314,7 @@ def _card(card: Card) -> Markup:
             facts.append((label, tag("code", value)))
         elif key != "name":
             facts.append((label, str(value)))
-    return _facts(facts, "sb-facts")
-
-
-def _facts(facts: Sequence[tuple[str, str | Markup]], class_: str) -> Markup:
-    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_=class_)
+    return fact_list(facts, "sb-facts")
 
 
 def _reasons(item: Listed) -> Markup:
@@ -386,8 +351,8 @@ def _preview(answer: Answer) -> Markup:
         estimates = [Estimate.model_validate(task[name]) for name in HEADLINES]
         cells = [
             tag("td", task_name),
-            *(_number(estimate, points) for estimate in estimates[:2]),
-            *(_number(estimate, drop_points) for estimate in estimates[2:]),
+            *(number_cell(estimate, points) for estimate in estimates[:2]),
+            *(number_cell(estimate, drop_points) for estimate in estimates[2:]),
             tag("td", shifts, class_="sb-num"),
             tag("td", share(task["unparsed"]), class_="sb-num"),
         ]
@@ -395,9 +360,4 @@ def _preview(answer: Answer) -> Markup:
     missing = [tag("li", line) for line in answer["summary"]["missing"]]
     gaps = tag("div", tag("p", "Not there to be scored:"), tag("ul", *missing)) if missing else Markup("")
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
-    return join([_scroll(table, "Scores"), gaps])
-
-
-def _scroll(table: Markup, label: str) -> Markup:
-    """Let a wide table scroll in its own box, reachable by keyboard, so that the page itself never does."""
-    return tag("div", table, class_="sb-scroll", tabindex="0", role="region", aria_label=label)
+    return join([scroll_box(table, "Scores"), gaps])

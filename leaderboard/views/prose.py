@@ -6,7 +6,7 @@ SORT_SCRIPT = """
 element.addEventListener('click', (event) => {
   const button = event.target.closest('thead button');
   if (!button) return;
-  const head = button.closest('th'), table = head.closest('table'), body = table.tBodies[0];
+  const head = button.closest('th'), table = head.closest('table');
   const column = Array.from(head.parentNode.children).indexOf(head);
   const up = head.getAttribute('aria-sort') !== 'ascending';
   table.querySelectorAll('th[aria-sort]').forEach((other) => other.removeAttribute('aria-sort'));
@@ -19,10 +19,11 @@ element.addEventListener('click', (event) => {
     const by = Number.isNaN(numbers) ? x.localeCompare(y) : numbers;
     return up ? by : -by;
   };
-  Array.from(body.rows).sort(order).forEach((row) => body.appendChild(row));
+  for (const body of table.tBodies) Array.from(body.rows).sort(order).forEach((row) => body.appendChild(row));
 });
 """
-"""Sorts by the column whose heading was clicked; missing values stay last in both directions."""
+"""Sorts by the column whose heading was clicked; missing values stay last in both directions. Each body of rows is
+sorted by itself, so what papers report stays below the entries."""
 
 CARD_EXAMPLE = """name: My model
 paradigm: fine-tuned
@@ -104,7 +105,8 @@ def about_html() -> Markup:
         tag("h2", "What is ranked"),
         tag(
             "p",
-            "Entries with predictions for every shift of a task are ranked by mean ST. Partial ones are listed "
+            "Entries with predictions for every shift of a task are ranked by mean ST; where models are trained on one "
+            "data set (ID), by the mean over the others (OOD). Partial ones are listed "
             "below without a rank, with what they lack; a missing value is never counted as 0. Scores are computed "
             "here from the predictions, always from the whole store, so nobody's figures change because someone "
             "else submitted.",

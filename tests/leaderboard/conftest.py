@@ -15,6 +15,8 @@ from leaderboard.store import Entry, Store
 from leaderboard.views.listing import Catalogue
 from validation.cards import Card
 
+from .id_folder import build_id_folder
+
 SCRIPT = "<script>document.title='owned'</script>"
 """A name that runs as a program wherever it is not escaped."""
 
@@ -81,6 +83,12 @@ def filled(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="module")
 def catalogue(filled: Filled) -> Catalogue:
     return Catalogue([filled.folder], filled.store)
+
+
+@pytest.fixture(scope="session")
+def id_folder(tmp_path_factory: pytest.TempPathFactory, word_encoder: Any) -> DatasetFolder:
+    """A folder in the shape of BOSS."""
+    return build_id_folder(tmp_path_factory.mktemp("id") / "boss", word_encoder)
 
 
 class Visible(HTMLParser):

@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
+from builders.folder import DatasetFolder
 from leaderboard.app import serve
 from leaderboard.store import Store
 from validation.cards import write_card
 
 from .conftest import SCRIPT, Filled, fill
 from .test_app import free_port
+from .test_reported import fill_id_store
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("page")]
 
@@ -97,6 +99,17 @@ def served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     app = serve([own.folder], own.store, port=free_port(), block=False)
     try:
         yield str(app.local_url), own
+    finally:
+        app.close(verbose=False)
+
+
+@pytest.fixture(scope="module")
+def id_served(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of a benchmark with one training domain a task."""
+    store = fill_id_store(id_folder, tmp_path_factory.mktemp("id-shown"))
+    app = serve([id_folder], store, port=free_port(), block=False)
+    try:
+        yield str(app.local_url)
     finally:
         app.close(verbose=False)
 
@@ -302,3 +315,66 @@ def test_a_good_submission_lands_on_the_board(filled: Filled, open_page: Open, t
         assert column(page, 1)[2:4] == ["3", "3"]
     finally:
         app.close(verbose=False)
+
+
+def test_a_board_of_one_training_domain_has_id_and_ood_columns(id_served: str, open_page: Open) -> None:
+    page = open_page(f"{id_served}?board=boss/sa")
+    page.wait_for_selector("#board tbody tr")
+    heads = [text.replace("\n", " ").strip() for text in page.locator("#board thead th").all_inner_texts()]
+    assert [head.split("\N{NO-BREAK SPACE}")[0] for head in heads[3:9]] == [
+        "Amazon (ID)",
+        "Dynasent",
+        "SemEval",
+        "SST",
+        "Mean OOD",
+        "ID \N{MINUS SIGN} OOD",
+    ]
+    # Everything is seen without scrolling sideways.
+    width, inner = page.locator("#board .sb-scroll").evaluate("e => [e.clientWidth, e.scrollWidth]")
+    assert inner <= width
+    legend = page.locator(".sb-legend")
+    assert "Mean OOD" in legend.inner_text()
+    assert "Worst TD" not in legend.inner_text()
+    # Sorting keeps what papers report below the entries.
+    for title, column_ in (("Mean OOD", 8), ("Entry", 2)):
+        page.locator("#board thead th").filter(has_text=title).locator("button").click()
+        shown = page.locator("#board tbody").first.locator(f"tr > :nth-child({column_})").all_inner_texts()
+        assert len(shown) == 5
+        assert page.locator("#board tbody.sb-reported-head").all_inner_texts()[0].startswith("Reported in BOSS Table 5")
+    models = page.locator("#board tbody.sb-reported").first.locator("th").all_inner_texts()
+    assert sorted(models) == sorted(["Vanilla", "EDA", "FreeLB", "FL", "LS", "ES"])
+    assert not page.locator("#board tbody.sb-reported a").count()
+    # Another board of the benchmark has other columns.
+    page.get_by_label("boss/ner").click()
+    page.wait_for_function("document.querySelector('#board thead').innerText.includes('Few-NERD')")
+    assert "4 types" in page.locator("#board tbody").first.inner_text()
+    page.wait_for_function("document.querySelector('.sb-legend').innerText.includes('4 types')")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_a_board_of_one_training_domain_is_readable(id_served: str, open_page: Open, scheme: str, width: int) -> None:
+    page = open_page(f"{id_served}?board=boss/ner", width=width, scheme=scheme)
+    page.wait_for_selector("#board tbody tr")
+    # The choice of the board fades over to this one.
+    page.locator("#board-choice label.selected").filter(has_text="boss/ner").wait_for()
+    page.wait_for_function("!document.getAnimations().some((a) => a instanceof CSSTransition)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(BEYOND) == []
+    faint = page.evaluate(FAINT)
+    assert faint["seen"] > 100
+    assert faint["found"] == []
+    # What papers report stays in sight when the table is scrolled.
+    page.locator("#board .sb-scroll").evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    box = page.locator("#board .sb-source").first.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+
+
+def test_an_entry_of_one_training_domain_opens(id_served: str, open_page: Open) -> None:
+    board = open_page(f"{id_served}?board=boss/sa")
+    # Following the link at once would cut off what the first page still loads, which the browser logs as an error.
+    page = open_page(id_served + str(board.get_by_role("link", name="Good model").get_attribute("href")))
+    page.wait_for_selector("#plot-ST .main-svg")
+    tiles = page.locator("#entry-about .sb-tiles dt").all_inner_texts()
+    assert tiles[:6] == ["amazon (ID)", "dynasent", "semeval", "sst", "Mean OOD", "ID \N{MINUS SIGN} OOD"]
+    assert "no TT, so no TD" in page.locator("#entry-missing").inner_text()
