@@ -167,4 +167,4 @@ def test_the_same_file_can_be_scored(suite: DatasetFolder, predictions: Path) ->
     assert tasks["nli"].shifts[0].depth_f1
     assert not tasks["nli_more"].shifts[0].depth_f1
     what = {item.what for item in scores.missing if item.task == "nli_more"}
-    assert "no depths: wide has fewer than two train texts in this task" in what
+    assert what == {"no SS and no depths: wide is in the task nli"}
