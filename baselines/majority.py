@@ -12,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import (
+    Candidates,
     Data,
     Out,
     Predict,
@@ -39,7 +40,13 @@ def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Pred
 
 
 def main(
-    task: TaskName, data: Data, out: Out, source: Sources = None, target: Targets = None, seed: Seeds = None
+    task: TaskName,
+    data: Data,
+    out: Out,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    candidates: Candidates = False,
 ) -> None:
     """Predict the source's most frequent label, whatever the text.
 
@@ -47,7 +54,9 @@ def main(
     """
     check_out_path(out)
     folder = DatasetFolder.open(data)
-    predictions = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed)
+    predictions = train_and_predict(
+        fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates
+    )
     card = make_card(folder, name="Majority", family="majority", parameters=1, paradigm="other", licence="Apache-2.0")
     write_outputs(predictions, card, out)
 

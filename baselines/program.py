@@ -46,10 +46,18 @@ Data = DataOption
 Out = Annotated[Path, typer.Option("--out", help="Prediction file to write: .parquet, .jsonl or .csv.")]
 Sources = Annotated[
     list[str] | None,
-    typer.Option("--source", help="Train on this domain; repeat for more, join with '+'. Default: each."),
+    typer.Option(
+        "--source",
+        help="Train on this domain; repeat for more, join with '+'. Default: the task's ID domain where it has one, "
+        "else each.",
+    ),
 ]
 Targets = Annotated[
     list[str] | None, typer.Option("--target", help="Predict this domain's test split; repeat for more. Default: all.")
+]
+Candidates = Annotated[
+    bool,
+    typer.Option("--candidates", help="Predict the candidate data sets of the task, too, for 'shiftbench protocol'."),
 ]
 Seeds = Annotated[
     list[int] | None,
@@ -65,6 +73,7 @@ def train_and_predict(
     sources: Sequence[str] | None,
     targets: Sequence[str] | None,
     seeds: Sequence[int] | None,
+    candidates: bool = False,
 ) -> pl.DataFrame:
     """Train a model on every source and let each predict every target's test split.
 
@@ -72,9 +81,11 @@ def train_and_predict(
         fit: trains one model.
         folder: the dataset.
         task: a classification task of it.
-        sources: training domains, ``a+b`` trains on both; default every domain that has train rows.
+        sources: training domains, ``a+b`` trains on both; default the task's ID domain, or where it has none every
+            domain that has train rows.
         targets: domains to predict; default all.
         seeds: one run a seed; default 0.
+        candidates: predict all domains of the tasks of candidates for this task, too.
     Returns: a prediction frame (source, id, prediction, seed, confidence).
     """
     info = folder.task(task)
@@ -89,19 +100,21 @@ def train_and_predict(
     if not trainable:
         cure = "build it from more rows a domain"
         raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))
-    sources = list(dict.fromkeys(_alphabetical(source) for source in sources or trainable))
+    default = [info.id_domain] if info.id_domain in trainable else trainable
+    sources = list(dict.fromkeys(_alphabetical(source) for source in sources or default))
     targets = list(targets or predictable)
     for source in sources:
         for part in source.split(SOURCE_JOINER):  # 'none' is no domain to train on
             _known(part, trainable, "--source")
     for target in targets:
         _known(target, predictable, "--target")
-    tests = {target: folder.split(task, target, "test") for target in targets}
+    tests = [folder.split(task, target, "test") for target in targets]
+    tests += _candidates(folder, task) if candidates else []
     runs = [(source, seed) for source in sources for seed in dict.fromkeys(seeds or (0,))]
     parts: list[pl.DataFrame] = []
     for source, seed in tqdm(runs, desc="training", unit="model", disable=None, file=sys.stderr):
         predict = fit(_rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation"), seed)
-        for rows in tests.values():
+        for rows in tests:
             parts.append(_predictions(source, seed, rows, predict, info.labels))
     return pl.concat(parts)
 
@@ -175,6 +188,21 @@ def _predictions(source: str, seed: int, rows: pl.DataFrame, predict: Predict, l
         },
         schema_overrides={"confidence": pl.Float64},
     )
+
+
+def _candidates(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
+    """Read the test rows of all candidates for a task."""
+    tests = [
+        folder.split(name, domain, "test")
+        for name, info in folder.manifest.tasks.items()
+        if info.candidates_for == task
+        for domain, facts in info.domains.items()
+        if "test" in facts.splits
+    ]
+    if not tests:
+        what, cure = f"the folder has no candidates for task '{task}'", "leave --candidates out, or build them, too"
+        raise InvalidInput(Problem(what, str(folder.path), cure=cure))
+    return tests
 
 
 def _rows(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame:

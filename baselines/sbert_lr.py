@@ -14,6 +14,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import (
+    Candidates,
     Classifier,
     Data,
     Fit,
@@ -65,6 +66,7 @@ def main(
     source: Sources = None,
     target: Targets = None,
     seed: Seeds = None,
+    candidates: Candidates = False,
     encoder: EncoderName = DEFAULT_ENCODER,
 ) -> None:
     """Train logistic regression on frozen sentence embeddings.
@@ -74,7 +76,9 @@ def main(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     fit = fit_on(Encoder(encoder), folder.task(task).inputs)
-    predictions = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed)
+    predictions = train_and_predict(
+        fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates
+    )
     card = make_card(
         folder,
         libraries=["scikit-learn", "sentence-transformers", "torch"],

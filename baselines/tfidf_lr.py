@@ -12,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import (
+    Candidates,
     Classifier,
     Data,
     Fit,
@@ -64,7 +65,13 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Class
 
 
 def main(
-    task: TaskName, data: Data, out: Out, source: Sources = None, target: Targets = None, seed: Seeds = None
+    task: TaskName,
+    data: Data,
+    out: Out,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    candidates: Candidates = False,
 ) -> None:
     """Train logistic regression on TF-IDF weights of words and word pairs.
 
@@ -73,7 +80,9 @@ def main(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     fit = fit_on(folder.task(task).inputs)
-    predictions = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed)
+    predictions = train_and_predict(
+        fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates
+    )
     card = make_card(
         folder,
         libraries=["scikit-learn"],

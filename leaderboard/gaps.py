@@ -86,9 +86,8 @@ def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
             continue  # named once, with SS
         if source != NO_SOURCE and (source, target) not in values.effective_n:
             few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
-            here = "" if not few or few[0] in values.info.domains else " in this task"
             what = (
-                f"no depths: {few[0]} has fewer than two train texts{here}"
+                f"no depths: {few[0]} has fewer than two train texts"
                 if few
                 else "depth weights are all 0: no test text lies further out than the deepest source text"
             )

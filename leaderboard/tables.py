@@ -16,6 +16,7 @@ from leaderboard.compare import Comparison
 from leaderboard.id_ood import ID_OOD
 from leaderboard.metrics.coverage import CAUTIOUS
 from leaderboard.scores import Estimate, IdOod, Scores, Shift, TaskScores
+from validation.report import counted
 from validation.vocabulary import NO_SOURCE
 
 _ANY_WIDTH = 10_000
@@ -238,13 +239,16 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         table.add_row(f"{name.replace('_', ' ')}, training runs too", bounds)
     for lambda_, estimate in summary.depth_f1.items():
         table.add_row(f"Depth F1 at lambda {lambda_}", points(estimate))
-    for name, share in summary.scenario_shares.items():
+    # Without a model trained on the target there is no TD, and so no scenario.
+    known = [share for share in summary.scenario_shares.values() if share is not None]
+    for name, share in summary.scenario_shares.items() if known else ():
         table.add_row(f"{name} shifts", _percent(share))
-    table.add_row("scenarios resolved", _percent(summary.resolved_share))
+    if known:
+        table.add_row("scenarios resolved", _percent(summary.resolved_share))
     if not one_source:
         p_value = _p_value(summary.source_permutation_p)
         table.add_row("p if training on a domain did not help there (permutation)", p_value)
-    console.print(f"\n{task.task}: summary over {summary.n_shifts} shifts, {summary.basis}", highlight=False)
+    console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {summary.basis}", highlight=False)
     console.print(table)
     if not summary.total:
         console.print("Intervals: other test sets, same models.", highlight=False)
