@@ -268,7 +268,11 @@ _TOXIGEN = DomainSpec(
         *_TEXT,
     ),
     provenance=Provenance(
-        title="ToxiGen", text_sources=("Synthetic",), challenge=True, paper_rows={"train": 8_960, "test": 940}
+        title="ToxiGen",
+        text_sources=("Synthetic",),
+        breadth=13,
+        challenge=True,
+        paper_rows={"train": 8_960, "test": 940},
     ),
 )
 

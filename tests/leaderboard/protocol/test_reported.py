@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import boss
 from leaderboard.protocol import reported
 from leaderboard.protocol.choice import Choice, Decision
 from leaderboard.protocol.run import choose_reported
@@ -125,3 +126,24 @@ def test_refusals() -> None:
     with pytest.raises(InvalidInput, match="did you mean 'MNLI'"):
         choose_reported("nli", 3, "MNL")
     assert choose_reported("nli", 3, "MNLI").id == "MNLI"
+
+
+@pytest.mark.parametrize("task", SUITE)
+def test_the_builders_know_the_same_of_each_data_set(task: str) -> None:
+    typed = {facts.candidate.name: facts.candidate for facts in reported.reported_study(task).facts}
+    specs = {
+        domain.provenance.title: domain.provenance
+        for spec in boss.TASKS
+        if task in (spec.name, spec.candidates_for)
+        for domain in spec.domains
+        if domain.provenance is not None
+    }
+    assert set(typed) == set(specs)
+    for name, candidate in typed.items():
+        known = specs[name]
+        assert (candidate.breadth, candidate.challenge, candidate.made_from) == (
+            known.breadth,
+            known.challenge,
+            known.made_from,
+        )
+        assert set(candidate.text_sources) == set(known.text_sources)
