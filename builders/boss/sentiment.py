@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.dr.sentiment import AMAZON as ALL_REVIEWS
 from builders.manifest import Provenance
 from builders.readers.delimited import quoted_csv, raw_tsv
 from builders.readers.json_lines import json_lines
@@ -30,14 +31,7 @@ AMAZON = SourceSpec(
     revision="2018",
     licence="for research; no redistribution",
     open_licence=False,
-    citation=(
-        "@inproceedings{ni-etal-2019-justifying,\n"
-        "  title = {Justifying Recommendations using Distantly-Labeled Reviews and Fine-Grained Aspects},\n"
-        "  author = {Ni, Jianmo and Li, Jiacheng and McAuley, Julian},\n"
-        "  booktitle = {Proceedings of EMNLP-IJCNLP},\n"
-        "  year = {2019}\n"
-        "}"
-    ),
+    citation=ALL_REVIEWS.citation,
     instructions=(
         "ask for the 5-core files of all 29 categories at https://nijianmo.github.io/amazon/ and put them, such as "
         "Books_5.json.gz, into RAW/amazon_5core/; there is no need to unpack them"

@@ -1,4 +1,4 @@
-"""A dataset folder of two sources, of which one may not be published. Every text in it is invented."""
+"""What tests of builders share: a dataset folder of two sources, of which one may not be published. All is invented."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,12 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders import build as build_module
 from builders import synthetic as demo
 from builders.assemble import AssembledTask, Splits
 from builders.encoder import Encoder
 from builders.folder import DatasetFolder
 from builders.manifest import SourceFacts
-from builders.specs import TaskSpec
+from builders.specs import TaskSpec, Upstream
 from builders.writer import write_folder
 
 CLOSED = ("nli.harbour", "sa.kettles")
@@ -31,6 +32,12 @@ SOURCES = {
 }
 
 Mix = Callable[..., DatasetFolder]
+
+
+@pytest.fixture
+def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record nothing of the upstream files: the invented ones are not the real ones."""
+    monkeypatch.setattr(build_module, "upstream", lambda: Upstream(files={}, rows={}))
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,6 @@ def invented_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return raw
 
 
-@pytest.fixture
-def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Record nothing of the upstream files: the invented ones are not the real ones."""
-    monkeypatch.setattr(build_module, "upstream", lambda: Upstream(files={}, rows={}))
-
-
 @pytest.fixture(scope="session")
 def suite(invented_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
     """The whole suite and its candidates, built from the invented files."""

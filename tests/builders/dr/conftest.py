@@ -231,12 +231,6 @@ def invented_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return raw
 
 
-@pytest.fixture
-def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Record nothing of the upstream files: the invented ones are not the real ones."""
-    monkeypatch.setattr(build_module, "upstream", lambda: Upstream(files={}, rows={}))
-
-
 @pytest.fixture(scope="session")
 def benchmark(invented_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
     """The whole benchmark, built from the invented files."""
