@@ -92,21 +92,23 @@ def _finished(task: AssembledTask, seed: int) -> AssembledTask:
 def _take_as_upstream(task: AssembledTask, domain: DomainSpec, splits: Splits, seed: int) -> None:
     """Keep the splits of upstream; cut one into train and test only where there is no test split."""
     key = f"{seed}/{task.spec.id}/{domain.name}"
+    inputs = task.spec.inputs
+
+    def counted(split: str, name: str, after: pl.DataFrame) -> None:
+        splits[split] = _count(task, domain.name, split, name, splits[split], after)
+
+    for split in domain.draw.splits if domain.draw is not None else ():
+        if split in splits:
+            counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], inputs))
+            counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], inputs))
     if domain.test_share is not None and "test" not in splits:
-        pool = splits["train"]
-        if domain.draw is not None:
-            # Each text was drawn once from a file, but files share texts, which would come to train and test.
-            inputs = task.spec.inputs
-            pool = _count(
-                task, domain.name, "train", "conflicting_rows_leave", pool, conflicting_rows_leave(pool, inputs)
-            )
-            pool = _count(
-                task, domain.name, "train", "repeated_inputs_leave", pool, repeated_inputs_leave(pool, inputs)
-            )
-        splits["test"], splits["train"] = take_share(pool, domain.test_share, f"{key}/test", None, first=True)
+        splits["test"], splits["train"] = take_share(
+            splits["train"], domain.test_share, f"{key}/test", None, first=True
+        )
+        unseen = splits["train"].join(splits["test"], on=inputs, how="anti", maintain_order="left")
+        counted("train", "test_inputs_leave_train", unseen)
     if domain.train_per_label is not None and "train" in splits:
-        kept = take_per_label(splits["train"], domain.train_per_label, f"{key}/train")
-        splits["train"] = _count(task, domain.name, "train", "train_per_label", splits["train"], kept)
+        counted("train", "train_per_label", take_per_label(splits["train"], domain.train_per_label, f"{key}/train"))
     finished = {
         split: _finish(task.spec, domain.name, split, splits[split]) for split in SPLITS if len(splits.get(split, ()))
     }

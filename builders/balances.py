@@ -11,11 +11,15 @@ ANSWERED = pl.col("answers").struct.field("text").list.len() > 0
 """Whether a question has an answer: stratum 1 if so, else 0."""
 
 
+def by_label(labels: Sequence[str]) -> pl.Expr:
+    """Give each row the number of its label as its stratum."""
+    codes = {label: code for code, label in enumerate(labels)}
+    return pl.col("label").replace_strict(codes, return_dtype=pl.Int64)
+
+
 def equal_labels(labels: Sequence[str]) -> Balance:
     """Ask for as many rows of each label."""
-    codes = {label: code for code, label in enumerate(labels)}
-    stratum = pl.col("label").replace_strict(codes, return_dtype=pl.Int64)
-    return Balance("equal_labels", stratum, dict.fromkeys(codes.values(), 1 / len(codes)))
+    return Balance("equal_labels", by_label(labels), dict.fromkeys(range(len(labels)), 1 / len(labels)))
 
 
 def common_lengths(width: int) -> Balance:

@@ -1,5 +1,6 @@
 """Building a benchmark from its upstream files: find, read, compare with what is recorded, assemble, write."""
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from builders.assemble import AssembledTask, assemble
 from builders.cache import cache_folder
 from builders.cut import Splits
 from builders.encoder import Encoder
-from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount
+from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount, file_sha256
 from builders.placebo import placebo_task
 from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, read_file
 from builders.specs import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
@@ -155,13 +156,18 @@ class Reading:
         place = str(Path(file.path).with_name(path.name))
         facts = SourceFile(path=place, sha256=found.sha256, rows=found.n_rows, recorded_rows=recorded.rows)
         self.files[file.path] = file.source, facts
+        for name in file.beside:
+            place = str(Path(file.path).with_name(name))
+            self.files[place] = file.source, _facts_beside(path.with_name(name), place)
         return found
 
     def _sample(self, spec: TaskSpec, domain: DomainSpec, split: str) -> Sample | None:
         """Say what part of a file's rows a domain's split takes; None for all."""
         key = f"{self.seed}/{spec.id}"
         if domain.draw is not None and split in domain.draw.splits:
-            return Sample(domain.draw.stratum, domain.draw.size, spec.inputs, f"{key}/{domain.name}")
+            return Sample(
+                domain.draw.stratum, domain.draw.size, domain.draw.identity or spec.inputs, f"{key}/{domain.name}"
+            )
         if spec.sample is None:
             return None
         by_stratum = spec.balance is not None and isinstance(spec.balance.shares, Mapping)
@@ -191,6 +197,17 @@ class Reading:
             facts[place] = FileFacts(rows=file.rows)
             facts[file.path] = facts.get(file.path, FileFacts()).model_copy(update={"sha256": file.sha256})
         return Upstream(files=facts, rows=self.rows)
+
+
+def _facts_beside(path: Path, place: str) -> SourceFile:
+    """Hash what a reader read beside its file: a file, or all files of a folder, each of them with its name."""
+    if path.is_file():
+        rows = path.read_bytes().count(b"\n")
+        return SourceFile(path=place, sha256=file_sha256(path), rows=rows, recorded_rows=None)
+    files = sorted(file for file in path.iterdir() if file.is_file())
+    listed = "".join(f"{file_sha256(file)}  {file.name}\n" for file in files)
+    digest = hashlib.sha256(listed.encode()).hexdigest()
+    return SourceFile(path=place, sha256=digest, rows=len(files), recorded_rows=None)
 
 
 def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledTask:

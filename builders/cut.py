@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from builders.balances import by_label
 from builders.specs import COMMON, Balance, TaskSpec
 from builders.transforms import as_texts
 from validation.vocabulary import SPLITS
@@ -116,9 +117,7 @@ def fill_to_sizes(
 
 def take_per_label(frame: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
     """Take so many rows of each label, or what there is of it, in the order of a keyed hash of the row."""
-    labels = sorted(frame["label"].unique())
-    codes = pl.col("label").replace_strict({label: code for code, label in enumerate(labels)}, return_dtype=pl.Int64)
-    balance = Balance("per_label", codes, {})
+    balance = Balance("per_label", by_label(sorted(frame["label"].unique())), {})
     supply = _supply(frame, balance)
     return _choose(frame, {code: min(n_rows, n) for code, n in supply.items()}, balance, key)
 

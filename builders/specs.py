@@ -51,23 +51,28 @@ class FileSpec:
 
     The file may also lie there as ``<path>.gz``, or as a zip of the same name that holds it alone. Files marked
     ``partial`` hold the same rows in part: only builds with ``--partial`` read them, beside what else there is.
+    ``beside`` names what else its reader reads: files, or folders of files, in the same folder.
     """
 
     source: SourceSpec
     path: str
     read: Reader
     partial: bool = False
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Draw:
-    """Rows drawn from files while they are read: of each ``stratum`` so many, chosen by a keyed hash of their inputs.
+    """Rows drawn from each file while it is read: of each ``stratum`` so many, by a keyed hash of ``identity``.
 
-    Each text is drawn once. ``after`` are steps on the rows drawn; ``splits`` are the upstream splits it is for.
+    Rows that agree in ``identity`` (default: the task's inputs) are drawn once a stratum. When all files are read,
+    texts that were drawn with several labels leave, and repeats. ``after`` are steps on the rows drawn; ``splits`` are
+    the upstream splits it is for.
     """
 
     size: int
     stratum: pl.Expr = field(default_factory=lambda: pl.lit(0))
+    identity: tuple[str, ...] = ()
     splits: tuple[str, ...] = ("train",)
     after: tuple[Transform, ...] = ()
 

@@ -27,13 +27,18 @@ def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
 
     Whether an entity begins is told by upstream's types, so neighbours whose types become one stay two entities.
 
-    Raises (when applied): InvalidInput naming a tag that is unknown, or an ``I-`` of ``bio`` that continues nothing.
+    Raises (when applied): InvalidInput naming the row and its tag that is unknown, or the ``I-`` of ``bio`` that
+        continues nothing.
     """
 
     def apply(frame: pl.DataFrame) -> pl.DataFrame:
-        for tag in frame["tags"].explode(empty_as_null=False).unique(maintain_order=True):
-            _check(tag, types, scheme)
-        rewritten = [list(_rewritten(tags, types, scheme)) for tags in frame["tags"].to_list()]
+        rewritten = []
+        for row, tags in enumerate(frame["tags"].to_list(), start=1):
+            try:
+                rewritten.append(list(_rewritten(tags, types, scheme)))
+            except ValueError as error:
+                what, found, cure = error.args
+                raise InvalidInput(Problem(what, "the rows read", found, cure, column="tags", row=row)) from error
         return frame.with_columns(pl.Series("tags", rewritten, dtype=pl.List(pl.String)))
 
     return Transform(f"bio_tags_from_{scheme}", apply)
@@ -46,6 +51,7 @@ def _rewritten(tags: Sequence[str], types: Mapping[str, str], scheme: Scheme) ->
         if tag == OUTSIDE:
             yield OUTSIDE
         else:
+            _check(tag, types, scheme)
             yield ("B-" if begins(before, tag) else "I-") + types[_type(tag, scheme)]
         before = tag
 
@@ -62,7 +68,8 @@ def _begins_in_bio(before: str, tag: str) -> bool:
     begins = tag.startswith("B-")
     if not begins and before[2:] != tag[2:]:
         what = "a tag continues an entity that is not there"
-        raise _refusal(what, f"'{tag}' after '{before}'", "is this file in the scheme iob1, where I- may begin one?")
+        cure = "is this file in the scheme iob1, where I- may begin one?"
+        raise ValueError(what, f"'{tag}' after '{before}'", cure)
     return begins
 
 
@@ -83,8 +90,4 @@ def _check(tag: str, types: Mapping[str, str], scheme: Scheme) -> None:
         return
     prefixes = ("",) if scheme == "io" else ("B-", "I-")
     known = [OUTSIDE, *(prefix + kind for kind in types for prefix in prefixes)]
-    raise _refusal("a tag is unknown", f"'{tag}'", did_you_mean(tag, known))
-
-
-def _refusal(what: str, found: str, cure: str) -> InvalidInput:
-    return InvalidInput(Problem(what, "the rows read", found, cure, column="tags"))
+    raise ValueError("a tag is unknown", f"'{tag}'", did_you_mean(tag, known))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from builders.balances import ANSWERED
-from builders.readers.delimited import N_FIELDS
 from builders.specs import Transform
 from builders.words import WORD, words
 
@@ -15,6 +14,11 @@ from builders.words import WORD, words
 def rename(columns: Mapping[str, str]) -> Transform:
     """Take these upstream columns under our names; the others are left behind."""
     return Transform("rename", lambda frame: frame.select(pl.col(old).alias(new) for old, new in columns.items()))
+
+
+def select(*columns: str) -> Transform:
+    """Take these columns; the others are left behind."""
+    return Transform("select", lambda frame: frame.select(columns))
 
 
 def keep_in(column: str, values: Sequence[str], name: str | None = None) -> Transform:
@@ -37,9 +41,12 @@ def label_from(column: str, labels: Mapping[str, str]) -> Transform:
     return Transform(f"label_from_{column}", lambda frame: frame.with_columns(label).drop_nulls("label"))
 
 
+_LINK = r"(?i)\b(?:https?://|www\.)\S+"
+
+
 def remove_links(column: str) -> Transform:
     """Take web addresses out of a text (Domain Robustness paper, appendix D.1)."""
-    without = pl.col(column).str.replace_all(r"(?i)\b(?:https?://|www\.)\S+", " ")
+    without = pl.col(column).str.replace_all(_LINK, " ")
     clean = without.str.replace_all(r"\s+", " ").str.strip_chars()
     # Texts without a link stay as they are, white space too.
     changed = pl.when(without == pl.col(column)).then(pl.col(column)).otherwise(clean).alias(column)
@@ -66,11 +73,6 @@ def remove(column: str, pattern: str) -> Transform:
     )
 
 
-def keep_width(n_fields: int) -> Transform:
-    """Keep the rows of a ragged file that have so many fields."""
-    return Transform(f"keep_{n_fields}_fields", lambda frame: frame.filter(pl.col(N_FIELDS) == str(n_fields)))
-
-
 def one_space(*columns: str) -> Transform:
     """Make every tab a space and every run of spaces one, as the authors' code of BOSS does."""
     clean = [pl.col(name).str.replace_all("\t", " ", literal=True).str.replace_all(" {2,}", " ") for name in columns]
@@ -87,11 +89,11 @@ def clean_tweets(column: str) -> Transform:
 
 
 _NO_WORDS_OF_TWEETS = (
-    r"(?i)\b(?:https?://|www\.)\S+",
+    _LINK,
     r"@\w+",
-    r"#[^#\n]+#",
-    r"\[[^\]\n]*\]",
-    r"[\p{Extended_Pictographic}\x{200d}\x{fe0f}]",
+    r"#[^\s#]+#",
+    r"\[[^\s\]]+\]",
+    r"[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\x{200d}\x{20e3}\x{fe0f}]",
     "#",
 )
 
@@ -136,7 +138,7 @@ def keep_tokens() -> Transform:
 
 def keep_labelled(labels: Sequence[str]) -> Transform:
     """Keep the rows whose label is one of the task's; '-' and the like leave."""
-    return Transform("keep_labelled", lambda frame: frame.filter(pl.col("label").is_in(list(labels))))
+    return keep_in("label", labels, "keep_labelled")
 
 
 def group_by_text(column: str) -> Transform:

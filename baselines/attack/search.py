@@ -70,7 +70,7 @@ class Attacked:
     @property
     def changed(self) -> float:
         """Share of the original's words that have a typo."""
-        return self.n_typos / len(words(self.example.text))
+        return self.n_typos / max(1, len(words(self.example.text)))
 
 
 def text_generator(seed: int, example_id: str) -> np.random.Generator:

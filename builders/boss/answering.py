@@ -4,7 +4,7 @@ from builders.manifest import Provenance
 from builders.readers.mrqa import mrqa
 from builders.readers.squad import squad
 from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by, group_by_text, keep_filled, rename
+from builders.transforms import group_by, group_by_text, keep_filled, select
 from validation.vocabulary import TaskKind
 
 SQUAD = SourceSpec(
@@ -95,7 +95,7 @@ SQUADSHIFTS = SourceSpec(
         "https://github.com/modestyachts/squadshifts-website into RAW/squadshifts/"
     ),
 )
-_COLUMNS = rename({name: name for name in ("title", "context", "question", "answers", "group")})
+_COLUMNS = select("title", "context", "question", "answers", "group")
 _INPUTS = ("title", "context", "question")
 _FILLED = (keep_filled("context"), keep_filled("question"))
 

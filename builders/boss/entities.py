@@ -5,7 +5,7 @@ from builders.manifest import Provenance
 from builders.readers.token_lines import token_lines
 from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
 from builders.tagging import bio_tags
-from builders.transforms import group_by, group_by_text, keep_tokens, rename
+from builders.transforms import group_by, group_by_text, keep_tokens, select
 from validation.vocabulary import TaskKind
 
 LABELS = ("O", *(f"{begins}-{type_}" for type_ in tag_maps.TYPES for begins in "BI"))
@@ -112,7 +112,7 @@ CROSSNER = SourceSpec(
     instructions="put the folder ner_data of https://github.com/zliucr/CrossNER into RAW/crossner/",
 )
 _EMPTY_SENTENCE = "the papers' code counts an empty sentence at the end of each file"
-_COLUMNS = rename({"tokens": "tokens", "tags": "tags", "group": "group"})
+_COLUMNS = select("tokens", "tags", "group")
 _SENTENCE = (keep_tokens(), group_by_text("tokens"), _COLUMNS)
 _DOCUMENT = (keep_tokens(), group_by("document"), _COLUMNS)
 _TAB = token_lines()
@@ -192,6 +192,7 @@ NER = TaskSpec(
         "Tags of all data sets are those of Few-NERD's coarse types; types that a data set does not know are O there.",
         "Few-NERD marks no beginnings: neighbouring words of one fine type are one entity. CoNLL and E-NER mark them "
         "only between neighbours of one type.",
+        "Partial builds may read Few-NERD's INTER setting, in which only some fine types are marked; the rest is O.",
         "-DOCSTART- lines and blank lines at the end are no sentences.",
     ),
 )

@@ -18,6 +18,7 @@ from builders.transforms import (
     one_space,
     remove,
     rename,
+    select,
 )
 from validation.vocabulary import TaskKind
 
@@ -128,7 +129,7 @@ BIONLI = SourceSpec(
     slug="bionli",
     title="BioNLI",
     url="https://github.com/StonyBrookNLP/BioNLI",
-    revision="main",
+    revision="unversioned",
     licence="CC BY 4.0",
     open_licence=True,
     citation=(
@@ -150,7 +151,7 @@ DOCNLI = SourceSpec(
     slug="docnli",
     title="DocNLI",
     url="https://github.com/salesforce/DocNLI",
-    revision="main",
+    revision="unversioned",
     licence="BSD-3-Clause repository; news texts of others in it",
     open_licence=False,
     citation=(
@@ -175,7 +176,7 @@ _SENTENCES = (
     keep_labelled(LABELS),
     *_PAIR,
 )
-_LABELLED = rename({name: name for name in ("premise", "hypothesis", "label")})
+_LABELLED = select("premise", "hypothesis", "label")
 _READ_PAIRS = json_lines("gold_label", "sentence1", "sentence2")
 _READ_WANLI = json_lines("premise", "hypothesis", "gold")
 _READ_CB = json_lines("premise", "hypothesis", "label")
@@ -231,7 +232,7 @@ _CONTRACT_NLI = DomainSpec(
     transforms=(
         label_from("choice", {"Entailment": "entailment", "NotMentioned": "neutral", "Contradiction": "contradiction"}),
         group_by("document"),
-        rename({name: name for name in ("premise", "hypothesis", "label", "group")}),
+        select("premise", "hypothesis", "label", "group"),
         one_space("premise", "hypothesis"),
     ),
     provenance=Provenance(title="ContractNLI", text_sources=("Legal",), paper_rows={"train": 7_191, "test": 2_091}),

@@ -1,20 +1,19 @@
 """BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
 
-import polars as pl
-
+from builders.balances import by_label
+from builders.boss.steps import LABELLED_TEXT, TEXT
 from builders.dr.sentiment import AMAZON as ALL_REVIEWS
 from builders.manifest import Provenance
-from builders.readers.delimited import quoted_csv, raw_tsv
+from builders.readers.delimited import N_FIELDS, quoted_csv, raw_tsv
 from builders.readers.json_lines import json_lines
 from builders.readers.text_folder import tar_texts
 from builders.readers.trees import trees
 from builders.specs import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec
 from builders.transforms import (
     group_by,
-    group_by_text,
     keep_filled,
+    keep_in,
     keep_labelled,
-    keep_width,
     label_from,
     line_breaks_back,
     one_space,
@@ -140,7 +139,7 @@ DSC = SourceSpec(
     slug="dsc",
     title="Document sentiment classification of 24 kinds of products (DSC)",
     url="https://github.com/ZixuanKe/LifelongSentClass",
-    revision="main",
+    revision="unversioned",
     licence="none stated",
     open_licence=False,
     citation=(
@@ -193,8 +192,6 @@ _RATINGS = _STARS | {f"{stars}.0": label for stars, label in _STARS.items()}
 _REVIEW = json_lines("overall", "asin", optional=("reviewText",))
 _SENTENCE = json_lines("sentence", "gold_label")
 _ROUNDS = ("round01-yelp", "round02-dynabench")
-_LABELLED = rename({"text": "text", "label": "label"})
-_TEXT = (one_space("text"), keep_filled("text"), group_by_text("text"))
 
 _AMAZON = DomainSpec(
     name="amazon",
@@ -205,9 +202,7 @@ _AMAZON = DomainSpec(
         rename({"reviewText": "text", "overall": "overall", "group": "group"}),
         one_space("text"),
     ),
-    draw=Draw(
-        20_000, after=(label_from("overall", _RATINGS), rename({name: name for name in ("text", "label", "group")}))
-    ),
+    draw=Draw(20_000, identity=("text", "overall"), after=(label_from("overall", _RATINGS),)),
     test_share=0.1,
     train_per_label=10_000,
     provenance=Provenance(
@@ -228,7 +223,7 @@ _DYNASENT = DomainSpec(
         )
         for split in ("train", "test")
     },
-    transforms=(rename({"sentence": "text", "gold_label": "label"}), keep_labelled(LABELS), *_TEXT),
+    transforms=(rename({"sentence": "text", "gold_label": "label"}), keep_labelled(LABELS), *TEXT),
     provenance=Provenance(
         title="Dynasent", text_sources=("Adversarial",), challenge=True, paper_rows={"train": 93_553, "test": 4_320}
     ),
@@ -245,7 +240,7 @@ _SEMEVAL = DomainSpec(
         )
         for split in ("train", "test")
     },
-    transforms=(keep_width(3), _LABELLED, keep_labelled(LABELS), *_TEXT),
+    transforms=(keep_in(N_FIELDS, ("3",), "keep_3_fields"), LABELLED_TEXT, keep_labelled(LABELS), *TEXT),
     provenance=Provenance(title="SemEval", text_sources=("Twitter",), paper_rows={"train": 6_000, "test": 20_622}),
 )
 _SST = DomainSpec(
@@ -253,8 +248,8 @@ _SST = DomainSpec(
     files={split: (FileSpec(SST, f"sst/trees/{split}.txt", trees),) for split in ("train", "test")},
     transforms=(
         label_from("root", {"0": "negative", "2": "neutral", "4": "positive"}),
-        _LABELLED,
-        *_TEXT,
+        LABELLED_TEXT,
+        *TEXT,
     ),
     provenance=Provenance(title="SST", text_sources=("Movie",), paper_rows={"train": 4_004, "test": 1_067}),
 )
@@ -287,8 +282,8 @@ _IMDB = DomainSpec(
     },
     transforms=(
         label_from("label", {"neg": "negative", "pos": "positive"}),
-        _LABELLED,
-        *_TEXT,
+        LABELLED_TEXT,
+        *TEXT,
     ),
     provenance=Provenance(title="IMDb", text_sources=("Movie",), paper_rows={"train": 25_000, "test": 25_000}),
 )
@@ -304,15 +299,13 @@ _YELP = DomainSpec(
     },
     transforms=(
         label_from("stars", _STARS),
-        _LABELLED,
+        LABELLED_TEXT,
         line_breaks_back("text"),
-        *_TEXT,
+        *TEXT,
     ),
     draw=Draw(
         10_000,
-        stratum=pl.col("label").replace_strict(
-            {label: code for code, label in enumerate(LABELS)}, return_dtype=pl.Int64
-        ),
+        stratum=by_label(LABELS),
     ),
     provenance=Provenance(title="Yelp", text_sources=("Product",), paper_rows={"train": 30_000, "test": 30_000}),
 )
@@ -324,8 +317,8 @@ _DSC = DomainSpec(
     },
     transforms=(
         label_from("polarity", {"-1": "negative", "1": "positive"}),
-        _LABELLED,
-        *_TEXT,
+        LABELLED_TEXT,
+        *TEXT,
     ),
     provenance=Provenance(
         title="DSC", text_sources=("Product",), breadth=24, paper_rows={"train": 92_244, "test": 11_531}

@@ -117,7 +117,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
         if not text:
             what = f"an answer to {place} is at a span that the context does not have"
             found = f"characters {start} to {last} of {len(context)}"
-        elif _words(text) != _words(detected.text):
+        elif (_words(text) or text.strip()) != (_words(detected.text) or detected.text.strip()):
             what = f"an answer to {place} does not stand at its span"
             found = f"{text!r} at {start} to {last}, where {detected.text!r} should stand"
         else:

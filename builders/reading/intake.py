@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from builders.reading.checkpoint import Checkpoint, State, checkpoint_key
 from builders.reading.sampling import STRATUM, Reservoir, compact
 from builders.reading.upstream_file import BLOCK, Position, UpstreamFile
 from builders.specs import Reader, Transform
+from validation.report import InvalidInput
 
 LARGE = 1 << 28
 """Bytes on disk from which on reading is kept and shown."""
@@ -155,7 +156,13 @@ class _Intake:
 
     def _take(self, frame: pl.DataFrame, position: Position) -> None:
         for taker in self._takers:
-            taker.take(frame)
+            try:
+                taker.take(frame)
+            except InvalidInput as refused:  # a step knows neither the file nor the rows before these
+                raise InvalidInput(
+                    replace(problem, file=str(self._path), row=problem.row and self._n_rows + problem.row)
+                    for problem in refused.problems
+                ) from refused
         self._n_rows += len(frame)
         self._position = position
 

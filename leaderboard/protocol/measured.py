@@ -142,7 +142,7 @@ def _centroid(encoder: Encoder, folder: DatasetFolder, facts: Facts) -> Floats:
 def measured_scores(
     path: Path, folder: DatasetFolder, study: Study, id_name: str, token_encoder: Encoder | None = None
 ) -> Probe:
-    """Score the ID's models on every candidate that a prediction file covers; several runs are averaged.
+    """Score the ID's models on every candidate that a prediction file covers; runs on all of them are averaged.
 
     A file of zero-shot predictions alone (source ``none``) is taken for the ID's.
 
@@ -164,7 +164,7 @@ def measured_scores(
     metric = folder.task(study.task).metric
     names = {(facts.task, facts.domain): facts.name for facts in study.facts}
     scores: dict[str, Figure] = {}
-    for (task,), rows in predictions.filter(source=source).group_by("task", maintain_order=True):
+    for (task,), rows in _common_runs(predictions.filter(source=source)).group_by("task", maintain_order=True):
         values = task_values(str(task), rows, folder, encoder=token_encoder)
         for (_, target), table in values.scores.get(metric, {}).items():
             scores[names[str(task), target]] = Figure(table.mean(axis=0), values.effective_groups[target])
@@ -173,6 +173,14 @@ def measured_scores(
         raise InvalidInput(Problem(what, str(path), cure=cure))
     model = "zero-shot models" if source == NO_SOURCE else f"models trained on {id_name}"
     return Probe(id_name, f"{model}, from {path.name}", scores)
+
+
+def _common_runs(predictions: pl.DataFrame) -> pl.DataFrame:
+    """Keep the runs (seeds) that are on every target, or drops would mix runs; all where none is."""
+    n_targets = predictions.select(pl.struct("task", "target").n_unique()).item()
+    counts = predictions.group_by("seed").agg(n=pl.struct("task", "target").n_unique())
+    common = counts.filter(n=n_targets)["seed"].to_list()
+    return predictions.filter(pl.col("seed").is_in(common)) if common else predictions
 
 
 def _source(path: Path, sources: Sequence[str], domain: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders import boss, dr
 from builders import build as build_module
-from builders import dr
 from builders.build import build, list_domains
 from builders.folder import DatasetFolder
 from builders.specs import FileFacts, Upstream
@@ -225,7 +225,7 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
 @pytest.mark.parametrize(
     ("benchmark", "task", "words"),
     [
-        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr', 'synthetic', 'own'"),
+        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr', 'boss', 'synthetic', 'own'"),
         ("dr", "nil", "there is no such task of dr; found 'nil'; did you mean 'nli'?"),
     ],
 )
@@ -242,9 +242,8 @@ def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: P
 def test_listed_domains_are_those_recorded() -> None:
     assert [name for name in list_domains("dr") if "/nli" in name] == [f"dr/nli.{genre}" for genre in GENRES]
     assert set(build_module.upstream().rows) <= set(list_domains())
-    places = {
-        file.path for task in dr.TASKS for domain in task.domains for files in domain.files.values() for file in files
-    }
+    tasks = (*dr.TASKS, *boss.TASKS)
+    places = {file.path for task in tasks for domain in task.domains for of in domain.files.values() for file in of}
     assert set(build_module.upstream().files) <= places
 
 

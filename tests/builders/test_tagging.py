@@ -68,7 +68,7 @@ def test_sentences_are_apart_from_each_other_and_may_be_none() -> None:
 def test_an_unknown_tag_is_refused_by_name(scheme: Scheme, tags: str, message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         rewritten(tags.split(), scheme)
-    assert str(refused.value) == f"the rows read, column 'tags': {message}"
+    assert str(refused.value) == f"the rows read, column 'tags', row 1: {message}"
 
 
 def test_all_maps_lead_to_the_eight_types() -> None:

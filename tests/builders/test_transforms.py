@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from builders.transforms import (
+    clean_tweets,
     conflicting_rows_leave,
     first_answer,
     group_by,
@@ -17,12 +18,16 @@ from builders.transforms import (
     keep_tokens,
     keep_words_between,
     keep_words_found,
+    label_by_threshold,
     label_from,
     line_breaks_back,
+    one_space,
+    remove,
     remove_links,
     rename,
     repeated_inputs_leave,
     repeated_rows_leave,
+    select,
     text_digest,
 )
 from validation.schemas import ANSWERS
@@ -170,3 +175,40 @@ def test_conflicting_labels_leave_and_of_repeats_the_one_that_says_most_stays() 
 def test_line_breaks_come_back() -> None:
     frame = pl.DataFrame({"text": ["a\\nb\\n\\nc", "\\t", "plain"]})
     assert line_breaks_back("text").apply(frame)["text"].to_list() == ["a\nb\n\nc", "\\t", "plain"]
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("@USER #MAGA I dislike all of it #KAG", "MAGA I dislike all of it KAG"),
+        ("a #topic# here", "a here"),
+        ("Issue #3 and price # 4", "Issue 3 and price 4"),
+        ("so [what he said was vile] ok [tag]", "so [what he said was vile] ok"),
+        ("see https://x.example/a?b and www.y.example\tnow", "see and now"),
+        (
+            "thumbs \U0001f44d\U0001f3fd flag \U0001f1fa\U0001f1f8 key 1\ufe0f\u20e3 heart \u2764\ufe0f",
+            "thumbs flag key 1 heart",
+        ),
+        ("e-mail me@home", "e-mail me"),
+    ],
+)
+def test_tweets_lose_what_is_no_word_and_nothing_else(text: str, clean: str) -> None:
+    frame = pl.DataFrame({"text": [text]})
+    assert clean_tweets("text").apply(frame)["text"].to_list() == [clean]
+
+
+def test_one_space_leaves_line_breaks() -> None:
+    frame = pl.DataFrame({"a": ["x\ty  z\n\n w"], "b": ["  "]})
+    assert one_space("a", "b").apply(frame).row(0) == ("x y z\n\n w", " ")
+
+
+def test_a_number_at_the_threshold_has_the_second_label() -> None:
+    frame = pl.DataFrame({"toxicity": ["0.5", "0.49", None, "NaN", "none", "1"]})
+    labelled = label_by_threshold("toxicity", 0.5, ("benign", "toxic")).apply(frame)
+    assert labelled.rows() == [("0.5", "toxic"), ("0.49", "benign"), ("1", "toxic")]
+
+
+def test_marks_are_taken_out_and_columns_chosen() -> None:
+    frame = pl.DataFrame({"text": ["<re>A<er> b"], "other": ["x"]})
+    assert remove("text", "<re>|<er>").apply(frame)["text"].to_list() == ["A b"]
+    assert select("other").apply(frame).columns == ["other"]

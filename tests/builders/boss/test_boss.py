@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from builders import boss
@@ -129,7 +130,7 @@ def test_configs_load_with_plain_datasets(suite: DatasetFolder) -> None:
 
 def test_amazon_is_drawn_balanced_and_cut_by_product(suite: DatasetFolder) -> None:
     train, test = (suite.split("sa", "amazon", split) for split in ("train", "test"))
-    assert labels(suite, "sa", "amazon", "test").keys() <= {"negative", "positive", "neutral"}
+    assert set(labels(suite, "sa", "amazon", "train")) == {"negative", "positive", "neutral"}
     everything = [*train["text"], *test["text"]]
     assert len(set(everything)) == len(everything)
     assert "the same in all categories" in everything
@@ -195,6 +196,53 @@ def test_toxicity(suite: DatasetFolder) -> None:
     hsol = [*texts(suite, "td_candidates", "hsol"), *texts(suite, "td_candidates", "hsol", "train")]
     assert all(text.endswith('\nsecond line, "quoted"') for text in hsol)
     assert labels(suite, "td_candidates", "olid") == {"benign": 3, "toxic": 3}
+
+
+def test_what_is_cut_here_tests_no_text_that_is_trained_on(
+    invented_raw: Path, tmp_path: Path, unrecorded: None
+) -> None:
+    raw = tmp_path / "raw"
+    shutil.copytree(invented_raw / "hate_speech", raw / "hate_speech")
+    for text in (raw / "hate_speech/all_files").glob("*_2.txt"):
+        text.write_text("thanks")
+    build("boss", "td_candidates", raw, tmp_path / "out", partial=True)
+    folder = DatasetFolder.open(tmp_path / "out")
+    assert "thanks" in texts(folder, "td_candidates", "hate_speech")
+    assert "thanks" not in texts(folder, "td_candidates", "hate_speech", "train")
+    assert left(folder, "td_candidates", "hate_speech", "test_inputs_leave_train") > 0
+
+
+def test_texts_drawn_with_both_labels_leave(invented_raw: Path, tmp_path: Path, unrecorded: None) -> None:
+    raw = tmp_path / "raw"
+    shutil.copytree(invented_raw / "civil_comments", raw / "civil_comments")
+    path = raw / "civil_comments/train-00001-of-00002.parquet"
+    rows = pl.read_parquet(path)
+    turned = rows.head(4).with_columns((pl.col("toxicity") < 0.5).cast(pl.Float64).alias("toxicity"))
+    pl.concat([rows, turned, rows.slice(4, 2)]).write_parquet(path)
+    build("boss", "td", raw, tmp_path / "out", partial=True)
+    folder = DatasetFolder.open(tmp_path / "out")
+    train = texts(folder, "td", "civil_comments", "train")
+    assert len(set(train)) == len(train)
+    assert not set(train) & set(turned["text"])
+    assert left(folder, "td", "civil_comments", "conflicting_rows_leave") == 8
+
+
+def test_what_lies_beside_a_file_has_a_checksum(invented_raw: Path, tmp_path: Path, unrecorded: None) -> None:
+    raw = tmp_path / "raw"
+    for name in ("olid", "hate_speech"):
+        shutil.copytree(invented_raw / name, raw / name)
+
+    def sums(out: str) -> dict[str, str]:
+        manifest = build("boss", "td_candidates", raw, tmp_path / out, partial=True).manifest
+        return {file.path: file.sha256 for source in manifest.sources.values() for file in source.files}
+
+    before = sums("before")
+    assert {"olid/OLIDv1.0/labels-levela.csv", "hate_speech/all_files"} <= set(before)
+    for path in (raw / "olid/OLIDv1.0/labels-levela.csv", raw / "hate_speech/all_files/0_1.txt"):
+        path.write_text(path.read_text().replace("NOT", "OFF").replace("n", "m"))
+    after = sums("after")
+    changed = {place for place in before if after[place] != before[place]}
+    assert changed == {"olid/OLIDv1.0/labels-levela.csv", "hate_speech/all_files"}
 
 
 def test_inference(suite: DatasetFolder) -> None:
@@ -343,5 +391,8 @@ def test_labels_that_upstream_does_not_know_leave_or_are_refused(
     shutil.copytree(invented_raw / "wnut17", raw / "wnut17")
     path = raw / "wnut17/emerging.test.annotated"
     path.write_text(path.read_text().replace("B-group", "B-grup", 1))
-    with pytest.raises(InvalidInput, match="grup"):
+    with pytest.raises(InvalidInput) as refused:
         build("boss", "ner", raw, tmp_path / "out", partial=True)
+    assert str(refused.value) == (
+        f"{path}, column 'tags', row 1: a tag is unknown; found 'B-grup'; did you mean 'B-group'?"
+    )

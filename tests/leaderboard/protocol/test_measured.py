@@ -11,7 +11,7 @@ import pytest
 from builders.folder import DatasetFolder
 from builders.manifest import Manifest
 from leaderboard.protocol.choice import Choice, Decision
-from leaderboard.protocol.measured import measured_study
+from leaderboard.protocol.measured import measured_scores, measured_study
 from leaderboard.protocol.run import choose_measured
 from leaderboard.scoring import score_file
 from validation.report import InvalidInput
@@ -168,3 +168,17 @@ def test_the_same_file_can_be_scored(suite: DatasetFolder, predictions: Path) ->
     assert not tasks["nli_more"].shifts[0].depth_f1
     what = {item.what for item in scores.missing if item.task == "nli_more"}
     assert what == {"no SS and no depths: wide is in the task nli"}
+
+
+def test_drops_are_of_runs_that_are_on_every_target(suite: DatasetFolder, tmp_path: Path) -> None:
+    first = predicted(suite)
+    bad = predicted(suite, domains=("wide",)).with_columns(pl.lit("entailment").alias("prediction"))
+    both = pl.concat([first.with_columns(seed=pl.lit(0)), bad.with_columns(seed=pl.lit(1))])
+    alone, mixed = tmp_path / "alone.parquet", tmp_path / "mixed.parquet"
+    first.with_columns(seed=pl.lit(0)).write_parquet(alone)
+    both.write_parquet(mixed)
+    study = measured_study(suite, "nli")
+    scores = [measured_scores(path, suite, study, "Wide").scores for path in (alone, mixed)]
+    assert {name: figure.values[0] for name, figure in scores[0].items()} == {
+        name: figure.values[0] for name, figure in scores[1].items()
+    }
