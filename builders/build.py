@@ -15,7 +15,7 @@ from builders.cut import Splits
 from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount, file_sha256
 from builders.placebo import placebo_task
-from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, read_file
+from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, in_file, read_file
 from builders.specs import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
 from builders.transforms import repeated_rows_leave
 from builders.writer import check_out, write_folder
@@ -230,7 +230,7 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
             labelled = reading.rows.setdefault(f"{spec.id}.{domain.name}", {})
             labelled[split] = labelled.get(split, 0) + _n_labelled(taken)
             if domain.draw is not None and split in domain.draw.splits:
-                taken = _after_draw(taken, domain.draw)
+                taken = _after_draw(taken, domain.draw, path)
             rows.setdefault(domain.name, {}).setdefault(split, []).append(taken.rows)
             for step in taken.counts:
                 key = (domain.name, split, step.name)
@@ -279,12 +279,15 @@ def _drop_copies(
             yield TransformCount(domain=name, split=split, name="copies_leave", before=len(before), after=len(after))
 
 
-def _after_draw(taken: Taken, draw: Draw) -> Taken:
+def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
     """Let the rows drawn from a file through the steps that follow."""
     rows, counts = taken.rows, list(taken.counts)
     for step in draw.after:
         before = len(rows)
-        rows = step.apply(rows)
+        try:
+            rows = step.apply(rows)
+        except InvalidInput as refused:
+            raise in_file(refused, path, None) from refused
         counts.append(StepCount(step.name, before, len(rows)))
     return Taken(rows, tuple(counts))
 

@@ -9,6 +9,7 @@ import polars as pl
 from builders.balances import ANSWERED
 from builders.specs import Transform
 from builders.words import WORD, words
+from validation.report import InvalidInput, Problem, and_more, did_you_mean
 
 
 def rename(columns: Mapping[str, str]) -> Transform:
@@ -35,10 +36,28 @@ def keep_filled(column: str) -> Transform:
     return Transform(f"keep_filled_{column}", lambda frame: frame.filter(filled))
 
 
-def label_from(column: str, labels: Mapping[str, str]) -> Transform:
-    """Make the label from the values of a column; rows with other values leave."""
-    label = pl.col(column).replace_strict(labels, default=None, return_dtype=pl.String).alias("label")
-    return Transform(f"label_from_{column}", lambda frame: frame.with_columns(label).drop_nulls("label"))
+def label_from(column: str, labels: Mapping[str, str], others: Sequence[str] = ()) -> Transform:
+    """Make the label from the values of a column; rows with one of ``others``, or without a value, leave.
+
+    Raises (when applied): InvalidInput naming the row with any other value.
+    """
+
+    def apply(frame: pl.DataFrame) -> pl.DataFrame:
+        _refuse_unknown(frame[column], [*labels, *others])
+        label = pl.col(column).replace_strict(labels, default=None, return_dtype=pl.String).alias("label")
+        return frame.with_columns(label).drop_nulls("label")
+
+    return Transform(f"label_from_{column}", apply)
+
+
+def _refuse_unknown(values: pl.Series, known: Sequence[str]) -> None:
+    unknown = (~values.is_in(list(known))).fill_null(value=False).arg_true()
+    if len(unknown):
+        row, value = int(unknown[0]), str(values[int(unknown[0])])
+        found = repr(value[:80]) + and_more(len(unknown) - 1)
+        cure = did_you_mean(value, known)
+        what = "a label is unknown"
+        raise InvalidInput(Problem(what, "the rows read", found, cure, column=str(values.name), row=row + 1))
 
 
 _LINK = r"(?i)\b(?:https?://|www\.)\S+"
@@ -61,8 +80,8 @@ def line_breaks_back(column: str) -> Transform:
 
 def label_by_threshold(column: str, threshold: float, labels: tuple[str, str]) -> Transform:
     """Make the label from a number: the first below the threshold, else the second; rows without a number leave."""
-    number = pl.col(column).cast(pl.Float64, strict=False)
-    label = pl.when(number < threshold).then(pl.lit(labels[0])).when(number.is_not_nan()).then(pl.lit(labels[1]))
+    number = pl.col(column).cast(pl.Float64, strict=False).fill_nan(None)
+    label = pl.when(number < threshold).then(pl.lit(labels[0])).when(number.is_not_null()).then(pl.lit(labels[1]))
     return Transform(f"label_by_{column}", lambda frame: frame.with_columns(label.alias("label")).drop_nulls("label"))
 
 
@@ -136,9 +155,17 @@ def keep_tokens() -> Transform:
     return Transform("keep_tokens", lambda frame: frame.filter(pl.col("tokens").list.len() > 0))
 
 
-def keep_labelled(labels: Sequence[str]) -> Transform:
-    """Keep the rows whose label is one of the task's; '-' and the like leave."""
-    return keep_in("label", labels, "keep_labelled")
+def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transform:
+    """Keep the rows whose label is one of the task's; those with one of ``others``, or without one, leave.
+
+    Raises (when applied): InvalidInput naming the row with any other label.
+    """
+
+    def apply(frame: pl.DataFrame) -> pl.DataFrame:
+        _refuse_unknown(frame["label"], [*labels, *others])
+        return frame.filter(pl.col("label").is_in(list(labels)))
+
+    return Transform("keep_labelled", apply)
 
 
 def group_by_text(column: str) -> Transform:

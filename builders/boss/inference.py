@@ -173,7 +173,7 @@ _PAIR = (
 )
 _SENTENCES = (
     rename({"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}),
-    keep_labelled(LABELS),
+    keep_labelled(LABELS, ("-",)),
     *_PAIR,
 )
 _LABELLED = select("premise", "hypothesis", "label")

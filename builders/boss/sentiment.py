@@ -190,7 +190,7 @@ CATEGORIES = (
 _STARS = {"1": "negative", "3": "neutral", "5": "positive"}
 _RATINGS = _STARS | {f"{stars}.0": label for stars, label in _STARS.items()}
 _REVIEW = json_lines("overall", "asin", optional=("reviewText",))
-_SENTENCE = json_lines("sentence", "gold_label")
+_SENTENCE = json_lines("sentence", optional=("gold_label",))
 _ROUNDS = ("round01-yelp", "round02-dynabench")
 
 _AMAZON = DomainSpec(
@@ -202,7 +202,7 @@ _AMAZON = DomainSpec(
         rename({"reviewText": "text", "overall": "overall", "group": "group"}),
         one_space("text"),
     ),
-    draw=Draw(20_000, identity=("text", "overall"), after=(label_from("overall", _RATINGS),)),
+    draw=Draw(20_000, identity=("text", "overall"), after=(label_from("overall", _RATINGS, ("2.0", "2", "4.0", "4")),)),
     test_share=0.1,
     train_per_label=10_000,
     provenance=Provenance(
@@ -223,7 +223,7 @@ _DYNASENT = DomainSpec(
         )
         for split in ("train", "test")
     },
-    transforms=(rename({"sentence": "text", "gold_label": "label"}), keep_labelled(LABELS), *TEXT),
+    transforms=(rename({"sentence": "text", "gold_label": "label"}), keep_labelled(LABELS, ("mixed",)), *TEXT),
     provenance=Provenance(
         title="Dynasent", text_sources=("Adversarial",), challenge=True, paper_rows={"train": 93_553, "test": 4_320}
     ),
@@ -247,7 +247,7 @@ _SST = DomainSpec(
     name="sst",
     files={split: (FileSpec(SST, f"sst/trees/{split}.txt", trees),) for split in ("train", "test")},
     transforms=(
-        label_from("root", {"0": "negative", "2": "neutral", "4": "positive"}),
+        label_from("root", {"0": "negative", "2": "neutral", "4": "positive"}, ("1", "3")),
         LABELLED_TEXT,
         *TEXT,
     ),
@@ -298,7 +298,7 @@ _YELP = DomainSpec(
         for split in ("train", "test")
     },
     transforms=(
-        label_from("stars", _STARS),
+        label_from("stars", _STARS, ("2", "4")),
         LABELLED_TEXT,
         line_breaks_back("text"),
         *TEXT,

@@ -332,7 +332,7 @@ _HATE_SPEECH = DomainSpec(
     },
     transforms=(
         # Sentences that stand for something only beside others (relation), and those not in English, leave.
-        label_from("label", {"noHate": "benign", "hate": "toxic"}),
+        label_from("label", {"noHate": "benign", "hate": "toxic"}, ("relation", "idk/skip")),
         Transform(
             "post_of_sentence", lambda frame: frame.with_columns(post=pl.col("file_id").str.replace(r"_\d+$", ""))
         ),

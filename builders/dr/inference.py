@@ -50,7 +50,7 @@ def _genre(name: str) -> DomainSpec:
         transforms=(
             keep_in("genre", (name,)),
             rename({"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}),
-            keep_labelled(LABELS),
+            keep_labelled(LABELS, ("-",)),
             group_by_text("premise"),
         ),
     )

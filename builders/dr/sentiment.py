@@ -63,7 +63,7 @@ def _category(name: str, file: str) -> DomainSpec:
         name=name,
         files={"train": (FileSpec(AMAZON, f"amazon/{file}.json", read),)},
         transforms=(
-            label_from("overall", _STARS),
+            label_from("overall", _STARS, ("3.0", "3")),
             keep_filled("reviewText"),
             group_by("asin"),
             rename({"reviewText": "text", "label": "label", "group": "group"}),

@@ -159,10 +159,7 @@ class _Intake:
             try:
                 taker.take(frame)
             except InvalidInput as refused:  # a step knows neither the file nor the rows before these
-                raise InvalidInput(
-                    replace(problem, file=str(self._path), row=problem.row and self._n_rows + problem.row)
-                    for problem in refused.problems
-                ) from refused
+                raise in_file(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
         self._n_rows += len(frame)
         self._position = position
 
@@ -227,6 +224,16 @@ def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tupl
             yield found[0], found[1]
 
 
+def in_file(refused: InvalidInput, path: Path, n_before: int | None) -> InvalidInput:
+    """Name the file of rows that a step refused, and the row where that many rows came before (None: unknown)."""
+    return InvalidInput(
+        replace(
+            problem, file=str(path), row=None if n_before is None or problem.row is None else n_before + problem.row
+        )
+        for problem in refused.problems
+    )
+
+
 class _Taker:
     """A consumer at work."""
 
@@ -238,6 +245,11 @@ class _Taker:
         self._frames: list[pl.DataFrame] = []
         sample = consumer.sample
         self._reservoir = Reservoir(sample.size, sample.identity, sample.key) if sample else None
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether no step has dropped a row yet, so that rows are numbered as in the file."""
+        return all(before == after for before, after in self.counts)
 
     def take(self, frame: pl.DataFrame) -> None:
         """Let a frame through the steps, and keep what is left or sampled."""

@@ -30,6 +30,7 @@ from builders.transforms import (
     select,
     text_digest,
 )
+from validation.report import InvalidInput
 from validation.schemas import ANSWERS
 
 ROWS = pl.DataFrame(
@@ -62,7 +63,18 @@ def test_keep_in_keeps_these_values_in_order_and_says_which() -> None:
 
 
 def test_keep_labelled_drops_what_is_no_label() -> None:
-    assert keep_labelled(("no", "yes")).apply(ROWS)["label"].to_list() == ["yes", "no"]
+    assert keep_labelled(("no", "yes"), ("-", "")).apply(ROWS)["label"].to_list() == ["yes", "no"]
+
+
+def test_an_unknown_label_is_refused_by_row() -> None:
+    said = (
+        "the rows read, column 'label', row 2: a label is unknown; found '-' (and 1 more row); use one of 'no', 'yes'"
+    )
+    with pytest.raises(InvalidInput) as refused:
+        keep_labelled(("no", "yes")).apply(ROWS)
+    assert str(refused.value) == said
+    with pytest.raises(InvalidInput, match="row 4: a label is unknown; found ''"):
+        label_from("label", {"yes": "1", "no": "0"}, ("-",)).apply(ROWS)
 
 
 def test_groups_are_the_same_for_equal_texts_only() -> None:
@@ -100,7 +112,7 @@ def test_texts_that_look_like_missing_ones_are_filled() -> None:
 
 def test_labels_come_from_values_and_other_values_leave() -> None:
     frame = pl.DataFrame({"overall": ["5.0", "3.0", "1", None]})
-    step = label_from("overall", {"5.0": "good", "1": "bad"})
+    step = label_from("overall", {"5.0": "good", "1": "bad"}, ("3.0",))
     assert step.name == "label_from_overall"
     assert step.apply(frame).rows() == [("5.0", "good"), ("1", "bad")]
 

@@ -227,6 +227,27 @@ def test_texts_drawn_with_both_labels_leave(invented_raw: Path, tmp_path: Path, 
     assert left(folder, "td", "civil_comments", "conflicting_rows_leave") == 8
 
 
+@pytest.mark.parametrize(
+    ("task", "place", "old", "new"),
+    [
+        ("td", "adv_civil/adv_civil.tsv", "typo\t1", "typo\t2"),
+        ("td", "implicit_hate/implicit_hate_v1_stg1_posts.tsv", "implicit_hate", "implict_hate"),
+        ("nli_candidates", "snli/snli_1.0/snli_1.0_test.jsonl", '"contradiction"', '"maybe"'),
+    ],
+)
+def test_an_unknown_label_is_refused(
+    invented_raw: Path, tmp_path: Path, unrecorded: None, task: str, place: str, old: str, new: str
+) -> None:
+    raw = tmp_path / "raw"
+    shutil.copytree(invented_raw / place.partition("/")[0], raw / place.partition("/")[0])
+    text = (raw / place).read_text()
+    (raw / place).write_text(text.replace(old, new, 1))
+    with pytest.raises(InvalidInput, match=r"row \d+: a label is unknown; found '(2|implict_hate|maybe)'") as refused:
+        build("boss", task, raw, tmp_path / "out", partial=True)
+    assert str(raw / place) in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_lies_beside_a_file_has_a_checksum(invented_raw: Path, tmp_path: Path, unrecorded: None) -> None:
     raw = tmp_path / "raw"
     for name in ("olid", "hate_speech"):

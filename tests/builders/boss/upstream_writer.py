@@ -94,7 +94,7 @@ class Writer:
                     for number in range(9)
                 ]
                 rows.append({"sentence": "one line\nand another", "gold_label": "neutral"})
-                rows += [{"sentence": self.text(), "gold_label": label} for label in ("mixed", "mixed")]
+                rows += [{"sentence": self.text(), "gold_label": label} for label in ("mixed", None)]
                 self.json_lines(f"dynasent/dynasent-v1.1/dynasent-v1.1-{name}-{split}.jsonl", rows)
 
     def semeval(self) -> None:
