@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RAW ?= $(wildcard ../shared/data/raw)
 PORT ?= 7860
 EXTRAS := encoder,app,offline,dev
-# pytest-xdist runs the tests in this many processes.
+# pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
 .PHONY: setup demo test lint clean
@@ -29,7 +29,7 @@ lint: setup
 	$(BIN)/lint-imports --no-cache
 
 test: lint
-	$(BIN)/pytest -n $(JOBS) --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -99,8 +99,13 @@ def train_and_predict(
     predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
     if not trainable:
         cure = "build it from more rows a domain"
+        if info.candidates_for is not None:
+            cure = f"train on task '{info.candidates_for}' with --candidates, which predicts these data sets, too"
         raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))
-    default = [info.id_domain] if info.id_domain in trainable else trainable
+    if not sources and info.id_domain is not None and info.id_domain not in trainable:
+        what, cure = f"the ID data set '{info.id_domain}' of task '{task}' is not in the folder", "fetch its files"
+        raise InvalidInput(Problem(what, str(folder.path), cure=f"{cure} and build again, or name a --source"))
+    default = [info.id_domain] if info.id_domain is not None else trainable
     sources = list(dict.fromkeys(_alphabetical(source) for source in sources or default))
     targets = list(targets or predictable)
     for source in sources:

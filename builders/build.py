@@ -304,8 +304,8 @@ def _absent(spec: TaskSpec, files: Sequence[FileSpec], raw: Path) -> list[Proble
         Problem(
             f"upstream files of {spec.id} are missing",
             str(raw),
-            f"no {', '.join(file.path for file in files if file.source == source and not file.partial)}",
-            source.instructions,
+            "no " + ", ".join(dict.fromkeys(file.path for file in files if file.source == source and not file.partial)),
+            f"{source.instructions}; or give --partial to build what there is",
         )
         for source in sources
     ]

@@ -140,7 +140,10 @@ def _size_table(task: TaskManifest) -> str:
         ]
         mark = ", rebuild only" if facts.rebuild_only else ""
         lines.append(f"| {domain}{mark} | " + " | ".join(cells) + " |")
-    lines += [f"| {domain} | absent: no rows upstream |" + " |" * (len(SPLITS) - 1) for domain in task.absent_domains]
+    lines += [
+        f"| {domain} | absent: no files, or no rows in them |" + " |" * (len(SPLITS) - 1)
+        for domain in task.absent_domains
+    ]
     shortfalls = [shortfall for split, size in task.sizes.items() if (shortfall := size.shortfall(split))]
     labels = ", ".join(f"{code} {label}" for code, label in enumerate(task.labels))
     return (

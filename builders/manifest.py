@@ -143,7 +143,9 @@ def paper_sizes(manifest: "Manifest", name: str) -> list[PaperSize]:
         provenance = facts.provenance
         for split, paper in provenance.paper_rows.items() if provenance else ():
             rows = facts.splits[split].rows if split in facts.splits else 0
-            differs = "a partial build" if manifest.partial else provenance.differs if provenance else ""
+            read = [file for source in facts.sources for file in manifest.sources[source].files]
+            whole = not manifest.partial or all(file.rows == file.recorded_rows for file in read)
+            differs = (provenance.differs if provenance else "") if whole else "a partial build"
             why = "" if rows == paper else differs or "not known"
             sizes.append(PaperSize(domain, split, rows, paper, why))
     return sizes

@@ -58,7 +58,11 @@ def check_out(out: Path, *, overwrite: bool) -> None:
         )
     if not overwrite:
         raise InvalidInput(
-            Problem("the output folder already holds a dataset", str(out), cure="give --overwrite or another folder")
+            Problem(
+                "the output folder already holds a dataset",
+                str(out),
+                cure="give another folder, or --overwrite, which replaces all of it",
+            )
         )
 
 

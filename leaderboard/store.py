@@ -61,6 +61,7 @@ class Store:
         """
         folder = folder_of(card, folders)
         frame = checked_predictions(predictions, folder, card.subset)
+        _refuse_candidates_alone(frame, folder, predictions)
         rows = frame.drop("task", "target").sort("source", "seed", "id")
         identity = _entry_id(submitter, card, rows)
         if (self._entry_path(identity) / "card.json").is_file():
@@ -187,3 +188,12 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
+    """Refuse a file that no board would show: candidate data sets serve ``shiftbench protocol`` alone."""
+    tasks = predictions["task"].unique().sort().to_list()
+    if all(folder.task(task).candidates_for is not None for task in tasks):
+        what = "no board would show this: its predictions are for candidate data sets alone"
+        cure = "give the file to 'shiftbench protocol', or predict the task that they are candidates for, too"
+        raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))

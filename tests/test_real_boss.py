@@ -10,7 +10,7 @@ import pytest
 from builders.build import Built, build
 from builders.folder import DatasetFolder
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-boss")]
+pytestmark = pytest.mark.real
 RAW = Path(__file__).parents[2] / "shared" / "data" / "raw"
 
 Pin = tuple[int, tuple[str, str, str], str]

@@ -12,7 +12,7 @@ from builders.folder import DatasetFolder
 from validation.report import InvalidInput
 from validation.vocabulary import PLACEBO, SPLITS
 
-pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real")]
+pytestmark = pytest.mark.real
 
 Pin = tuple[tuple[int, int, int], tuple[str, str, str], tuple[str, str, str]]
 PINS: dict[str, dict[str, Pin]] = {

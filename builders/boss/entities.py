@@ -193,6 +193,7 @@ NER = TaskSpec(
         "Few-NERD marks no beginnings: neighbouring words of one fine type are one entity. CoNLL and E-NER mark them "
         "only between neighbours of one type.",
         "Partial builds may read Few-NERD's INTER setting, in which only some fine types are marked; the rest is O.",
+        "E-NER's tokens of quotes around a comma, its makers' way of writing one, stay, and so do their tags.",
         "-DOCSTART- lines and blank lines at the end are no sentences.",
     ),
 )

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.boss.steps import AS_UPSTREAM
 from builders.dr.inference import MATCHED_GENRES, MULTINLI
 from builders.manifest import Provenance
 from builders.readers.contract_nli import contract_nli
@@ -272,6 +273,7 @@ NLI = TaskSpec(
     as_upstream=True,
     id_domain="mnli",
     notes=(
+        AS_UPSTREAM,
         "The test split of MNLI is its matched development section.",
         "ContractNLI: a row is a whole contract with one of 17 hypotheses.",
         "ANLI's rounds 1 to 3 are one data set; its licence is for non-commercial use.",

@@ -1,7 +1,7 @@
 """BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
 
 from builders.balances import by_label
-from builders.boss.steps import LABELLED_TEXT, TEXT
+from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
 from builders.dr.sentiment import AMAZON as ALL_REVIEWS
 from builders.manifest import Provenance
 from builders.readers.delimited import N_FIELDS, quoted_csv, raw_tsv
@@ -266,6 +266,7 @@ SA = TaskSpec(
     as_upstream=True,
     id_domain="amazon",
     notes=(
+        AS_UPSTREAM,
         "Only the train split of Amazon has equal labels; the paper says so of more data sets, but its sizes "
         "agree with "
         "its code.",

@@ -3,7 +3,7 @@
 import polars as pl
 
 from builders.balances import by_label
-from builders.boss.steps import LABELLED_TEXT, TEXT
+from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
 from builders.manifest import Provenance
 from builders.readers.delimited import quoted_csv, raw_tsv
 from builders.readers.parquet_rows import parquet_rows
@@ -289,6 +289,7 @@ TD = TaskSpec(
     as_upstream=True,
     id_domain="civil_comments",
     notes=(
+        AS_UPSTREAM,
         "Only the train split of Civil Comments has equal labels; its texts are not cleaned beyond white "
         "space, as in the authors' code, and blank ones leave.",
         "Implicit Hate: all of its posts are test rows; implicit and explicit hate are toxic.",

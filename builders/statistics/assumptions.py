@@ -188,14 +188,19 @@ def print_assumptions(assumptions: Iterable[Assumption], console: Console) -> No
     judged = any(assumption.wanted for assumption in assumptions)
     console.print("assumptions (DR appendix D.2)" if judged else "how unlike the domains are", soft_wrap=True)
     table = Table(box=box.SIMPLE)
-    for column in ("", "largest ...", "found", "wanted", "where"):
+    for column in ("", "largest ...", "found", "wanted", "where") if judged else ("largest ...", "found", "where"):
         table.add_column(column, overflow="fold")
     for assumption in assumptions:
+        if not judged and assumption.worst is None:
+            continue
         worst = "nothing to compare" if assumption.worst is None else _shown(assumption.worst, assumption.unit)
         verdict = _verdict(assumption)
         style = {"not met": "bold red", "met": "green"}.get(verdict, "")
-        cells = (assumption.name, worst, assumption.wanted, assumption.where)
-        table.add_row(Text(verdict, style=style), *map(Text, cells))
+        if judged:
+            cells = (assumption.name, worst, assumption.wanted, assumption.where)
+            table.add_row(Text(verdict, style=style), *map(Text, cells))
+        else:
+            table.add_row(assumption.name, worst, assumption.where)
     console.print(table)
 
 

@@ -52,8 +52,7 @@ def choose_measured(
     if predictions is None:
         notes.append("No OOD data set is chosen: that needs the ID model's predictions (--predictions).")
     elif id_name is None:
-        what, cure = "the rule finds no ID among the candidates", "name one with --id"
-        raise InvalidInput(Problem(what, str(folder.path), note, cure))
+        raise InvalidInput(Problem("no ID, so no drops", str(folder.path), cure=note))
     else:
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
         study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))

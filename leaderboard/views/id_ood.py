@@ -32,7 +32,7 @@ def table_html(board: Board, rows: Sequence[BoardRow]) -> Markup:
     """Give a board's table: its entries, and below them what papers report."""
     info = board.folder.task(board.task)
     home = str(info.id_domain)
-    away = [domain for domain in info.domains if domain != home]
+    away = [domain for domain, facts in info.domains.items() if domain != home and "test" in facts.splits]
     names = titles(info)
     has_depth = board.folder.has_depth
     reported = reported_tables(board)
@@ -40,9 +40,9 @@ def table_html(board: Board, rows: Sequence[BoardRow]) -> Markup:
         return Markup("")
     heads = [
         *entry_heads(),
+        column_head("Mean OOD", UP, _MEAN_WORDS),
         column_head(f"{names.get(home, home)} (ID)", UP, "score on the data set that models are trained on"),
         *(column_head(names[domain], UP, "score out of distribution (OOD)") for domain in away),
-        column_head("Mean OOD", UP, _MEAN_WORDS),
         column_head(_DROP, DOWN, _DROP_WORDS),
         *(depth_heads() if has_depth else []),
         column_head("Submitted"),
@@ -65,9 +65,9 @@ def table_html(board: Board, rows: Sequence[BoardRow]) -> Markup:
 def legend_html(board: Board) -> Markup:
     """Explain the columns of a board."""
     terms = [
+        (f"Mean OOD {UP}", f"{_MEAN_WORDS[0].upper()}{_MEAN_WORDS[1:]}."),
         (f"(ID) {UP}", "Score on the test set of the data set that models are trained on: in distribution."),
         (f"Other data sets {UP}", "Scores of the same model out of distribution (OOD): not trained on them."),
-        (f"Mean OOD {UP}", f"{_MEAN_WORDS[0].upper()}{_MEAN_WORDS[1:]}."),
         (f"{_DROP} {DOWN}", f"{_DROP_WORDS}: what leaving the training data costs, mixed with harder test sets. "
          "Zero-shot models were trained on none of the data, so they have none."),
     ]  # fmt: skip
@@ -87,7 +87,7 @@ def legend_html(board: Board) -> Markup:
     )
     reported = (
         "Figures reported by papers stand below the entries. They were not scored here, so they are never ranked; "
-        "their mean and drop are computed from what is printed."
+        "their mean and drop are computed from all that is printed, also on data sets that are not in this build."
     )
     return tag(
         "details",
@@ -102,7 +102,7 @@ def legend_html(board: Board) -> Markup:
 def headline_html(found: IdOod, summary: Summary) -> Markup:
     """Give an entry's headline figures."""
     note = trained_on(found) or ("" if found.complete else "partial")
-    names = [f"{found.id_domain} (ID)", *found.ood, "Mean OOD"]
+    names = ["Mean OOD", f"{found.id_domain} (ID)", *found.ood]
     figures: list[tuple[str, list[str | Markup]]] = [
         *((name, _score(*score)) for name, score in zip(names, _scores(found, list(found.ood)), strict=True)),
         (_DROP, with_interval(found.drop, drop_points)),
@@ -147,7 +147,7 @@ def _reported_row(row: ReportedRow, home: str, away: Sequence[str], n_columns: i
     notes = [tag("span", note, class_="sb-note") for note in row.notes]
     # On a phone the name alone stays in sight, and a model has a row for each setting.
     name = ", ".join(part for part in (row.model, row.setting) if part)
-    scores = [row.scores.get(home), *(row.scores.get(domain) for domain in away), row.mean_ood]
+    scores = [row.mean_ood, row.scores.get(home), *(row.scores.get(domain) for domain in away)]
     cells = [
         tag("td", "\N{EN DASH}", class_="sb-num sb-rank", data_value=""),
         tag("th", name, *notes, scope="row", data_value=name),
@@ -160,12 +160,12 @@ def _reported_row(row: ReportedRow, home: str, away: Sequence[str], n_columns: i
 
 
 def _scores(found: IdOod, away: Sequence[str]) -> list[tuple[Estimate, str]]:
-    """Give the ID score, the OOD ones and their mean, each with what stands below it: of entities the four types'."""
-    scores = [found.id, *(found.ood.get(domain, _NONE) for domain in away), found.mean_ood]
+    """Give the mean OOD score, the ID one and the OOD ones, of entities each with the four types' below it."""
+    scores = [found.mean_ood, found.id, *(found.ood.get(domain, _NONE) for domain in away)]
     four = found.four_types
     if four is None:
         return [(score, "") for score in scores]
-    folded = [four.id, *(four.ood.get(domain) for domain in away), four.mean_ood]
+    folded = [four.mean_ood, four.id, *(four.ood.get(domain) for domain in away)]
     return [(score, f"4 types {points(types)}") for score, types in zip(scores, folded, strict=True)]
 
 

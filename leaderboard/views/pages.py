@@ -26,6 +26,7 @@ from leaderboard.views.listing import Listed
 from leaderboard.views.numbers import MISSING, count, drop_points, metric_name, points, share
 from leaderboard.views.submission import HEADLINES, Answer
 from validation.cards import Card
+from validation.vocabulary import TaskKind
 
 # heading, arrow, what it is
 _FIGURES = (
@@ -63,16 +64,17 @@ def notices(folders: Sequence[DatasetFolder]) -> Markup:
 def board_html(board: Board, rows: Sequence[BoardRow], listed: Sequence[Listed]) -> Markup:
     """Give a board: warnings, what it is about, the table, and entries that could not be scored."""
     info = board.folder.task(board.task)
-    tests = [facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits]
-    total = info.subsets.get(board.subset, sum(tests))
+    tests = {domain: facts.splits["test"].rows for domain, facts in info.domains.items() if "test" in facts.splits}
+    total = info.subsets.get(board.subset, sum(tests.values()))
     facts = [
         ("Metric", metric_name(info.metric)),
-        ("Domains", f"{len(tests)}: {', '.join(info.domains)}"),
+        ("Domains", f"{len(tests)}: {', '.join(tests)}"),
         ("Test texts", count(total) + ("" if board.subset == "all" else f" (subset {board.subset})")),
         ("Data", board.folder.content_hash[:12]),
     ]
-    if info.absent_domains:
-        facts.append(("Not in this build", ", ".join(info.absent_domains)))
+    absent = [*info.absent_domains, *(f"{domain} (train only)" for domain in info.domains if domain not in tests)]
+    if absent:
+        facts.append(("Not in this build", ", ".join(absent)))
     heading = tag("h2", f"{board.folder.manifest.title}: {info.title}")
     return join(
         [
@@ -334,10 +336,11 @@ def _unscored(listed: Sequence[Listed]) -> Markup:
 
 
 def _empty_board(board: Board) -> Markup:
-    steps = (
-        f"Train a baseline with 'shiftbench train tfidf-lr {board.task} --data DIR --out preds.parquet', "
-        "then give preds.parquet and its card on the Submit tab."
-    )
+    train = f"Train a baseline with 'shiftbench train tfidf-lr {board.task} --data DIR --out preds.parquet'"
+    predict = "Predict the test texts with a model of yours"
+    info = board.folder.task(board.task)
+    has_baseline = info.kind is TaskKind.CLASSIFICATION and (info.id_domain or next(iter(info.domains))) in info.domains
+    steps = f"{train if has_baseline else predict}, then give the prediction file and its card on the Submit tab."
     return message_html("No entries yet on this board", steps)
 
 

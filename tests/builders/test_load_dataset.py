@@ -42,9 +42,6 @@ print(json.dumps(loaded))
 """
 
 
-pytestmark = pytest.mark.xdist_group("load_dataset")
-
-
 def load(folder: Path, home: Path, *configs: str) -> dict[str, Any]:
     """Everything that load_dataset gives of a folder, by config and split."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HF_"))}

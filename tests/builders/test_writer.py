@@ -97,7 +97,7 @@ def test_something_else_is_never_replaced(overwrite: bool, tmp_path: Path) -> No
 def test_a_dataset_is_replaced_only_when_told_to(tmp_path: Path) -> None:
     first = build(tmp_path / "out")
     before = contents(tmp_path)
-    with pytest.raises(InvalidInput, match="already holds a dataset; give --overwrite or another folder"):
+    with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite, which"):
         build(tmp_path / "out", seed=1)
     assert contents(tmp_path) == before
     (tmp_path / "out/data/stale.parquet").touch()

@@ -20,8 +20,6 @@ from validation.report import InvalidInput
 
 from .conftest import Filled, fill
 
-pytestmark = pytest.mark.xdist_group("page")
-
 
 class Served:
     """A page that is being served, and its store."""

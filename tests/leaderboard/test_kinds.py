@@ -20,7 +20,6 @@ from leaderboard.scoring import checked_predictions, score_file
 from validation.report import InvalidInput
 
 # One process builds the grid.
-pytestmark = pytest.mark.xdist_group("grid")
 
 
 @pytest.fixture(scope="module")

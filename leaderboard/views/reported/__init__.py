@@ -43,7 +43,8 @@ class _Table(pydantic.BaseModel):
 class ReportedRow:
     """One model of a paper's table. Scores are fractions by domain, None where the paper prints none.
 
-    ``mean_ood`` needs every OOD domain of the board, ``drop`` the ID domain too; both are computed here.
+    ``mean_ood`` is over all of the paper's OOD data sets, also those that a partial build lacks; ``drop`` is the ID
+    score minus it. Both are computed here.
     """
 
     reported: str
@@ -95,11 +96,15 @@ def _rows(table: _Table, benchmark: str, task: str, info: TaskManifest) -> Itera
         if (line["benchmark"], line["task"]) == (benchmark, task):
             by_model.setdefault((line["model"], line["setting"]), []).append(line)
     for (model, setting), lines in by_model.items():
-        printed = {names[line["dataset"]]: _fraction(line["score"]) for line in lines if line["dataset"] in names}
-        if all(score is None for score in printed.values()):
+        printed = {line["dataset"]: _fraction(line["score"]) for line in lines}
+        if all(score is None for name, score in printed.items() if name in names):
             continue
-        scores = {domain: printed.get(domain) for domain in info.domains}
-        mean_ood, drop = _id_ood(scores, info.id_domain)
+        # The ID stands first in the papers' tables; a partial build may not have it.
+        home = next((name for name, domain in names.items() if domain == info.id_domain), lines[0]["dataset"])
+        mean_ood, drop = _id_ood(printed, home) if info.id_domain else (None, None)
+        scores = {names[name]: score for name, score in printed.items() if name in names}
+        if info.id_domain:
+            scores[info.id_domain] = printed.get(home)
         yield ReportedRow(
             reported=table.title,
             model=model,
@@ -116,13 +121,12 @@ def titles(info: TaskManifest) -> dict[str, str]:
     return {domain: facts.provenance.title if facts.provenance else domain for domain, facts in info.domains.items()}
 
 
-def _id_ood(scores: dict[str, float | None], id_domain: str | None) -> tuple[float | None, float | None]:
-    away = [score for domain, score in scores.items() if domain != id_domain]
-    if id_domain is None or not away:
-        return None, None
+def _id_ood(printed: dict[str, float | None], home: str) -> tuple[float | None, float | None]:
+    """Give the mean over the paper's OOD data sets, None unless all are printed, and the ID score minus it."""
+    away = [score for name, score in printed.items() if name != home]
     known = [score for score in away if score is not None]
-    mean = sum(known) / len(known) if len(known) == len(away) else None
-    own = scores.get(id_domain)
+    mean = sum(known) / len(known) if known and len(known) == len(away) else None
+    own = printed.get(home)
     return mean, None if own is None or mean is None else own - mean
 
 

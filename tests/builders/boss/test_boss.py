@@ -18,7 +18,6 @@ from tests.builders.boss.upstream_writer import MISSING
 from validation.command_line import console
 from validation.report import InvalidInput
 
-pytestmark = pytest.mark.xdist_group("boss")
 SHARED = Path(__file__).parents[4] / "shared"
 TABLES = {"sa": 1, "td": 9, "nli": 12, "ner": 15, "eqa": 18}
 
@@ -75,7 +74,10 @@ def test_titles_sources_and_sizes_are_those_of_the_papers_tables(task: str) -> N
     }
     assert set(found) == set(rows)
     for title, provenance in found.items():
-        assert " & ".join(provenance.text_sources) == rows[title]["source"]
+        sources = rows[title]["source"]
+        if title == "SQuAD Shifts":  # its rows from Wikipedia are none of BOSS's
+            sources = sources.removeprefix("Wikipedia & ")
+        assert " & ".join(provenance.text_sources) == sources
         sizes = {split: int(rows[title][split]) for split in ("train", "test") if rows[title][split]}
         assert provenance.paper_rows == sizes
 

@@ -18,7 +18,6 @@ from leaderboard.metrics.divergence import js_divergence
 from validation.report import InvalidInput
 from validation.vocabulary import PLACEBO, SPLITS
 
-pytestmark = pytest.mark.xdist_group("dr")
 SHARED = Path(__file__).parents[4] / "shared"
 
 
