@@ -83,7 +83,7 @@ def croissant(manifest: Manifest) -> str:
         "identifier": manifest.content_hash,
         "license": list(dict.fromkeys(source.terms for source in sources)),
         "citeAs": "\n\n".join([*papers, *dict.fromkeys(source.citation for source in sources if source.citation)]),
-        "url": list(dict.fromkeys(source.url for source in sources if source.url)),
+        "isBasedOn": list(dict.fromkeys(source.url for source in sources if source.url)),
         "distribution": [_file_set(config) for config in found],
         "recordSet": [_splits(), *_label_sets(found), *(_record_set(config) for config in found)],
     }
