@@ -23,11 +23,16 @@ from validation.command_line import JsonOption, PortOption, console, require, wr
 
 if TYPE_CHECKING:
     from builders.folder import DatasetFolder
+    from builders.hub_builder import dataset_builder
     from leaderboard.scoring import score_file
 
-__all__ = ["DatasetFolder", "main", "score_file"]
+__all__ = ["DatasetFolder", "dataset_builder", "main", "score_file"]
 
-_LAZY = {"DatasetFolder": "builders.folder", "score_file": "leaderboard.scoring"}
+_LAZY = {
+    "DatasetFolder": "builders.folder",
+    "dataset_builder": "builders.hub_builder",
+    "score_file": "leaderboard.scoring",
+}
 PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
 """Baseline programs, each a module of ``baselines`` with the same name."""
 

@@ -1,22 +1,14 @@
 """The dataset card, README.md of a dataset folder: YAML that ``load_dataset`` reads, and text for people."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import yaml
-
+from builders.front_matter import front_matter
 from builders.manifest import DomainFacts, Manifest, TaskManifest, paper_sizes
+from builders.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
 from builders.statistics.card import statistics_section
 from builders.statistics.task_statistics import TaskStatistics
 from validation.report import counted
-from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind
-
-
-class _PlainDumper(yaml.SafeDumper):
-    """Writes repeated values out, where YAML would refer back to the first."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+from validation.vocabulary import GOLD, SPLITS
 
 
 def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -> str:
@@ -26,8 +18,7 @@ def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -
         manifest: what the folder holds.
         statistics: by task; placebo tasks, whose rows are those of the real ones, have none.
     """
-    front = yaml.dump(_front_matter(manifest), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
-    parts = [f"---\n{front}---\n", f"# {manifest.title}\n", *_warnings(manifest)]
+    parts = [front_matter(manifest), f"# {manifest.title}\n", *_warnings(manifest)]
     for name, task in manifest.tasks.items():
         parts += [
             f"## {name}: {task.title}\n",
@@ -40,75 +31,8 @@ def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -
             parts.append("Known differences from the paper:\n\n" + "".join(f"- {note}\n" for note in task.notes))
         if name in statistics:
             parts.append(statistics_section(name, statistics[name]))
-    parts += [_sources(manifest), _loading(manifest)]
+    parts += [_taxonomy(manifest), _loading(manifest), _submitting(manifest), _papers(manifest), _sources(manifest)]
     return "\n".join(part for part in parts if part)
-
-
-def _front_matter(manifest: Manifest) -> dict[str, Any]:
-    configs: list[dict[str, Any]] = []
-    infos: list[dict[str, Any]] = []
-    here = {name: task for name, task in manifest.tasks.items() if task.domains}
-    for name, task in here.items():
-        features = _features(task)
-        present = {split for facts in task.domains.values() for split in facts.splits}
-        configs.append(
-            _config(name, {split: f"data/{name}/*/{split}-*.parquet" for split in SPLITS if split in present})
-        )
-        infos.append({"config_name": name, "features": features})
-        for domain, facts in task.domains.items():
-            paths = {split: f"data/{name}/{domain}/{split}-*.parquet" for split in SPLITS if split in facts.splits}
-            configs.append(_config(f"{name}.{domain}", paths))
-            infos.append({"config_name": f"{name}.{domain}", "features": features})
-        if manifest.encoder is not None and task.depth_pairs:
-            configs.append(_config(f"{name}.depth", {"test": f"depth/{name}/*.parquet"}))
-            infos.append({"config_name": f"{name}.depth", "features": _DEPTH_FEATURES})
-    configs[0]["default"] = True
-    return {
-        "pretty_name": manifest.title,
-        "language": ["en"],
-        "license": "other",
-        "license_name": "by-source",
-        "task_categories": sorted({_CATEGORIES[task.kind] for task in here.values()}),
-        "tags": ["domain-shift", "robustness", "shiftbench"],
-        "configs": configs,
-        "dataset_info": infos,
-    }
-
-
-_CATEGORIES = {
-    TaskKind.CLASSIFICATION: "text-classification",
-    TaskKind.TAGGING: "token-classification",
-    TaskKind.EXTRACTIVE_QA: "question-answering",
-    TaskKind.GENERATION: "text-generation",
-}
-"""Task kinds in the Hub's words."""
-
-_DEPTH_FEATURES = [
-    {"name": "id", "dtype": "string"},
-    {"name": "source", "dtype": "string"},
-    {"name": "depth", "dtype": "float64"},
-    {"name": "weight", "dtype": "float64"},
-]
-
-
-def _features(task: TaskManifest) -> list[dict[str, Any]]:
-    class_label = {"class_label": {"names": {str(code): label for code, label in enumerate(task.labels)}}}
-    answers = [{"name": "text", "list": "string"}, {"name": "answer_start", "list": "int32"}]
-    gold: dict[TaskKind, dict[str, Any]] = {
-        TaskKind.CLASSIFICATION: {"dtype": class_label},
-        TaskKind.TAGGING: {"list": class_label},
-        TaskKind.EXTRACTIVE_QA: {"struct": answers},
-        TaskKind.GENERATION: {"dtype": "string"},
-    }
-    return [
-        *({"name": name, "dtype": "string"} for name in ("id", "domain", "group")),
-        *({"name": name, ("list" if name == TOKENS else "dtype"): "string"} for name in task.inputs),
-        {"name": GOLD[task.kind], **gold[task.kind]},
-    ]
-
-
-def _config(name: str, paths: Mapping[str, str]) -> dict[str, Any]:
-    return {"config_name": name, "data_files": [{"split": split, "path": path} for split, path in paths.items()]}
 
 
 def _warnings(manifest: Manifest) -> list[str]:
@@ -218,14 +142,64 @@ def _sources(manifest: Manifest) -> str:
     return "\n".join(parts)
 
 
-def _loading(manifest: Manifest) -> str:
-    task = next(name for name, task in manifest.tasks.items() if task.domains)
-    domain = next(iter(manifest.tasks[task].domains))
+def _taxonomy(manifest: Manifest) -> str:
+    """Place the benchmark in the GenBench taxonomy; nothing where no paper tells."""
+    categories = TAXONOMY.get(manifest.benchmark)
+    if categories is None:
+        return ""
+    rows = "".join(f"| {axis} | {value} |\n" for axis, value in categories.items())
     return (
-        "## Loading and submitting\n\n"
+        "## What kind of generalisation it tests\n\n"
+        "In the categories of the GenBench taxonomy (Hupkes et al., 2023), read off "
+        f"{READ_OFF[manifest.benchmark]}:\n\n"
+        f"| axis | here |\n|---|---|\n{rows}\n```bibtex\n{GENBENCH}\n```\n"
+    )
+
+
+def _loading(manifest: Manifest) -> str:
+    task, domain = _an_example(manifest)
+    return (
+        "## Loading\n\n"
         "```python\nfrom datasets import load_dataset\n\n"
         f'load_dataset(REPO, "{task}.{domain}")  # one domain\n'
         f'load_dataset(REPO, "{task}")  # all domains, told apart by the column domain\n```\n\n'
-        "A prediction file has the columns source, id, prediction and, if you like, seed and confidence; "
-        "`shiftbench score` checks and scores it, `shiftbench submit` sends it to a leaderboard.\n"
+        "`croissant.json` describes the same files and columns in the Croissant vocabulary; its paths are relative to "
+        "it, so load it from a copy of this folder.\n"
     )
+
+
+def _submitting(manifest: Manifest) -> str:
+    task, domain = _an_example(manifest)
+    example = f"{manifest.benchmark}/{task}/{domain}/test/0a1b2c3d4e5f"
+    return (
+        "## Submitting\n\n"
+        "A prediction file is Parquet, JSON lines or CSV with one row a prediction:\n\n"
+        "| column | holds |\n|---|---|\n"
+        "| `source` | training domain; several joined by `+` in alphabetical order; `none` for zero-shot |\n"
+        f"| `id` | a test id, such as `{example}` |\n"
+        "| `prediction` | label name; tags as a list (in CSV joined by spaces); answer text (empty: no answer); "
+        "generated text; `__unparsed__` where the model gave no usable output |\n"
+        "| `seed` (optional) | whole number, one a run |\n"
+        "| `confidence` (optional) | 0 to 1 |\n\n"
+        "For each source, target and seed all test ids must be there, each once; some shifts may be absent.\n\n"
+        "```\nshiftbench validate preds.parquet --data DIR        # every problem at once\n"
+        "shiftbench score preds.parquet --data DIR --json scores.json\n"
+        "shiftbench submit preds.parquet --card preds.card.yaml --to URL    # a leaderboard's page, or a store folder\n"
+        "```\n\n"
+        "DIR is a copy of this folder. The card `preds.card.yaml` needs `name`, `paradigm` (fine-tuned, few-shot, "
+        f"zero-shot, retrieval, other) and `data`, here `{manifest.content_hash}`.\n"
+    )
+
+
+def _an_example(manifest: Manifest) -> tuple[str, str]:
+    task = next(name for name, task in manifest.tasks.items() if task.domains)
+    return task, next(iter(manifest.tasks[task].domains))
+
+
+def _papers(manifest: Manifest) -> str:
+    """Give the papers to cite beside the sources: the benchmark's own, and that of the depths where there are any."""
+    parts = [
+        f"```bibtex\n{paper}\n```\n"
+        for paper in papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None)
+    ]
+    return "\n".join(["## Citation\n\nPlease cite the sources below, and:\n", *parts]) if parts else ""

@@ -4,15 +4,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from builders.croissant import CROISSANT
 from builders.folder import DatasetFolder
 from builders.hub import reaching_hub
 from builders.manifest import MANIFEST
 from builders.public import refuse_closed
+from builders.writer import README
 
 OWN_FOLDERS = ("data/", "depth/", "subsets/")
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
 
-
+_FACTS = (MANIFEST, README, CROISSANT)
+"""What a folder says of itself; where these are the same, all else is."""
 _HUB_CURE = "check network, token and repository name, then run the command again; nothing was half sent"
 
 
@@ -57,7 +60,7 @@ def plan(folder: DatasetFolder, repo_id: str, revision: str, api: Any) -> Plan:
         except (RepositoryNotFoundError, RevisionNotFoundError):
             return Plan(repo_id, revision, None, local, ())
         remote = set(api.list_repo_files(repo_id, repo_type="dataset", revision=head))
-        if _same_manifest(folder.path, repo_id, head, remote, api):
+        if _same_facts(folder.path, repo_id, head, remote, api):
             return Plan(repo_id, revision, head, {}, ())
     stale = sorted(path for path in remote if path.startswith(OWN_FOLDERS) and path not in local)
     return Plan(repo_id, revision, head, local, tuple(stale))
@@ -94,8 +97,9 @@ def publish(folder: DatasetFolder, made: Plan, api: Any) -> str | None:
     return str(commit.commit_url)
 
 
-def _same_manifest(path: Path, repo_id: str, head: str, remote: set[str], api: Any) -> bool:
-    if MANIFEST not in remote:
+def _same_facts(path: Path, repo_id: str, head: str, remote: set[str], api: Any) -> bool:
+    """Whether the repository says of itself what the folder does: the manifest has the hashes of all rows."""
+    if not remote.issuperset(_FACTS):
         return False
-    published = Path(api.hf_hub_download(repo_id, MANIFEST, repo_type="dataset", revision=head))
-    return published.read_bytes() == (path / MANIFEST).read_bytes()
+    published = [Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=head)) for name in _FACTS]
+    return all(file.read_bytes() == (path / name).read_bytes() for file, name in zip(published, _FACTS, strict=True))

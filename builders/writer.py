@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 
 from builders.assemble import AssembledTask
 from builders.cache import remember_folder
+from builders.croissant import CROISSANT, croissant
 from builders.dataset_card import dataset_card
 from builders.depth import depth_tables
 from builders.encoder import Encoder
@@ -36,6 +38,11 @@ from validation.vocabulary import GOLD, PLACEBO
 BUILDER_VERSION = "0.1.0"
 README = "README.md"
 ROW_GROUP = 10_000
+"""Rows of a row group, where they are short enough."""
+GROUP_BYTES = 32 * 2**20
+"""About as much uncompressed Arrow has a row group at most: whole documents are long rows."""
+SHARD_BYTES = 256 * 2**20
+"""About as much uncompressed Arrow has a file at most."""
 
 
 def check_out(out: Path, *, overwrite: bool) -> None:
@@ -115,9 +122,10 @@ def write_folder(
 
 
 def write_facts(folder: Path, manifest: Manifest) -> None:
-    """Write what a folder says of itself: the dataset card and, as the last file, the manifest."""
+    """Write what a folder says of itself: the dataset card, its Croissant twin and, as the last file, the manifest."""
     statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
     (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
+    (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
     manifest.write(folder)
 
 
@@ -167,8 +175,28 @@ def _replacing(out: Path) -> Iterator[Path]:
 def _write_rows(folder: Path, task: AssembledTask) -> None:
     for domain, splits in task.domains.items():
         for split, frame in splits.items():
-            path = folder / f"data/{task.spec.name}/{domain}/{split}-00000-of-00001.parquet"
-            _write_parquet(path, frame, _features(frame, task.spec.labels))
+            features = _features(frame, task.spec.labels)
+            shards = list(_shards(frame))
+            for number, shard in enumerate(shards):
+                name = f"{split}-{number:05}-of-{len(shards):05}.parquet"
+                _write_parquet(folder / f"data/{task.spec.name}/{domain}/{name}", shard, features)
+
+
+def _shards(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Cut rows, in their order, into parts of like numbers of rows: as many as keep the parts at ``SHARD_BYTES``."""
+    n_shards = min(max(1, len(frame)), -(-_arrow_bytes(frame) // SHARD_BYTES) or 1)
+    bounds = [len(frame) * number // n_shards for number in range(n_shards + 1)]
+    for start, end in pairwise(bounds):
+        yield frame.slice(start, end - start)
+
+
+def _arrow_bytes(frame: pl.DataFrame) -> int:
+    """Give the size as Arrow, which does not depend on how the rows came to be; that of polars does."""
+    return int(_arrow(frame).nbytes)
+
+
+def _arrow(frame: pl.DataFrame) -> Any:
+    return frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def _features(frame: pl.DataFrame, labels: Sequence[str]) -> Any:
@@ -197,8 +225,9 @@ _TYPES: dict[type[pl.DataType], str] = {
 
 def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest()).cast(features.arrow_schema)
-    pq.write_table(table, path, compression="zstd", row_group_size=ROW_GROUP, write_page_index=True)
+    table = _arrow(frame).cast(features.arrow_schema)
+    rows = min(ROW_GROUP, GROUP_BYTES * len(frame) // max(1, table.nbytes))
+    pq.write_table(table, path, compression="zstd", row_group_size=max(1, rows), write_page_index=True)
 
 
 def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> TaskManifest:

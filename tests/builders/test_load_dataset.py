@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from builders import writer
 from builders.folder import DatasetFolder
 from builders.public import public_copy
+from builders.synthetic import build_synthetic
 from builders.synthetic_grid import build_grid
 
 SCRIPT = """
@@ -33,11 +36,13 @@ for config in sys.argv[2:] or get_dataset_config_names(sys.argv[1]):
             "labels": getattr(rows.features.get("label"), "names", None),
             "tags": getattr(getattr(rows.features.get("tags"), "feature", None), "names", None),
             "first": rows[0],
+            "ids": list(rows["id"]),
             "domains": sorted(set(rows["domain"])) if "domain" in rows.column_names else None,
         }
         for split, rows in dataset.items()
     }
-loaded["default"] = len(load_dataset(sys.argv[1])["test"])
+if not sys.argv[2:]:
+    loaded["default"] = len(load_dataset(sys.argv[1])["test"])
 print(json.dumps(loaded))
 """
 
@@ -108,6 +113,32 @@ def test_labels_have_their_names(synthetic: DatasetFolder, loaded: dict[str, Any
 def test_rows_are_those_of_the_folder(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:
     first = synthetic.split("sa", "tents", "validation").row(0, named=True)
     assert loaded["sa.tents"]["validation"]["first"] == first
+
+
+def test_one_domain_loads_without_reading_the_files_of_any_other(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    copy = shutil.copytree(synthetic.path, tmp_path / "copy")
+    for path in sorted(copy.rglob("*.parquet")):
+        if path.parent.parent == copy / "data/nli":
+            path.write_bytes(b"unreadable")  # of the first config, datasets wants to see what the files are named
+        elif path.parent != copy / "data/sa/tents":
+            path.unlink()
+    # A fresh home: nothing can come from a cache.
+    found = load(copy, tmp_path, "sa.tents")
+    for split, rows in found["sa.tents"].items():
+        assert rows["ids"] == synthetic.split("sa", "tents", split)["id"].to_list()
+
+
+def test_shards_load_as_one_table_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "SHARD_BYTES", 2**12)
+    build_synthetic(tmp_path / "cut", n_train=30, n_test=12)
+    folder = DatasetFolder.open(tmp_path / "cut")
+    assert len(folder.files("data/nli/harbour/train-*.parquet")) > 1
+    found = load(folder.path, tmp_path, "nli", "nli.harbour")
+    assert found["nli.harbour"]["train"]["ids"] == folder.split("nli", "harbour", "train")["id"].to_list()
+    expected = [
+        id_ for domain in sorted(folder.task("nli").domains) for id_ in folder.split("nli", domain, "train")["id"]
+    ]
+    assert found["nli"]["train"]["ids"] == expected
 
 
 def test_depth_tables_load(synthetic: DatasetFolder, loaded: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import yaml
 
+from builders import writer
 from builders.folder import DatasetFolder
 from builders.manifest import Manifest
 from builders.public import closed_domains, public_copy, published_folder
@@ -79,7 +80,7 @@ def test_what_stays_is_as_it_was(mixed: DatasetFolder, tmp_path: Path) -> None:
     public.check()
     assert public.content_hash == mixed.content_hash
     before, after = files(mixed), files(public)
-    rewritten = {"README.md", "shiftbench.json"}
+    rewritten = {"README.md", "croissant.json", "shiftbench.json"}
     rewritten |= {
         f"{path.format(task)}" for task in ("nli", "sa") for path in ("subsets/{}/all.parquet", "statistics/{}.json")
     }
@@ -187,6 +188,17 @@ def test_a_folder_without_depth(mixed: DatasetFolder, tmp_path: Path) -> None:
     public = public_copy(DatasetFolder.open(mixed.path), tmp_path / "public")
     public.check()
     assert not [name for name in files(public) if name.startswith("depth")]
+
+
+def test_every_shard_comes_along(mix: Mix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "SHARD_BYTES", 2**11)
+    full = mix(tmp_path / "full")
+    public = public_copy(full, tmp_path / "public")
+    public.check()
+    assert public.content_hash == full.content_hash
+    shards = [name for name in files(public) if name.startswith("data/nli/kitchen/train-")]
+    assert len(shards) > 1
+    assert {name for name in files(full) if name.startswith("data/nli/kitchen/train-")} == set(shards)
 
 
 def test_rows_are_copied_where_they_cannot_be_linked(

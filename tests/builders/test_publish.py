@@ -105,6 +105,15 @@ def test_nothing_is_sent_when_nothing_changed(synthetic: DatasetFolder, hub: Fak
     assert hub.calls == []
 
 
+@pytest.mark.parametrize("name", ["README.md", "croissant.json", "shiftbench.json"])
+def test_what_is_said_of_the_data_is_sent_when_it_changed(name: str, synthetic: DatasetFolder, hub: FakeHub) -> None:
+    publish(synthetic, plan(synthetic, REPO, "main", hub), hub)
+    (hub.root / name).write_text("old words")
+    assert plan(synthetic, REPO, "main", hub).changes
+    (hub.root / name).unlink()
+    assert plan(synthetic, REPO, "main", hub).changes
+
+
 def test_stale_files_of_ours_leave_and_others_stay(synthetic: DatasetFolder, hub: FakeHub) -> None:
     for path in ("data/nli/old/test-00000-of-00001.parquet", "figures/logo.png", ".gitattributes"):
         (hub.root / path).parent.mkdir(parents=True, exist_ok=True)

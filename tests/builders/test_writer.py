@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -54,7 +55,7 @@ def test_the_folder_holds_what_the_manifest_lists(tmp_path: Path) -> None:
         f"subsets/{task}/{subset}.parquet" for task, info in folder.manifest.tasks.items() for subset in info.subsets
     }
     listed |= {f"statistics/{task}.{suffix}" for task in folder.manifest.tasks for suffix in ("json", "png")}
-    assert set(contents(folder.path)) == listed | {"README.md", "shiftbench.json"}
+    assert set(contents(folder.path)) == listed | {"README.md", "croissant.json", "shiftbench.json"}
     assert recall_folder(folder.content_hash) == folder.path
     assert [path.name for path in folder.path.parent.iterdir()] == ["out"]
 
@@ -79,6 +80,53 @@ def test_the_card_is_yaml_that_names_every_config(tmp_path: Path) -> None:
     facts = folder.task("sa").domains["lamps"].splits
     cells = " | ".join(f"{facts[split].rows} rows in {facts[split].groups} groups" for split in facts)
     assert f"| lamps | {cells} |" in text
+
+
+def sharded(out: Path, monkeypatch: pytest.MonkeyPatch, shard: int = 2**12, group: int = 2**10) -> DatasetFolder:
+    """The folder that ``build`` writes, in small pieces."""
+    monkeypatch.setattr(writer, "SHARD_BYTES", shard)
+    monkeypatch.setattr(writer, "GROUP_BYTES", group)
+    return build(out)
+
+
+def test_large_splits_are_written_in_shards_of_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build(tmp_path / "whole")
+    cut = sharded(tmp_path / "cut", monkeypatch)
+    cut.check()
+    assert cut.content_hash == whole.content_hash
+    assert contents(cut.path) == contents(sharded(tmp_path / "again", monkeypatch).path)
+    files = sorted((cut.path / "data/nli/harbour").glob("train-*"))
+    assert len(files) > 1
+    assert [file.name for file in files] == [f"train-{i:05}-of-{len(files):05}.parquet" for i in range(len(files))]
+    assert all(pq.read_table(file).nbytes <= 2**12 for file in files)
+    groups = [pq.ParquetFile(file).metadata.num_row_groups for file in files]
+    assert min(groups) > 1
+    for task, info in whole.manifest.tasks.items():
+        for domain, facts in info.domains.items():
+            for split in facts.splits:
+                assert cut.split(task, domain, split).equals(whole.split(task, domain, split))
+    assert cut.test("nli").equals(whole.test("nli"))
+
+
+def test_a_row_is_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = sharded(tmp_path / "cut", monkeypatch, shard=1, group=1)
+    cut.check()
+    n_rows = cut.task("sa").domains["lamps"].splits["test"].rows
+    assert len(list((cut.path / "data/sa/lamps").glob("test-*"))) == n_rows
+
+
+def test_a_missing_shard_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = sharded(tmp_path / "cut", monkeypatch)
+    min((cut.path / "data/nli/harbour").glob("train-*")).unlink()
+    with pytest.raises(InvalidInput, match=r"rows differ from the manifest; found 14 rows, 27 in the manifest"):
+        cut.check()
+
+
+def test_row_groups_have_ten_thousand_rows_where_these_are_short(tmp_path: Path) -> None:
+    ids = pl.DataFrame({"id": [f"{number:06}" for number in range(20_001)]})
+    writer.write_subset(tmp_path / "ids.parquet", ids)
+    metadata = pq.ParquetFile(tmp_path / "ids.parquet").metadata
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [10_000, 10_000, 1]
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
