@@ -48,8 +48,8 @@ Sources = Annotated[
     list[str] | None,
     typer.Option(
         "--source",
-        help="Train on this domain; repeat for more, join with '+'. Default: the task's ID domain where it has one, "
-        "else each.",
+        help="Train on this domain; repeat for more, join with '+'. Default: the task's ID domain or a pairing's whole "
+        "source where it has one, else each.",
     ),
 ]
 Targets = Annotated[
@@ -81,8 +81,8 @@ def train_and_predict(
         fit: trains one model.
         folder: the dataset.
         task: a classification task of it.
-        sources: training domains, ``a+b`` trains on both; default the task's ID domain, or where it has none every
-            domain that has train rows.
+        sources: training domains, ``a+b`` trains on both; default the task's ID domain, the joined source of a
+            pairing, or where it has neither every domain that has train rows.
         targets: domains to predict; default all.
         seeds: one run a seed; default 0.
         candidates: predict all domains of the tasks of candidates for this task, too.
@@ -101,6 +101,7 @@ def train_and_predict(
         cure = "build it from more rows a domain"
         raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))
     default = [info.id_domain] if info.id_domain in trainable else trainable
+    default = [info.joined_source] if info.joined_source else default
     sources = list(dict.fromkeys(_alphabetical(source) for source in sources or default))
     targets = list(targets or predictable)
     for source in sources:

@@ -33,6 +33,7 @@ def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -
             f"## {name}: {task.title}\n",
             _size_table(task),
             _paper_sizes(manifest, name),
+            "".join(f"{line}.\n" for line in pairing_lines(task, statistics.get(name))),
             _rebuild_only(manifest, name),
         ]
         parts.append(_row_counts(task))
@@ -51,17 +52,18 @@ def _front_matter(manifest: Manifest) -> dict[str, Any]:
     for name, task in here.items():
         features = _features(task)
         present = {split for facts in task.domains.values() for split in facts.splits}
+        config = _config_name(name, task)
         configs.append(
-            _config(name, {split: f"data/{name}/*/{split}-*.parquet" for split in SPLITS if split in present})
+            _config(config, {split: f"data/{name}/*/{split}-*.parquet" for split in SPLITS if split in present})
         )
-        infos.append({"config_name": name, "features": features})
+        infos.append({"config_name": config, "features": features})
         for domain, facts in task.domains.items():
             paths = {split: f"data/{name}/{domain}/{split}-*.parquet" for split in SPLITS if split in facts.splits}
-            configs.append(_config(f"{name}.{domain}", paths))
-            infos.append({"config_name": f"{name}.{domain}", "features": features})
+            configs.append(_config(f"{config}.{domain}", paths))
+            infos.append({"config_name": f"{config}.{domain}", "features": features})
         if manifest.encoder is not None and task.depth_pairs:
-            configs.append(_config(f"{name}.depth", {"test": f"depth/{name}/*.parquet"}))
-            infos.append({"config_name": f"{name}.depth", "features": _DEPTH_FEATURES})
+            configs.append(_config(f"{config}.depth", {"test": f"depth/{name}/*.parquet"}))
+            infos.append({"config_name": f"{config}.depth", "features": _DEPTH_FEATURES})
     configs[0]["default"] = True
     return {
         "pretty_name": manifest.title,
@@ -105,6 +107,11 @@ def _features(task: TaskManifest) -> list[dict[str, Any]]:
         *({"name": name, ("list" if name == TOKENS else "dtype"): "string"} for name in task.inputs),
         {"name": GOLD[task.kind], **gold[task.kind]},
     ]
+
+
+def _config_name(name: str, task: TaskManifest) -> str:
+    """Give the name that a task is loaded by: a pairing's in the paper, else its own."""
+    return task.pairing.name if task.pairing is not None else name
 
 
 def _config(name: str, paths: Mapping[str, str]) -> dict[str, Any]:
@@ -164,6 +171,22 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
     )
 
 
+def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list[str]:
+    """Say of a pairing what it is drawn from, how many texts, and its Q, all beside the paper's; nothing of others."""
+    pairing = task.pairing
+    if pairing is None:
+        return []
+    lines = []
+    for what, split, wanted in (("source", "train", pairing.source_rows), ("target", "test", pairing.target_rows)):
+        found = {name: facts.splits[split].rows for name, facts in task.domains.items() if split in facts.splits}
+        lines.append(
+            f"{pairing.name}, {what}: {', '.join(found)}; {sum(found.values()):,} texts, {wanted:,} in the paper"
+        )
+    q = [pair.q for pair in (statistics.depths if statistics else ()) if pair.source == task.joined_source]
+    here = f"{q[0]:.2f} here" if q else "not computed here"
+    return [*lines, f"{pairing.name}: Q {pairing.reported_q:.2f} in the paper, {here}"]
+
+
 def _rebuild_only(manifest: Manifest, name: str) -> str:
     """Name the domains that may not be published, with the licence and what to do; nothing where all may."""
     task, command = manifest.tasks[name], manifest.build_command(name)
@@ -216,13 +239,13 @@ def _sources(manifest: Manifest) -> str:
 
 
 def _loading(manifest: Manifest) -> str:
-    task = next(name for name, task in manifest.tasks.items() if task.domains)
-    domain = next(iter(manifest.tasks[task].domains))
+    name = next(name for name, task in manifest.tasks.items() if task.domains)
+    config, domain = _config_name(name, manifest.tasks[name]), next(iter(manifest.tasks[name].domains))
     return (
         "## Loading and submitting\n\n"
         "```python\nfrom datasets import load_dataset\n\n"
-        f'load_dataset(REPO, "{task}.{domain}")  # one domain\n'
-        f'load_dataset(REPO, "{task}")  # all domains, told apart by the column domain\n```\n\n'
+        f'load_dataset(REPO, "{config}.{domain}")  # one domain\n'
+        f'load_dataset(REPO, "{config}")  # all domains, told apart by the column domain\n```\n\n'
         "A prediction file has the columns source, id, prediction and, if you like, seed and confidence; "
         "`shiftbench score` checks and scores it, `shiftbench submit` sends it to a leaderboard.\n"
     )

@@ -1,6 +1,6 @@
 """What a complete grid of predictions would have beside what is here: every gap is named, none is scored around."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from leaderboard.scores import Missing
 from leaderboard.values import TaskValues, n_train
@@ -34,9 +34,12 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
     if values.info.metric not in values.scores:
         yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
     one_source = bool(values.info.id_domain or values.info.candidates_for)
+    whole = values.info.joined_source
     trained = [source for source in values.sources if source != NO_SOURCE]
     if values.info.id_domain and trained and values.info.id_domain not in trained:
         yield gap(f"no predictions of a model trained on the ID domain {values.info.id_domain}")
+    if whole and trained:
+        yield from map(gap, _pairing_gaps(whole, trained))
     if not one_source and any(source in values.domains for source in values.sources):
         for domain in values.domains:
             if domain not in values.sources and n_train(values.info, domain):
@@ -59,6 +62,13 @@ def _at_home_only(values: TaskValues, source: str) -> bool:
     """Whether a source has nothing to predict beyond its own test: one that gives TT to models trained elsewhere."""
     info = values.info
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
+
+
+def _pairing_gaps(whole: str, trained: Sequence[str]) -> Iterator[str]:
+    """Name, once each, what a pairing with this joined source has not."""
+    if whole not in trained:
+        yield f"no predictions of a model trained on the whole source {whole}"
+    yield "no SS and no TT, so no drops: the pairing has no test rows of its source and no train rows of its target"
 
 
 def _home_gaps(values: TaskValues) -> Iterator[str]:
