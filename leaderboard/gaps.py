@@ -1,6 +1,6 @@
 """What a complete grid of predictions would have beside what is here: every gap is named, none is scored around."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from leaderboard.scores import Missing
 from leaderboard.values import TaskValues, n_train
@@ -34,12 +34,9 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
     if values.info.metric not in values.scores:
         yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
     one_source = bool(values.info.id_domain or values.info.candidates_for)
-    whole = values.info.joined_source
     trained = [source for source in values.sources if source != NO_SOURCE]
     if values.info.id_domain and trained and values.info.id_domain not in trained:
         yield gap(f"no predictions of a model trained on the ID domain {values.info.id_domain}")
-    if whole and trained:
-        yield from map(gap, _pairing_gaps(whole, trained))
     if not one_source and any(source in values.domains for source in values.sources):
         for domain in values.domains:
             if domain not in values.sources and n_train(values.info, domain):
@@ -48,8 +45,8 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
         for target in values.domains:
             if (source, target) not in values.rows and not _at_home_only(values, source):
                 yield gap("no predictions", source, target)
-    if one_source and trained:
-        yield from map(gap, _home_gaps(values))
+    if trained:
+        yield from map(gap, _home_gaps(values) if one_source else _pairing_gaps(values))
     for source, kept in kept_seeds(values).items():
         by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
         for target, seeds in by_target.items():
@@ -64,9 +61,12 @@ def _at_home_only(values: TaskValues, source: str) -> bool:
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
 
 
-def _pairing_gaps(whole: str, trained: Sequence[str]) -> Iterator[str]:
-    """Name, once each, what a pairing with this joined source has not."""
-    if whole not in trained:
+def _pairing_gaps(values: TaskValues) -> Iterator[str]:
+    """Name, once each, what a pairing has not; nothing of other tasks."""
+    whole = values.info.joined_source
+    if whole is None:
+        return
+    if whole not in values.sources:
         yield f"no predictions of a model trained on the whole source {whole}"
     yield "no SS and no TT, so no drops: the pairing has no test rows of its source and no train rows of its target"
 

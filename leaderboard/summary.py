@@ -271,7 +271,7 @@ class _Task:
             total |= self.id_model.candidates_total(self.values)
             cells = self.id_model.cells(self.values) or cells
         else:
-            figures = of_shifts(chosen)
+            figures = of_shifts(chosen) | {"complete": basis == PAIRING}
         names = [drops.scenario for drops in chosen]
         shares = scenario_shares(names)
         return Summary(

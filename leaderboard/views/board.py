@@ -11,7 +11,6 @@ from builders.folder import DatasetFolder
 from leaderboard.id_ood import ID_OOD
 from leaderboard.scores import Estimate, IdOod, Scores, TaskScores
 from leaderboard.store import Entry
-from leaderboard.summary import PAIRING
 from leaderboard.views.listing import Listed
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -140,8 +139,6 @@ def _row(entry: Entry, scores: Scores, task: TaskScores) -> BoardRow:
         missing = missing_lines(scores, task.task)
         if task.id_ood is not None and summary.basis == "joined":
             missing.insert(0, "some data set is not OOD for it")
-        elif summary.basis == PAIRING:
-            missing.insert(0, "a pairing has no drop to rank by")
         elif summary.basis not in ("single-source", ID_OOD, "zero-shot" if task.id_ood else ""):
             missing.insert(0, f"{summary.basis} predictions only: no grid of single sources to rank")
     return BoardRow(
