@@ -178,7 +178,8 @@ def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list
         return []
     lines = []
     for what, split, wanted in (("source", "train", pairing.source_rows), ("target", "test", pairing.target_rows)):
-        found = {name: facts.splits[split].rows for name, facts in task.domains.items() if split in facts.splits}
+        every = task.domains | task.withheld
+        found = {name: facts.splits[split].rows for name, facts in every.items() if split in facts.splits}
         lines.append(
             f"{pairing.name}, {what}: {', '.join(found)}; {sum(found.values()):,} texts, {wanted:,} in the paper"
         )

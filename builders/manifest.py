@@ -130,7 +130,8 @@ class TaskManifest(_Facts):
     @property
     def joined_source(self) -> str | None:
         """What models of a pairing are trained on, in the words of a prediction file; None of any other task."""
-        trained = sorted(domain for domain, facts in self.domains.items() if "train" in facts.splits)
+        every = self.domains | self.withheld
+        trained = sorted(domain for domain, facts in every.items() if "train" in facts.splits)
         return SOURCE_JOINER.join(trained) if self.pairing is not None and trained else None
 
     @property
