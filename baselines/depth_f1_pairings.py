@@ -4,6 +4,9 @@ Each seed samples source and target texts anew, in the sizes of the paper's Tabl
 their pooled train splits). Beside each row stands what the paper prints for SBERTLR in Table 3. Leaves out: the
 sentiment pairings, whose sources are not at hand, and the paper's other three models.
 
+Draws from a folder of ``dr``, whose labels are equal in number, so that each seed is another draw; a folder of ``df1``
+holds one draw of every pairing, with labels as upstream has them, which any model and ``shiftbench score`` take.
+
     python -m baselines.depth_f1_pairings --data build/dr --seed 0 --seed 1 --seed 2
 """
 

@@ -48,8 +48,8 @@ Sources = Annotated[
     list[str] | None,
     typer.Option(
         "--source",
-        help="Train on this domain; repeat for more, join with '+'. Default: the task's ID domain where it has one, "
-        "else each.",
+        help="Train on this domain; repeat for more, join with '+'. Default: the task's ID domain or a pairing's whole "
+        "source where it has one, else each.",
     ),
 ]
 Targets = Annotated[
@@ -81,8 +81,8 @@ def train_and_predict(
         fit: trains one model.
         folder: the dataset.
         task: a classification task of it.
-        sources: training domains, ``a+b`` trains on both; default the task's ID domain, or where it has none every
-            domain that has train rows.
+        sources: training domains, ``a+b`` trains on both; default the task's ID domain, the joined source of a
+            pairing, or where it has neither every domain that has train rows.
         targets: domains to predict; default all.
         seeds: one run a seed; default 0.
         candidates: predict all domains of the tasks of candidates for this task, too.
@@ -105,7 +105,8 @@ def train_and_predict(
     if not sources and info.id_domain is not None and info.id_domain not in trainable:
         what, cure = f"the ID data set '{info.id_domain}' of task '{task}' is not in the folder", "fetch its files"
         raise InvalidInput(Problem(what, str(folder.path), cure=f"{cure} and build again, or name a --source"))
-    default = [info.id_domain] if info.id_domain is not None else trainable
+    whole = info.joined_source or info.id_domain
+    default = [whole] if whole is not None else trainable
     sources = list(dict.fromkeys(_alphabetical(source) for source in sources or default))
     targets = list(targets or predictable)
     for source in sources:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from builders.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
-from builders.manifest import TransformCount
+from builders.manifest import Pairing, TransformCount
+from builders.reading.sampling import STRATUM, Reservoir
 from builders.specs import DomainSpec, TaskSpec
 from builders.transforms import (
     as_texts,
@@ -52,7 +53,8 @@ def assemble(
         sources: by domain, the sources its rows came from.
         seed: decides which groups become test and validation, and which rows fill a size.
         equal: cut all domains to the size of the smallest; else (partial builds, own data) each keeps what it has,
-            up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size.
+            up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size; pairings
+            have the paper's sizes, or else what there is.
         counts: counts of the named steps that the rows have been through already.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
     Raises: InvalidInput when a domain has no row left for a size that all share, or a row is not what its kind asks.
@@ -62,6 +64,9 @@ def assemble(
         for data_set in spec.domains:
             if data_set.name in rows:
                 _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed)
+        return _finished(task, seed)
+    if spec.pairing is not None:
+        _draw_pairing(task, spec.pairing, rows, seed, whole=equal)
         return _finished(task, seed)
     split_rows = {domain: _split_groups(task, domain, dict(upstream), seed) for domain, upstream in rows.items()}
     # A test split that upstream has is never cut, its validation split only where all domains are to be of one size.
@@ -114,6 +119,39 @@ def _take_as_upstream(task: AssembledTask, domain: DomainSpec, splits: Splits, s
     }
     if finished:
         task.domains[domain.name] = finished
+
+
+def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Splits], seed: int, *, whole: bool) -> None:
+    """Draw the target's test texts, and the source's train texts from all of its domains together (DF1 sec. 4.1)."""
+    spec = task.spec
+
+    def draw(split: str, frames: Mapping[str, pl.DataFrame], size: int) -> dict[str, pl.DataFrame]:
+        # The key that files were sampled with while they were read: the smallest hashes of all files are among those.
+        reservoir = Reservoir(size, spec.inputs, f"{seed}/{spec.id}")
+        for domain, frame in frames.items():
+            reservoir.take(frame.with_columns(pl.lit(domain).alias("domain"), pl.lit(0).alias(STRATUM)))
+        drawn = reservoir.rows() if frames else pl.DataFrame({"domain": []}, schema={"domain": pl.String})
+        if not len(drawn) or (whole and len(drawn) < size):
+            what = f"{spec.id} has too few {split} texts to draw from"
+            found = f"{len(drawn):,} of {size:,} in {', '.join(frames) or 'no file'}"
+            raise InvalidInput(Problem(what, spec.id, found, "fetch the whole upstream, or give --partial"))
+        parts = {domain: drawn.filter(domain=domain).drop("domain") for domain in frames}
+        return {domain: _count(task, domain, split, "draw", frames[domain], part) for domain, part in parts.items()}
+
+    pools = {
+        split: {domain: splits[split] for domain, splits in rows.items() if split in splits}
+        for split in ("train", "test")
+    }
+    tests = draw("test", pools["test"], pairing.target_rows)
+    held_out = pl.concat(tests.values())
+    for domain, pool in pools["train"].items():
+        kept = groups_leave(pool, held_out)
+        pools["train"][domain] = _count(task, domain, "train", "test_groups_leave_train", pool, kept)
+    drawn = {"train": draw("train", pools["train"], pairing.source_rows), "test": tests}
+    for domain in (domain.name for domain in spec.domains):
+        parts = {split: drawn[split][domain] for split in drawn if len(drawn[split].get(domain, ()))}
+        if parts:
+            task.domains[domain] = {split: _finish(spec, domain, split, part) for split, part in parts.items()}
 
 
 def _count(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from builders import boss, dr
+from builders import boss, df1, dr
 from builders.assemble import AssembledTask, assemble
 from builders.cache import cache_folder
 from builders.cut import Splits
@@ -24,6 +24,7 @@ from validation.report import InvalidInput, Problem, did_you_mean
 BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
     "dr": (dr.TITLE, dr.TASKS),
     "boss": (boss.TITLE, boss.TASKS),
+    "df1": (df1.TITLE, df1.TASKS),
 }
 """Benchmarks that are built from upstream files."""
 OTHERS = ("synthetic", "own")
@@ -75,9 +76,9 @@ def build(
     """Build a benchmark, or one task of it, into a dataset folder.
 
     Args:
-        benchmark: ``dr`` or ``boss``.
-        task_name: one task, or ``candidates`` for all tasks of candidate data sets; None builds all of which the files
-            are there.
+        benchmark: ``dr``, ``boss`` or ``df1``.
+        task_name: one task (a pairing of ``df1`` also by its name in the paper), or ``candidates`` for all tasks of
+            candidate data sets; None builds all of which the files are there.
         raw: folder that holds the upstream files at ``RAW/<slug>/``, or one such slug folder itself.
         out: the dataset folder to write.
         seed: decides which groups become test and validation, which rows fill a size, and the placebo deal.
@@ -111,7 +112,7 @@ def build(
         except InvalidInput as error:
             failed[spec.name] = tuple(error.problems)
             continue
-        deal = placebo and spec.variant_of is None and spec.candidates_for is None
+        deal = placebo and not (spec.variant_of or spec.candidates_for or spec.pairing)
         dealt = placebo_task(task, seed) if deal else None
         tasks += [task] if dealt is None else [task, dealt]
     if not tasks:
@@ -347,7 +348,8 @@ def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
 
 
 def _named(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[TaskSpec, ...]:
-    """Give the task of a name, or all tasks of candidates."""
+    """Give the task of a name, or of the name that a pairing has in the paper, or all tasks of candidates."""
+    name = {spec.pairing.name: spec.name for spec in specs if spec.pairing}.get(name, name)
     candidates = tuple(spec for spec in specs if spec.candidates_for is not None)
     names = [*(spec.name for spec in specs), *([CANDIDATES] if candidates else [])]
     known = _known(name, names, f"task of {benchmark}")

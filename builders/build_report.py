@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from builders.dataset_card import pairing_lines
 from builders.manifest import Manifest, TaskManifest, paper_sizes
 from builders.reading.bench import ReadTiming
 from builders.statistics.assumptions import check_assumptions, print_assumptions
@@ -28,8 +29,11 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
         _print_sizes(name, task, console)
         _print_paper_sizes(manifest, name, console)
         _print_steps(task, console)
+        statistics = read_statistics(out, name)
+        for line in pairing_lines(task, statistics):
+            _say(console, line)
         equal = any(size.rows is not None for size in task.sizes.values())
-        assumptions = check_assumptions(read_statistics(out, name), equal=equal, as_upstream=task.has_one_source)
+        assumptions = check_assumptions(statistics, equal=equal, as_upstream=task.has_one_source)
         print_assumptions(assumptions, console)
     rows = sum(
         facts.rows

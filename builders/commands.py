@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 def build(
     benchmark: Annotated[
-        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss', 'synthetic', or 'own' for your own CSV.")
+        str | None,
+        typer.Argument(metavar="BENCHMARK", help="'dr', 'boss', 'df1', 'synthetic', or 'own' for your own CSV."),
     ] = None,
     task: Annotated[
         str | None,
         typer.Argument(
             metavar="TASK",
-            help="With 'dr' and 'boss': one task, such as 'nli'; default all. 'boss' also has 'candidates', the data "
-            "sets that it might have been made of. With 'own': its name.",
+            help="With 'dr', 'boss' and 'df1': one task, such as 'nli' or 'SiS-3'; default all. 'boss' also has "
+            "'candidates', the data sets that it might have been made of. With 'own': its name.",
         ),
     ] = None,
     raw: Annotated[
@@ -34,14 +35,15 @@ def build(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Decides, with 'dr' and 'boss': which groups become test and validation, which rows are drawn or fill "
-            "a size, the subset fewshot, and the deal of placebo tasks; "
+            help="Decides, with 'dr', 'boss' and 'df1': which groups become test and validation, which rows are drawn "
+            "or fill a size, the subset fewshot, and the deal of placebo tasks; "
             "'own': which groups go to which split; 'synthetic': also the texts.",
             min=0,
         ),
     ] = 0,
     partial: Annotated[
-        bool, typer.Option("--partial", help="With 'dr' and 'boss': build what there is of an incomplete upstream.")
+        bool,
+        typer.Option("--partial", help="With 'dr', 'boss' and 'df1': build what there is of an incomplete upstream."),
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that is already at --out.")] = False,
     no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
@@ -58,7 +60,7 @@ def build(
         typer.Option(
             "--record",
             metavar="FILE",
-            help="With 'dr' and 'boss': write row counts and checksums of the files read as JSON.",
+            help="With 'dr', 'boss' and 'df1': write row counts and checksums of the files read as JSON.",
             callback=writable_file,
         ),
     ] = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from builders.manifest import Manifest, TaskManifest
-from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind
+from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind, source_parts
 
 LABEL = "label"
 """The type of a column that holds codes into a task's labels."""
@@ -49,13 +49,19 @@ def configs(manifest: Manifest) -> list[Config]:
     for name, task in manifest.tasks.items():
         if not task.domains:
             continue
-        found.append(_rows_config(name, f"{task.title}: all domains", "*", name, task))
+        config = config_name(name, task)
+        found.append(_rows_config(config, f"{task.title}: all domains", "*", name, task))
         found += [
-            _rows_config(f"{name}.{domain}", f"{task.title}: {domain}", domain, name, task) for domain in task.domains
+            _rows_config(f"{config}.{domain}", f"{task.title}: {domain}", domain, name, task) for domain in task.domains
         ]
         if manifest.encoder is not None and task.depth_pairs:
             found.append(_depth_config(name, task))
     return found
+
+
+def config_name(name: str, task: TaskManifest) -> str:
+    """Give the name that a task is loaded by: a pairing's in the paper, else its own."""
+    return task.pairing.name if task.pairing is not None else name
 
 
 def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskManifest) -> Config:
@@ -72,10 +78,15 @@ def _depth_config(name: str, task: TaskManifest) -> Config:
     sizes = {
         domain: {split: facts.rows for split, facts in each.splits.items()} for domain, each in task.domains.items()
     }
-    rows = sum(sizes[source]["train"] + sizes[target]["test"] for source, target in task.depth_pairs)
+    rows = sum(
+        sum(sizes[part]["train"] for part in source_parts(source)) + sizes[target]["test"]
+        for source, target in task.depth_pairs
+    )
     columns = (Column("id"), Column("source"), Column("depth", "float64"), Column("weight", "float64"))
     title = f"{task.title}: how deep texts lie in each source domain"
-    return Config(f"{name}.depth", title, name, {"test": f"depth/{name}/*.parquet"}, {"test": rows}, columns)
+    return Config(
+        f"{config_name(name, task)}.depth", title, name, {"test": f"depth/{name}/*.parquet"}, {"test": rows}, columns
+    )
 
 
 def _columns(task: TaskManifest) -> tuple[Column, ...]:

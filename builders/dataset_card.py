@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from builders.configs import config_name
 from builders.front_matter import front_matter
 from builders.manifest import DomainFacts, Manifest, TaskManifest, paper_sizes
 from builders.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
@@ -24,6 +25,7 @@ def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -
             f"## {name}: {task.title}\n",
             _size_table(task),
             _paper_sizes(manifest, name),
+            "".join(f"{line}.\n" for line in pairing_lines(task, statistics.get(name))),
             _rebuild_only(manifest, name),
         ]
         parts.append(_row_counts(task))
@@ -89,6 +91,23 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
         "Rows here and in the paper's tables:\n\n| data set | split | here | paper | why |\n|---|---|---:|---:|---|\n"
         + ("\n".join(lines) + "\n")
     )
+
+
+def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list[str]:
+    """Say of a pairing what it is drawn from, how many texts, and its Q, all beside the paper's; nothing of others."""
+    pairing = task.pairing
+    if pairing is None:
+        return []
+    lines = []
+    for what, split, wanted in (("source", "train", pairing.source_rows), ("target", "test", pairing.target_rows)):
+        every = task.domains | task.withheld
+        found = {name: facts.splits[split].rows for name, facts in every.items() if split in facts.splits}
+        lines.append(
+            f"{pairing.name}, {what}: {', '.join(found)}; {sum(found.values()):,} texts, {wanted:,} in the paper"
+        )
+    q = [pair.q for pair in (statistics.depths if statistics else ()) if pair.source == task.joined_source]
+    here = f"{q[0]:.2f} here" if q else "not computed here"
+    return [*lines, f"{pairing.name}: Q {pairing.reported_q:.2f} in the paper, {here}"]
 
 
 def _rebuild_only(manifest: Manifest, name: str) -> str:
@@ -158,11 +177,12 @@ def _taxonomy(manifest: Manifest) -> str:
 
 def _loading(manifest: Manifest) -> str:
     task, domain = _an_example(manifest)
+    config = config_name(task, manifest.tasks[task])
     return (
         "## Loading\n\n"
         "```python\nfrom datasets import load_dataset\n\n"
-        f'load_dataset(REPO, "{task}.{domain}")  # one domain\n'
-        f'load_dataset(REPO, "{task}")  # all domains, told apart by the column domain\n```\n\n'
+        f'load_dataset(REPO, "{config}.{domain}")  # one domain\n'
+        f'load_dataset(REPO, "{config}")  # all domains, told apart by the column domain\n```\n\n'
         "`croissant.json` describes the same files and columns in the Croissant vocabulary; its paths are relative to "
         "it, so load it from a copy of this folder.\n"
     )

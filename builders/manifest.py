@@ -10,7 +10,7 @@ import polars as pl
 import pydantic
 
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind
+from validation.vocabulary import SOURCE_JOINER, TaskKind
 
 FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
@@ -45,6 +45,18 @@ class Provenance(_Facts):
         default={}, description="Rows by split, as the paper's tables give them"
     )
     differs: str = pydantic.Field(default="", description="Why the rows of a whole build are not as many")
+
+
+class Pairing(_Facts):
+    """A source and a target whose texts are drawn: the name, sizes and Q in the Depth F1 paper (Table 1, sec. 4.1).
+
+    ``source_rows`` are drawn from the domains that have train rows, all together; ``target_rows`` from the test rows.
+    """
+
+    name: str
+    source_rows: int
+    target_rows: int
+    reported_q: float
 
 
 class DomainFacts(_Facts):
@@ -89,7 +101,7 @@ class TaskManifest(_Facts):
     ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
     here, so that who builds them can compare. ``notes`` say what differs from the papers. Where there is an
     ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
-    ``label_folds`` are as in ``builders.specs.TaskSpec``.
+    ``label_folds`` are as in ``builders.specs.TaskSpec``. Models of a ``pairing`` are trained on its joined source.
     """
 
     title: str
@@ -108,21 +120,34 @@ class TaskManifest(_Facts):
     id_domain: str | None = None
     candidates_for: str | None = None
     label_folds: dict[str, str] = {}
+    pairing: Pairing | None = None
 
     @property
     def has_one_source(self) -> bool:
-        """Whether models are trained on one data set, and all others are there to be tested on, as they are."""
-        return self.id_domain is not None or self.candidates_for is not None
+        """Whether models are trained on one source, and all others are there to be tested on, as they are."""
+        return self.id_domain is not None or self.candidates_for is not None or self.pairing is not None
+
+    @property
+    def joined_source(self) -> str | None:
+        """What models of a pairing are trained on, in the words of a prediction file; None of any other task."""
+        every = self.domains | self.withheld
+        trained = sorted(domain for domain, facts in every.items() if "train" in facts.splits)
+        return SOURCE_JOINER.join(trained) if self.pairing is not None and trained else None
 
     @property
     def depth_pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of domains, source and target, that have a depth table: two train texts and a test text are needed."""
+        """Pairs of source and target that have a depth table: two train texts and a test text are needed.
+
+        Sources are domains, and the joined source of a pairing.
+        """
         rows = {
             (domain, split): facts.rows
             for domain, splits in self.domains.items()
             for split, facts in splits.splits.items()
         }
         sources = [domain for domain in self.domains if rows.get((domain, "train"), 0) >= 2]
+        if self.joined_source is not None and SOURCE_JOINER in self.joined_source:
+            sources.append(self.joined_source)
         return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 import pydantic
 
-from builders.manifest import Provenance
+from builders.manifest import Pairing, Provenance
 from builders.reading.upstream_file import UpstreamFile
 from validation.vocabulary import TaskKind
 
@@ -134,6 +134,9 @@ class TaskSpec:
     on, where all others are out of distribution; ``candidates_for`` names the task whose data sets might have been
     chosen from this task's domains, which have its inputs. ``label_folds``: a prediction of the first label counts as
     the second one on a domain whose rows are never of the first.
+
+    Of a ``pairing``, source texts are drawn from the rows of all domains that have a train split, and target texts
+    from those that have a test split: without regard to labels, each text once, no group of the target in the source.
     """
 
     benchmark: str
@@ -155,6 +158,7 @@ class TaskSpec:
     id_domain: str | None = None
     candidates_for: str | None = None
     label_folds: Mapping[str, str] = field(default_factory=dict, hash=False)
+    pairing: Pairing | None = None
     fewshot_domains: tuple[str, ...] = ()
     fewshot_size: int = 200
     notes: tuple[str, ...] = field(default=())

@@ -264,4 +264,5 @@ def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> T
         id_domain=spec.id_domain,
         candidates_for=spec.candidates_for,
         label_folds=dict(spec.label_folds),
+        pairing=spec.pairing,
     )

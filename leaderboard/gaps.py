@@ -45,8 +45,8 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
         for target in values.domains:
             if (source, target) not in values.rows and not _at_home_only(values, source):
                 yield gap("no predictions", source, target)
-    if one_source and trained:
-        yield from map(gap, _home_gaps(values))
+    if trained:
+        yield from map(gap, _home_gaps(values) if one_source else _pairing_gaps(values))
     for source, kept in kept_seeds(values).items():
         by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
         for target, seeds in by_target.items():
@@ -59,6 +59,16 @@ def _at_home_only(values: TaskValues, source: str) -> bool:
     """Whether a source has nothing to predict beyond its own test: one that gives TT to models trained elsewhere."""
     info = values.info
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
+
+
+def _pairing_gaps(values: TaskValues) -> Iterator[str]:
+    """Name, once each, what a pairing has not; nothing of other tasks."""
+    whole = values.info.joined_source
+    if whole is None:
+        return
+    if whole not in values.sources:
+        yield f"no predictions of a model trained on the whole source {whole}"
+    yield "no SS and no TT, so no drops: the pairing has no test rows of its source and no train rows of its target"
 
 
 def _home_gaps(values: TaskValues) -> Iterator[str]:

@@ -49,6 +49,8 @@ from leaderboard.uncertainty import (
 from leaderboard.values import Cell, Floats, TaskValues
 from validation.vocabulary import NO_SOURCE, source_parts
 
+PAIRING = "pairing"
+"""The basis of a summary over the one shift of a pairing."""
 _PERMUTATIONS = 3
 _UNKNOWN = np.array([np.nan])
 
@@ -269,7 +271,7 @@ class _Task:
             total |= self.id_model.candidates_total(self.values)
             cells = self.id_model.cells(self.values) or cells
         else:
-            figures = of_shifts(chosen)
+            figures = of_shifts(chosen) | {"complete": basis == PAIRING}
         names = [drops.scenario for drops in chosen]
         shares = scenario_shares(names)
         return Summary(
@@ -292,6 +294,9 @@ class _Task:
         if self.id_model:
             cells = self.id_model.shift_cells(self.values)
             return self.id_model.basis, [drops for drops in self.drops if (drops.source, drops.target) in cells]
+        paired = [drops for drops in self.drops if drops.source == self.info.joined_source]
+        if paired:
+            return PAIRING, paired
         if single or not self.drops or any(source in self.domains for source in self.sources):
             return "single-source", single
         return ("zero-shot", zero_shot) if zero_shot else ("joined", self.drops)

@@ -178,7 +178,7 @@ class _Target:
         values.effective_groups[target.target] = effective_size(sizes)
         blocks = [self._plain(source) for source in self.sources]
         shifted = [source for source in self.sources if self._has_depth(source)]
-        parts = sorted({part for source in shifted for part in source_parts(source)})
+        parts = sorted({part for source in shifted for part in self._depth_sources(source)})
         if parts:
             tables = self.folder.depths(target.task, parts, target.target)
             for source in shifted:
@@ -190,8 +190,13 @@ class _Target:
     def _has_depth(self, source: str) -> bool:
         """Whether a shift into the target has depth tables: they need two train texts of every part."""
         parts = source_parts(source)
-        tables = self.folder.has_depth and all(n_train(self.values.info, part) >= 2 for part in parts)
+        texts = [n_train(self.values.info, part) for part in self._depth_sources(source)]
+        tables = self.folder.has_depth and all(n_texts >= 2 for n_texts in texts)
         return bool(parts) and tables and self.target.target not in parts
+
+    def _depth_sources(self, source: str) -> tuple[str, ...]:
+        """List the sources whose depth tables make up a source's: its parts, but for the joined source of a pairing."""
+        return (source,) if source == self.values.info.joined_source else source_parts(source)
 
     def _plain(self, source: str) -> _Block:
         """Counts of a source's runs; its secondary metrics, which have no replicates, are scored at once."""
@@ -228,7 +233,7 @@ class _Target:
     def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[_Block]:
         """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
         target, values, found = self.target, self.values, self.target.outcomes
-        depth, deepest = _depth_in(source_parts(source), target, tables, self.folder)
+        depth, deepest = _depth_in(self._depth_sources(source), target, tables, self.folder)
         if not (depth < deepest).any():
             return
         kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
@@ -273,10 +278,10 @@ class _Target:
         return np.random.default_rng([purpose, *f"{self.target.task}/{self.target.target}".encode()])
 
 
-def n_train(info: TaskManifest, domain: str) -> int:
-    """Give the number of a domain's train rows; 0 for a domain of another task."""
-    splits = info.domains[domain].splits if domain in info.domains else {}
-    return splits["train"].rows if "train" in splits else 0
+def n_train(info: TaskManifest, source: str) -> int:
+    """Give the number of a source's train rows; a domain of another task has none."""
+    found = [info.domains[part].splits for part in source_parts(source) if part in info.domains]
+    return sum(splits["train"].rows for splits in found if "train" in splits)
 
 
 def _depth_in(
@@ -284,7 +289,8 @@ def _depth_in(
 ) -> tuple[Floats, float]:
     """Depth of the target's texts in a source, and of the deepest source text.
 
-    For joined sources both are means over the parts, weighted by their train sizes.
+    For joined sources both are means over the parts, weighted by their train sizes. The joined source of a pairing has
+    a table of its own, so it comes as one part.
     """
     depth = np.zeros(len(target.ids))
     deepest, total = 0.0, 0

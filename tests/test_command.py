@@ -248,10 +248,10 @@ def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: st
 
 
 def test_build_names_the_benchmarks_there_are() -> None:
-    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'boss', 'synthetic', 'own'")
-    assert_refused(run("build", "wilds", "--list"), "use one of 'dr', 'boss', 'synthetic', 'own'")
+    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'")
+    assert_refused(run("build", "wilds", "--list"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'")
     assert_refused(run("build", "synthetik", "--out", "y"), "did you mean 'synthetic'?")
-    assert_refused(run("build", "own", "--list"), "those that are: dr, boss")
+    assert_refused(run("build", "own", "--list"), "those that are: dr, boss, df1")
 
 
 def test_help_is_light() -> None:

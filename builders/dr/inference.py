@@ -33,7 +33,8 @@ MULTINLI = SourceSpec(
 _READ = json_lines("gold_label", "genre", "sentence1", "sentence2")
 
 
-def _genre(name: str) -> DomainSpec:
+def genre(name: str) -> DomainSpec:
+    """Give the domain of a genre."""
     return DomainSpec(
         name=name,
         files={
@@ -67,7 +68,7 @@ NLI = TaskSpec(
     train=50_000,
     validation=2_500,
     test=2_000,
-    domains=tuple(_genre(name) for name in MATCHED_GENRES),
+    domains=tuple(genre(name) for name in MATCHED_GENRES),
     balance=equal_labels(LABELS),
     fewshot_domains=("fiction", "telephone", "travel"),
     notes=(

@@ -96,6 +96,8 @@ def read_file(
         checkpoint = None
         if cache is not None and n_bytes >= large:
             what = [repr(reader), *(part for consumer in consumers for part in _told_apart_by(consumer))]
+            if (sibling := path.with_name(getattr(reader, "sibling", path.name))) != path and sibling.is_file():
+                what += [sibling.stat().st_size, sibling.stat().st_mtime_ns]
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
         intake = _Intake(path, consumers, checkpoint)
         if intake.sha256 is None:

@@ -1,0 +1,71 @@
+"""Texts and their ratings in two files side by side: line i of the one belongs to line i of the other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+
+from builders.reading.upstream_file import UpstreamFile
+from validation.report import InvalidInput, Problem
+
+SCHEMA = pl.Schema({"text": pl.String(), "rating": pl.String()})
+
+_PER_FRAME = 10_000
+_AGAIN = "fetch both files again; one of them may be cut off"
+
+
+def rated_texts(sibling: str, highest: int) -> "RatedTexts":
+    """Read texts line by line with their ratings from the file ``sibling`` beside them."""
+    return RatedTexts(sibling, highest)
+
+
+@dataclass(frozen=True)
+class RatedTexts:
+    """A reader of a text a line, with the rating 1, 2, ... ``highest`` in the same line of ``sibling``; see ``SCHEMA``.
+
+    Source: He et al. 2018, https://github.com/ruidan/DAS, whose program reads ``large/<name>/text.txt`` and
+    ``label.txt`` so, and ratings as decimals: "4.0" is 4 here. Lines end in LF or CRLF, no other character ends one.
+    Blank texts stay, or lines would no longer belong together. The checksum of the texts does not cover the ratings.
+
+    Raises: InvalidInput when either file is missing or empty, they have not as many lines, a rating is none, or a line
+        is not UTF-8.
+    """
+
+    sibling: str
+    highest: int
+
+    def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
+        """Read the texts from their start, and all ratings before them."""
+        path = file.path.with_name(self.sibling)
+        ratings = self._ratings(path, file.path)
+        lines = file.lines()
+        n_texts = 0
+        while texts := [text for _, text in islice(lines, _PER_FRAME)]:
+            rated = ratings[n_texts : n_texts + len(texts)]
+            n_texts += len(texts)
+            if len(rated) == len(texts):
+                yield pl.DataFrame({"text": texts, "rating": rated}, schema=SCHEMA)
+        if n_texts != len(ratings):
+            what = f"{file.path.name} and {path.name} have not as many lines, so no text has a sure rating"
+            found = f"{n_texts:,} texts, {len(ratings):,} ratings"
+            raise InvalidInput(Problem(what, str(file.path), found, _AGAIN))
+
+    def _ratings(self, path: Path, texts: Path) -> list[str]:
+        """Read the ratings, as whole numbers."""
+        if not path.is_file():
+            what, cure = f"the ratings that belong to {texts.name} are missing", "put them beside that file, unpacked"
+            raise InvalidInput(Problem(what, str(path), cure=cure))
+        numbers = {f"{number}{zero}": str(number) for number in range(1, self.highest + 1) for zero in ("", ".0")}
+        ratings = []
+        with UpstreamFile(path) as file:
+            for row, line in file.lines():
+                rating = numbers.get(line.strip())
+                if rating is None:
+                    what, cure = f"this line is no rating from 1 to {self.highest}", "is this the upstream release?"
+                    raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=row))
+                ratings.append(rating)
+        if not ratings:
+            raise InvalidInput(Problem("the file is empty", str(path), cure=_AGAIN))
+        return ratings
