@@ -97,10 +97,8 @@ def build(
     if no_depth and encoder is not None:
         raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
     from_upstream = {"--partial": partial, "--no-placebo": no_placebo, "--record": record}
-    if benchmark == "synthetic":
-        _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream})
-    elif benchmark == "own":
-        _refuse(benchmark, from_upstream)
+    _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream}, "synthetic")
+    _refuse(benchmark, from_upstream, "own")
     check_cache()
     common: dict[str, Any] = {"seed": seed, "overwrite": overwrite, "withhold_labels": withhold_labels}
     common["encoder"] = None if no_depth else sentence_encoder(encoder)
@@ -167,10 +165,10 @@ def publish(
     write_json(content, json_)
 
 
-def _refuse(benchmark: str, options: dict[str, Any]) -> None:
-    """Refuse what was given but would be left unread."""
+def _refuse(benchmark: str, options: dict[str, Any], by: str) -> None:
+    """Refuse what was given but would be left unread by a benchmark."""
     given = [name for name, value in options.items() if value]
-    if given:
+    if given and benchmark == by:
         raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")
 
 

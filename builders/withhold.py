@@ -25,7 +25,7 @@ Groups, depths and subsets come from inputs and ids. A group column of your own 
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,10 +36,10 @@ from builders.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, Ta
 from builders.specs import TaskSpec
 from builders.statistics.task_statistics import TaskStatistics
 from builders.transforms import as_texts
-from validation.report import Problem
+from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD
 
-_NO_GOLD = {"labels": {}, "tags": {}, "unanswered": None, "target_words": None}
+_NO_GOLD: Mapping[str, object] = {"labels": {}, "tags": {}, "unanswered": None, "target_words": None}
 """What statistics say of a split whose gold is withheld."""
 
 
@@ -52,7 +52,10 @@ def withheld_folders(path: Path) -> tuple[Path, Path] | None:
 def label_key(out: Path) -> str:
     """Give the key of a pair to be written: that of the pair it replaces, so that the same rows keep their hash."""
     pair = withheld_folders(out)
-    kept = Manifest.read(pair[1]).label_key if pair else None
+    try:
+        kept = Manifest.read(pair[1]).label_key if pair else None
+    except InvalidInput:
+        kept = None  # what cannot be read is replaced whole
     return kept or secrets.token_hex(32)
 
 
