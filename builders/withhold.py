@@ -19,6 +19,9 @@ What could tell of a test label, and what is done about it, all with a random ke
 - other tasks: placebo tasks hold the same rows, withheld too, and are dealt without regard to labels (see
   ``placebo_task``). A task whose inputs show another's gold is refused (``told_by``).
 
+What stays: a train or validation row with the inputs of a test row has its label. BOSS keeps such rows, as upstream has
+them; the card counts them ("in train").
+
 Groups, depths and subsets come from inputs and ids. A group column of your own data must not come from labels.
 """
 

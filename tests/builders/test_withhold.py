@@ -1,6 +1,8 @@
 """Withheld test labels: the public folder loads, trains and validates, and nothing in it tells of a test label."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,6 +37,7 @@ from validation.vocabulary import GOLD, TaskKind
 
 from .test_load_dataset import load
 
+ROOT = Path(__file__).parents[2]
 KEY, OTHER_KEY = "5a" * 32, "c3" * 32
 KINDS = {"sa": "label", "ab": "tags", "qa": "answers", "tg": "target_text"}
 pytestmark = pytest.mark.xdist_group("load_dataset")
@@ -369,3 +372,28 @@ def test_tasks_that_show_each_others_gold_are_not_built_together() -> None:
 
 def test_every_kind_has_a_gold_column_here() -> None:
     assert set(KINDS.values()) == set(GOLD.values())
+
+
+def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
+    out, preds, store = tmp_path / "out", tmp_path / "preds.parquet", tmp_path / "store"
+    built = run("build", "synthetic", "--out", out, "--withhold-labels", "--no-depth", "--json", "-")
+    assert built.returncode == 0, built.stderr
+    assert f"wrote {out}/public: the same without test labels; keep {out}/gold to yourself" in built.stderr
+    assert "label_key" not in json.loads(built.stdout)
+    assert run("train", "tfidf-lr", "sa", "--data", out / "public", "--out", preds).returncode == 0
+    card = tmp_path / "preds.card.yaml"
+    assert run("validate", preds, "--data", out / "public", "--card", card).returncode == 0
+    refused = run("score", preds, "--data", out / "public")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "test labels are withheld in this folder; score with the gold folder" in refused.stderr
+    assert run("submit", preds, "--card", card, "--to", store, "--data", out / "public").returncode == 1
+    sent = run("submit", preds, "--card", card, "--to", store, "--data", out / "gold")
+    assert sent.returncode == 0, sent.stderr
+    assert len(Store(store).entries()) == 1
+    assert "test labels are withheld" in run("protocol", "sa", "--data", out / "public").stderr
+    assert "test labels are withheld" in run("serve", "--data", out / "public", "--store", store).stderr
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shiftbench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)

@@ -35,6 +35,20 @@ def test_no_task_has_test_gold_in_public(invented_raw: Path, benchmark: DatasetF
                 rows = public.split(name, domain, split)
                 assert rows[column].null_count() == (len(rows) if split == "test" else 0)
         assert "test" not in {count.split for count in task.transforms}
+    # Both tasks are made from the same questions: none that is asked in one may be answered in the other.
+    answered, asked = (
+        {
+            question
+            for task in ("qa", "qa_imbalanced")
+            for domain, facts in gold.task(task).domains.items()
+            for split in facts.splits
+            if (split == "test") is of_test
+            for question in gold.split(task, domain, split).select("context", "question").rows()
+        }
+        for of_test in (False, True)
+    )
+    assert asked
+    assert not answered & asked
 
 
 @pytest.mark.usefixtures("unrecorded")
@@ -46,7 +60,7 @@ def test_draws_do_not_come_from_the_seed_that_the_manifest_names(
     assert built.manifest.seed == benchmark.manifest.seed == 0
     gold = DatasetFolder.open(tmp_path / "out/gold")
     drawn, known = ({row for split in SPLITS for row in _texts(f, split)} for f in (gold, benchmark))
-    parts = [{row for row in _texts(folder, "test")} for folder in (gold, benchmark)]
+    parts = [set(_texts(folder, "test")) for folder in (gold, benchmark)]
     assert drawn & known
     assert parts[0] != parts[1]
 
