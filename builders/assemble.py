@@ -13,6 +13,7 @@ from builders.specs import DomainSpec, TaskSpec
 from builders.transforms import (
     as_texts,
     conflicting_rows_leave,
+    equal_inputs_leave,
     groups_leave,
     repeated_inputs_leave,
     repeated_rows_leave,
@@ -43,6 +44,7 @@ def assemble(
     seed: int,
     equal: bool,
     counts: Sequence[TransformCount] = (),
+    withhold: bool = False,
 ) -> AssembledTask:
     """Turn labelled rows into finished splits.
 
@@ -56,6 +58,7 @@ def assemble(
             up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size; pairings
             have the paper's sizes, or else what there is.
         counts: counts of the named steps that the rows have been through already.
+        withhold: let repeats leave whatever their gold, as test labels will be withheld (see ``builders.withhold``).
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
     Raises: InvalidInput when a domain has no row left for a size that all share, or a row is not what its kind asks.
     """
@@ -68,7 +71,10 @@ def assemble(
     if spec.pairing is not None:
         _draw_pairing(task, spec.pairing, rows, seed, whole=equal)
         return _finished(task, seed)
-    split_rows = {domain: _split_groups(task, domain, dict(upstream), seed) for domain, upstream in rows.items()}
+    split_rows = {
+        domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
+        for domain, upstream in rows.items()
+    }
     # A test split that upstream has is never cut, its validation split only where all domains are to be of one size.
     ours = {
         domain: [split for split in SPLITS if split == "train" or split not in upstream or (equal and split != "test")]
@@ -161,7 +167,7 @@ def _count(
     return after
 
 
-def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int) -> Splits:
+def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *, withhold: bool) -> Splits:
     """Cut the splits that upstream has not, along groups, and let no group be in two."""
     spec = task.spec
 
@@ -169,6 +175,10 @@ def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int) -
         splits[split] = _count(task, domain, split, name, splits[split], after)
 
     for split in list(splits):
+        # Of rows with equal inputs and different gold 'distinct' keeps one at most; other tasks keep them.
+        if withhold and not (spec.distinct and set(spec.distinct) <= set(spec.inputs)):
+            same = [*spec.inputs, "group"]
+            counted(split, "equal_inputs_leave", equal_inputs_leave(splits[split], same, f"{seed}/{spec.id}"))
         counted(split, "repeated_rows_leave", repeated_rows_leave(splits[split]))
         if spec.distinct and spec.kind is TaskKind.CLASSIFICATION:
             counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], spec.distinct))

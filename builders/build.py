@@ -18,6 +18,7 @@ from builders.placebo import placebo_task
 from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, in_file, read_file
 from builders.specs import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
 from builders.transforms import repeated_rows_leave
+from builders.withhold import label_key, secret_seed, told_by
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -72,6 +73,7 @@ def build(
     encoder: Encoder | None = None,
     placebo: bool = True,
     record: Path | None = None,
+    withhold_labels: bool = False,
 ) -> Built:
     """Build a benchmark, or one task of it, into a dataset folder.
 
@@ -87,6 +89,8 @@ def build(
         encoder: computes the depth tables; None leaves them out.
         placebo: add to each task one of the same rows dealt to domains at random.
         record: a JSON file to write row counts and checksums of the files read to, in the form of ``upstream.json``.
+        withhold_labels: write a folder without test labels and one with them; a task whose rows show what another
+            withholds counts as one that could not be built.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered where nothing could be built; nothing
         is written then.
@@ -98,13 +102,18 @@ def build(
     if not raw.is_dir():
         cure = specs[0].domains[0].sources[0].instructions
         raise InvalidInput(Problem("there is no such folder of upstream files", str(raw), cure=cure))
-    reading = Reading(raw, seed)
+    key = label_key(out) if withhold_labels else None
+    draws = secret_seed(seed, key)
+    reading = Reading(raw, draws)
     tasks: list[AssembledTask] = []
     failed: dict[str, tuple[Problem, ...]] = {}
     without_files: dict[str, tuple[Problem, ...]] = {}
     for spec in specs:
+        if key is not None and (problems := told_by(spec, [task.spec for task in tasks])):
+            failed[spec.name] = problems
+            continue
         try:
-            task = _read_task(spec, reading, partial=partial)
+            task = _read_task(spec, reading, partial=partial, withhold=withhold_labels)
         # One gated or vanished source must not keep the other tasks from being built; the caller tells of it.
         except _NoFilesError as error:
             without_files[spec.name] = tuple(error.problems)
@@ -113,13 +122,21 @@ def build(
             failed[spec.name] = tuple(error.problems)
             continue
         deal = placebo and not (spec.variant_of or spec.candidates_for or spec.pairing)
-        dealt = placebo_task(task, seed) if deal else None
+        dealt = placebo_task(task, draws, balanced=not withhold_labels) if deal else None
         tasks += [task] if dealt is None else [task, dealt]
     if not tasks:
         reasons = failed or without_files
         raise InvalidInput(dict.fromkeys(problem for problems in reasons.values() for problem in problems))
     manifest = write_folder(
-        out, tasks, reading.sources(), title=title, seed=seed, partial=partial, synthetic=False, encoder=encoder
+        out,
+        tasks,
+        reading.sources(),
+        title=title,
+        seed=seed,
+        partial=partial,
+        synthetic=False,
+        encoder=encoder,
+        label_key=key,
     )
     if record is not None:
         record.write_text(reading.recorded().model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -211,7 +228,7 @@ def _facts_beside(path: Path, place: str) -> SourceFile:
     return SourceFile(path=place, sha256=digest, rows=len(files), recorded_rows=None)
 
 
-def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledTask:
+def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool, withhold: bool) -> AssembledTask:
     takers: dict[FileSpec, list[tuple[DomainSpec, str]]] = {}
     for domain in spec.domains:
         for split, files in domain.files.items():
@@ -262,7 +279,8 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool) -> AssembledT
         what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
         raise InvalidInput(Problem(what, str(reading.raw), cure="fetch more of the upstream files"))
     sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
-    return assemble(spec, domains, sources, seed=reading.seed, equal=not partial, counts=tally)
+    equal = not partial
+    return assemble(spec, domains, sources, seed=reading.seed, equal=equal, counts=tally, withhold=withhold)
 
 
 def _drop_copies(

@@ -55,6 +55,13 @@ def build(
         bool,
         typer.Option("--no-placebo", help="Leave out the placebo tasks, whose domains are dealt at random."),
     ] = False,
+    withhold_labels: Annotated[
+        bool,
+        typer.Option(
+            "--withhold-labels",
+            help="Write two dataset folders, DIR/public without test labels and DIR/gold with them.",
+        ),
+    ] = False,
     record: Annotated[
         Path | None,
         typer.Option(
@@ -77,6 +84,7 @@ def build(
     from builders.build import known_benchmark, list_domains
     from builders.build_report import print_build
     from builders.cache import check_cache
+    from builders.manifest import GOLD_FOLDER, PUBLIC_FOLDER
     from builders.own import build_own
     from builders.synthetic import build_synthetic
     from validation.report import InvalidInput
@@ -91,37 +99,30 @@ def build(
     if no_depth and encoder is not None:
         raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
     from_upstream = {"--partial": partial, "--no-placebo": no_placebo, "--record": record}
-    if benchmark == "synthetic":
-        _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream})
-    elif benchmark == "own":
-        _refuse(benchmark, from_upstream)
+    _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream}, "synthetic")
+    _refuse(benchmark, from_upstream, "own")
     check_cache()
-    depth_encoder = None if no_depth else sentence_encoder(encoder)
+    common: dict[str, Any] = {"seed": seed, "overwrite": overwrite, "withhold_labels": withhold_labels}
+    common["encoder"] = None if no_depth else sentence_encoder(encoder)
     failed: dict[str, tuple[Problem, ...]] = {}
     without_files: tuple[str, ...] = ()
     if benchmark == "synthetic":
-        manifest = build_synthetic(out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
+        manifest = build_synthetic(out, **common)
     elif raw is None:
         raise typer.BadParameter("give --raw, the folder of upstream files ('own': the CSV file)")
     elif benchmark == "own":
         if task is None:
             raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE.csv --out DIR")
-        manifest = build_own(task, raw, out, seed=seed, overwrite=overwrite, encoder=depth_encoder)
+        manifest = build_own(task, raw, out, **common)
     else:
         manifest, failed, without_files = build_benchmark(
-            benchmark,
-            task,
-            raw,
-            out,
-            seed=seed,
-            partial=partial,
-            overwrite=overwrite,
-            encoder=depth_encoder,
-            placebo=not no_placebo,
-            record=record,
+            benchmark, task, raw, out, partial=partial, placebo=not no_placebo, record=record, **common
         )
-    print_build(out, manifest, without_files, console(stderr=True))
-    write_json(manifest.model_dump(mode="json"), json_)
+    whole = out / GOLD_FOLDER if withhold_labels else out
+    print_build(whole, manifest, without_files, console(stderr=True))
+    if withhold_labels:
+        typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; keep {whole} to yourself", err=True)
+    write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
     if failed:
         typer.echo(f"could not build: {', '.join(failed)}", err=True)
         raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
@@ -166,10 +167,10 @@ def publish(
     write_json(content, json_)
 
 
-def _refuse(benchmark: str, options: dict[str, Any]) -> None:
-    """Refuse what was given but would be left unread."""
+def _refuse(benchmark: str, options: dict[str, Any], by: str) -> None:
+    """Refuse what was given but would be left unread by a benchmark."""
     given = [name for name, value in options.items() if value]
-    if given:
+    if given and benchmark == by:
         raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")
 
 

@@ -46,6 +46,18 @@ def _warnings(manifest: Manifest) -> list[str]:
             "> **Partial build.** The upstream files were incomplete (see the sources below): scores on this data are "
             "not comparable with scores on the full benchmark.\n"
         )
+    if manifest.withholds_labels:
+        gold = ", ".join(dict.fromkeys(GOLD[task.kind] for task in manifest.tasks.values() if task.domains))
+        lines.append(
+            f"> **Test labels are withheld.** In the test splits the columns to predict ({gold}) are null, and nothing "
+            "here is counted of them. Submit predictions to a leaderboard that has the gold folder, whose content "
+            f"hash is the same: `{manifest.content_hash}`.\n"
+        )
+    if manifest.label_key is not None:
+        lines.append(
+            "> **Gold folder.** It holds test labels that are withheld, and the key to their hashes: do not publish "
+            "it. The folder beside it, `public`, is the one to publish.\n"
+        )
     if any(task.withheld for task in manifest.tasks.values()):
         lines.append(
             "> **Some rows are not here.** Their licences do not allow publishing them; each task names its domains "
@@ -154,7 +166,8 @@ def _sources(manifest: Manifest) -> str:
             parts.append("| file | rows read | recorded for the whole file | sha256 |\n|---|---:|---:|---|")
             for file in source.files:
                 recorded = "not known" if file.recorded_rows is None else f"{file.recorded_rows:,}"
-                parts.append(f"| {file.path} | {file.rows:,} | {recorded} | `{file.sha256[:16]}...` |")
+                checksum = f"`{file.sha256[:16]}...`" if file.sha256 else "withheld, as it covers test labels"
+                parts.append(f"| {file.path} | {file.rows:,} | {recorded} | {checksum} |")
             parts.append("")
         if source.citation:
             parts.append(f"```bibtex\n{source.citation}\n```\n")

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest, content_hash, rows_sha256
+from builders.manifest import (
+    MANIFEST,
+    Manifest,
+    SplitFacts,
+    TaskManifest,
+    content_hash,
+    labels_sha256,
+    rows_sha256,
+)
 from validation.predictions import TaskFacts
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_examples, check_rows, depth_schema
@@ -65,7 +73,10 @@ class DatasetFolder:
         return self.manifest.tasks[name]
 
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
-        """Read the rows of one split, sorted by id; ``label`` holds codes into the task's labels."""
+        """Read the rows of one split, sorted by id; ``label`` holds codes into the task's labels.
+
+        Gold that the folder withholds is null (see ``refuse_withheld``).
+        """
         facts = self.task(task)
         if domain in facts.withheld:
             raise InvalidInput(self._withheld(task, domain))
@@ -149,6 +160,13 @@ class DatasetFolder:
         rows = self._read([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
         return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
 
+    def refuse_withheld(self) -> None:
+        """Refuse a folder whose test labels are withheld where they are needed; InvalidInput says what to do."""
+        if self.manifest.withholds_labels:
+            what = "test labels are withheld in this folder"
+            cure = f"score with the gold folder, which has the same content hash ({self.content_hash[:12]}), "
+            raise InvalidInput(Problem(what, str(self.path), cure=cure + "or submit to the leaderboard"))
+
     def check(self) -> None:
         """Check every file against its schema and its hash; InvalidInput names all that differ."""
         problems: list[Problem] = []
@@ -169,11 +187,14 @@ class DatasetFolder:
                 file = str(self.path / split_path(name, domain, split))
                 try:
                     frame = self.split(name, domain, split)
-                    check_examples(frame, task.kind, task.inputs, task.labels, file)
+                    withheld = expected.withheld_labels
+                    check_examples(frame, task.kind, task.inputs, task.labels, file, withheld=withheld)
                 except InvalidInput as error:
                     problems += error.problems
                     continue
-                if found := _difference(frame, task, domain, expected):
+                if found := _difference(
+                    frame, task, domain, expected, self.manifest.label_key if split == "test" else None
+                ):
                     problems.append(Problem("rows differ from the manifest", file, found, "build the folder again"))
         return problems
 
@@ -245,13 +266,13 @@ class DatasetFolder:
             ) from error
 
 
-def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: SplitFacts) -> str:
+def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: SplitFacts, key: str | None) -> str:
     """Say how a split's rows differ from what the manifest has of them; empty when they do not."""
     if len(frame) != expected.rows:
         return f"{len(frame):,} rows, {expected.rows:,} in the manifest"
     same = {
         "inputs or ids": rows_sha256(frame, task.inputs) == expected.inputs_sha256,
-        "labels": rows_sha256(frame, [GOLD[task.kind]]) == expected.labels_sha256,
+        "labels": expected.withheld_labels or labels_sha256(frame, GOLD[task.kind], key) == expected.labels_sha256,
         "groups": frame["group"].n_unique() == expected.groups,
         "domains": bool((frame["domain"] == domain).all()),
     }

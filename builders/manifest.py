@@ -1,6 +1,7 @@
 """The manifest of a dataset folder, ``shiftbench.json``: what it holds, what it was made from, and its hashes."""
 
 import hashlib
+import hmac
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from validation.vocabulary import SOURCE_JOINER, TaskKind
 
 FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
+PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
+"""The two dataset folders in one that was built with test labels withheld (see ``builders.withhold``)."""
 
 
 class _Facts(pydantic.BaseModel):
@@ -21,12 +24,16 @@ class _Facts(pydantic.BaseModel):
 
 
 class SplitFacts(_Facts):
-    """Size and hashes of one split. Inputs and labels are hashed apart, so public and gold folders agree."""
+    """Size and hashes of one split. Inputs and labels are hashed apart, so public and gold folders agree.
+
+    ``withheld_labels``: the rows' gold is null here; the gold folder has it.
+    """
 
     rows: int
     groups: int
     inputs_sha256: str
     labels_sha256: str
+    withheld_labels: bool = False
 
 
 class Provenance(_Facts):
@@ -211,7 +218,11 @@ class EncoderFacts(_Facts):
 
 
 class Manifest(_Facts):
-    """The whole of ``shiftbench.json``."""
+    """The whole of ``shiftbench.json``.
+
+    ``label_key`` is there in gold folders alone: test labels are hashed with it, so that nobody without it can find
+    them by trying.
+    """
 
     format_version: int = FORMAT_VERSION
     builder_version: str
@@ -224,6 +235,7 @@ class Manifest(_Facts):
     tasks: dict[str, TaskManifest]
     sources: dict[str, SourceFacts]
     encoder: EncoderFacts | None
+    label_key: str | None = None
 
     @pydantic.model_validator(mode="after")
     def _terms_agree(self) -> "Manifest":
@@ -239,6 +251,23 @@ class Manifest(_Facts):
             if open_:
                 raise ValueError(f"{task}.{open_[0]} is withheld, though its rows may be published")
         return self
+
+    @pydantic.model_validator(mode="after")
+    def _key_is_kept(self) -> "Manifest":
+        """Let no folder without test labels hold the key to their hashes."""
+        if self.withholds_labels and self.label_key is not None:
+            raise ValueError("test labels are withheld, but the key to their hashes is here")
+        return self
+
+    @property
+    def withholds_labels(self) -> bool:
+        """Whether a split here has no labels."""
+        return any(
+            split.withheld_labels
+            for task in self.tasks.values()
+            for facts in task.domains.values()
+            for split in facts.splits.values()
+        )
 
     def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
         """Give those sources of a domain whose licence does not allow publishing its rows."""
@@ -263,7 +292,8 @@ class Manifest(_Facts):
         """Read a folder's manifest; InvalidInput when there is none or it is of another format version."""
         path = folder / MANIFEST
         if not path.is_file():
-            cure = "give the folder that 'shiftbench build' wrote"
+            pair = [name for name in (PUBLIC_FOLDER, GOLD_FOLDER) if (folder / name / MANIFEST).is_file()]
+            cure = f"give {' or '.join(str(folder / name) for name in pair)}" if pair else _NO_MANIFEST_CURE
             raise InvalidInput(Problem("this is not a dataset folder", str(folder), f"no {MANIFEST} in it", cure))
         try:
             content: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -281,6 +311,9 @@ class Manifest(_Facts):
             raise InvalidInput(
                 Problem("the manifest is damaged", str(path), str(error.errors()[0]), "build the folder again")
             ) from error
+
+
+_NO_MANIFEST_CURE = "give the folder that 'shiftbench build' wrote"
 
 
 def closed_words(sources: Sequence[SourceFacts]) -> str:
@@ -309,6 +342,12 @@ def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
         digest.update(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode())
         digest.update(b"\n")
     return digest.hexdigest()
+
+
+def labels_sha256(frame: pl.DataFrame, gold: str, key: str | None) -> str:
+    """Hash ids and gold of rows; with a key so that nobody without it can try labels until the hash is met."""
+    plain = rows_sha256(frame, [gold])
+    return plain if key is None else hmac.new(key.encode(), plain.encode(), hashlib.sha256).hexdigest()
 
 
 def content_hash(tasks: dict[str, TaskManifest], benchmark: str) -> str:

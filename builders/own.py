@@ -16,6 +16,7 @@ from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts, SourceFile, file_sha256
 from builders.specs import TaskSpec
 from builders.transforms import text_digest
+from builders.withhold import label_key, secret_seed
 from builders.writer import check_out, write_folder
 from validation.csv_text import csv_text, repeated_columns
 from validation.report import InvalidInput, Problem, counted
@@ -25,7 +26,14 @@ _INPUTS = (("text",), ("premise", "hypothesis"))
 
 
 def build_own(
-    task_name: str, csv: Path, out: Path, *, seed: int = 0, overwrite: bool = False, encoder: Encoder | None = None
+    task_name: str,
+    csv: Path,
+    out: Path,
+    *,
+    seed: int = 0,
+    overwrite: bool = False,
+    encoder: Encoder | None = None,
+    withhold_labels: bool = False,
 ) -> Manifest:
     """Build a dataset folder of benchmark ``own`` from a CSV file.
 
@@ -60,7 +68,9 @@ def build_own(
         test=11 * len(frame) // 4,
         domains=(),
     )
-    task = assemble(spec, dict(sorted(rows.items())), dict.fromkeys(rows, ("own",)), seed=seed, equal=False)
+    key = label_key(out) if withhold_labels else None
+    draws, sources = secret_seed(seed, key), dict.fromkeys(rows, ("own",))
+    task = assemble(spec, dict(sorted(rows.items())), sources, seed=draws, equal=False, withhold=withhold_labels)
     file = SourceFile(path=csv.name, sha256=file_sha256(csv), rows=len(frame), recorded_rows=None)
     source = SourceFacts(
         title=csv.name, url="", revision="", licence="yours", open_licence=True, citation="", files=(file,)
@@ -74,6 +84,7 @@ def build_own(
         partial=False,
         synthetic=False,
         encoder=encoder,
+        label_key=key,
     )
 
 

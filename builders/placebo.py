@@ -14,12 +14,14 @@ from leaderboard.metrics.placebo import placebo_domains
 from validation.vocabulary import PLACEBO, SPLITS, TaskKind
 
 
-def placebo_task(task: AssembledTask, seed: int) -> AssembledTask | None:
+def placebo_task(task: AssembledTask, seed: int, *, balanced: bool = True) -> AssembledTask | None:
     """Deal a finished task's groups to placebo domains ``p0``, ``p1``, ...; every row keeps its split.
 
     The splits that were cut to size in the real task are cut again, so that placebo domains too are balanced, and
     of one size where the real ones are; some rows leave for it. A split of which the domains have fewer groups in
     all than there are domains is left out.
+
+    Not ``balanced``, groups are dealt without a look at labels, so that which rows leave tells nothing of them.
 
     Returns: the task ``<task>.placebo``; None where train or test cannot be dealt, or there is one domain only.
     """
@@ -27,7 +29,7 @@ def placebo_task(task: AssembledTask, seed: int) -> AssembledTask | None:
     rows = _pooled(task, len(domains))
     if len(domains) < 2 or not {"train", "test"} <= set(rows["split"]):
         return None
-    spec = _placebo_spec(task.spec, domains)
+    spec = _placebo_spec(task.spec if balanced else replace(task.spec, balance=None), domains)
     rng = np.random.default_rng([seed, *spec.id.encode()])
     rows = rows.with_columns(pl.Series("dealt", _deal(rows, spec.balance, len(domains), rng)))
     dealt = {

@@ -1,7 +1,5 @@
 """The public copy of a dataset folder: all of it but the rows whose licence does not allow publishing them."""
 
-import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ import polars as pl
 from builders.folder import DatasetFolder, depth_path, split_path, subset_path
 from builders.manifest import Manifest, TaskManifest
 from builders.statistics.card import picture_path
-from builders.writer import read_statistics, write_data, write_facts, write_subset
+from builders.writer import place_file, read_statistics, write_data, write_facts, write_subset
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import PLACEBO
 
@@ -73,7 +71,7 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     out.mkdir(parents=True, exist_ok=True)
     public = folder.manifest.model_copy(update={"tasks": tasks})
     for path in _kept_files(folder, public):
-        _place(path, out / path.relative_to(folder.path))
+        place_file(path, out / path.relative_to(folder.path))
     for name in (name for name in tasks if not name.endswith(PLACEBO)):
         # Figures of all domains stay: they tell of no row. The examples name rows by their ids.
         statistics = read_statistics(folder.path, name)
@@ -133,12 +131,3 @@ def _kept_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
             yield from folder.files(pattern)
         if not name.endswith(PLACEBO):
             yield folder.path / picture_path(name)
-
-
-def _place(file: Path, to: Path) -> None:
-    """Put a file at a second place: as a link, since rows take gigabytes, or as a copy where there are no links."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(file.resolve(), to)
-    except OSError:
-        shutil.copyfile(file, to)

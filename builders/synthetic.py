@@ -16,6 +16,7 @@ from builders.encoder import Encoder
 from builders.manifest import Manifest, SourceFacts
 from builders.specs import TaskSpec
 from builders.transforms import text_digest
+from builders.withhold import label_key, secret_seed
 from builders.writer import check_out, write_folder
 from validation.vocabulary import TaskKind
 
@@ -107,15 +108,23 @@ def build_synthetic(
     encoder: Encoder | None = None,
     n_train: int = 400,
     n_test: int = 180,
+    withhold_labels: bool = False,
 ) -> Manifest:
-    """Generate the synthetic corpus into a dataset folder; the sizes are rows a domain before validation is cut."""
+    """Generate the synthetic corpus into a dataset folder; the sizes are rows a domain before validation is cut.
+
+    With labels withheld the texts are others: who knows the seed can generate them again.
+    """
     check_out(out, overwrite=overwrite)
+    key = label_key(out) if withhold_labels else None
+    draws = secret_seed(seed, key)
     rows: dict[TaskSpec, dict[str, Splits]] = {
-        NLI: {place: _split(_pairs(place, seed, n_train + n_test), n_test) for place in _PLACES},
-        SA: {product: _split(_reviews(product, seed, n_train + n_test), n_test) for product in _PRODUCTS},
+        NLI: {place: _split(_pairs(place, draws, n_train + n_test), n_test) for place in _PLACES},
+        SA: {product: _split(_reviews(product, draws, n_train + n_test), n_test) for product in _PRODUCTS},
     }
     tasks = [
-        assemble(spec, domains, dict.fromkeys(domains, ("generated",)), seed=seed, equal=False)
+        assemble(
+            spec, domains, dict.fromkeys(domains, ("generated",)), seed=draws, equal=False, withhold=withhold_labels
+        )
         for spec, domains in rows.items()
     ]
     source = SourceFacts(
@@ -127,7 +136,15 @@ def build_synthetic(
         citation="",
     )
     return write_folder(
-        out, tasks, {"generated": source}, title=TITLE, seed=seed, partial=False, synthetic=True, encoder=encoder
+        out,
+        tasks,
+        {"generated": source},
+        title=TITLE,
+        seed=seed,
+        partial=False,
+        synthetic=True,
+        encoder=encoder,
+        label_key=key,
     )
 
 

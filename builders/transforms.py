@@ -217,6 +217,14 @@ def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Dat
     return kept.drop("_row", "_text")
 
 
+def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
+    """Keep one of the rows that agree in these columns, by a keyed hash of the row: what they differ in has no say."""
+    hashes = [hashlib.sha256(f"{key}/{text}".encode()).digest() for text in as_texts(frame)]
+    order = frame.with_row_index("_row").with_columns(pl.Series("_hash", hashes, dtype=pl.Binary)).sort("_hash")
+    kept = order.unique(columns, keep="first", maintain_order=True).sort("_row")
+    return kept.drop("_row", "_hash")
+
+
 def as_texts(columns: pl.DataFrame) -> pl.Series:
     """Give each row as one text, whatever its columns hold."""
     if set(columns.dtypes) == {pl.String}:

@@ -1,5 +1,7 @@
 """Writing a dataset folder: all of it or nothing, the same bytes for the same rows."""
 
+import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +21,9 @@ from builders.depth import depth_tables
 from builders.encoder import Encoder
 from builders.folder import depth_path, subset_path
 from builders.manifest import (
+    GOLD_FOLDER,
     MANIFEST,
+    PUBLIC_FOLDER,
     DomainFacts,
     Manifest,
     SizeFacts,
@@ -27,11 +31,13 @@ from builders.manifest import (
     SplitFacts,
     TaskManifest,
     content_hash,
+    labels_sha256,
     rows_sha256,
 )
 from builders.statistics.card import data_path, picture_path
 from builders.statistics.pictures import statistics_picture
 from builders.statistics.task_statistics import TaskStatistics, task_statistics
+from builders.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, PLACEBO
 
@@ -59,7 +65,7 @@ def check_out(out: Path, *, overwrite: bool) -> None:
         raise InvalidInput(Problem(what, str(out), found, "choose another folder")) from error
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
-    if not (out / MANIFEST).is_file():
+    if not (out / MANIFEST).is_file() and withheld_folders(out) is None:
         raise InvalidInput(
             Problem("the output path is taken by something else", str(out), cure="choose an empty or new folder")
         )
@@ -83,42 +89,81 @@ def write_folder(
     partial: bool,
     synthetic: bool,
     encoder: Encoder | None,
+    label_key: str | None = None,
 ) -> Manifest:
     """Write a dataset folder: rows, subsets, depth tables, manifest and dataset card.
 
     The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was
-    there. Without an encoder there are no depth tables.
+    there. Without an encoder there are no depth tables. With a ``label_key`` there are two of them at ``out``, the
+    one without test labels and the one with them, whose manifest is returned (see ``builders.withhold``).
     """
     out = out.resolve()  # '.' and links cannot be renamed
+    if label_key is not None:
+        tasks = [exchanged(task, label_key) for task in tasks]
+    manifests = {task.spec.name: _task_manifest(task, sources, label_key) for task in tasks}
+    benchmark = tasks[0].spec.benchmark
+    manifest = Manifest(
+        builder_version=BUILDER_VERSION,
+        benchmark=benchmark,
+        title=title,
+        seed=seed,
+        partial=partial,
+        synthetic=synthetic,
+        content_hash=content_hash(manifests, benchmark),
+        tasks=manifests,
+        sources=dict(sources),
+        encoder=encoder.facts() if encoder is not None else None,
+        label_key=label_key,
+    )
     with _replacing(out) as folder:
-        for task in tasks:
-            _write_rows(folder, task)
-            for name, ids in task.subsets.items():
-                write_subset(folder / subset_path(task.spec.name, name), ids)
-            depths = {}
-            if encoder is not None:
-                for source, target, table in depth_tables(task, encoder):
-                    _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table, ()))
-                    depths[source, target] = table
-            if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
-                write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths))
-        manifests = {task.spec.name: _task_manifest(task, sources) for task in tasks}
-        benchmark = tasks[0].spec.benchmark
-        manifest = Manifest(
-            builder_version=BUILDER_VERSION,
-            benchmark=benchmark,
-            title=title,
-            seed=seed,
-            partial=partial,
-            synthetic=synthetic,
-            content_hash=content_hash(manifests, benchmark),
-            tasks=manifests,
-            sources=dict(sources),
-            encoder=encoder.facts() if encoder is not None else None,
-        )
-        write_facts(folder, manifest)
-    remember_folder(manifest.content_hash, out)
+        if label_key is None:
+            _write_whole(folder, tasks, manifest, encoder)
+        else:
+            _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder)
+            _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
+    remember_folder(manifest.content_hash, out if label_key is None else out / GOLD_FOLDER)
     return manifest
+
+
+def _write_whole(folder: Path, tasks: Sequence[AssembledTask], manifest: Manifest, encoder: Encoder | None) -> None:
+    folder.mkdir(exist_ok=True)
+    for task in tasks:
+        _write_rows(folder, task)
+        for name, ids in task.subsets.items():
+            write_subset(folder / subset_path(task.spec.name, name), ids)
+        depths = {}
+        if encoder is not None:
+            for source, target, table in depth_tables(task, encoder):
+                _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table, ()))
+                depths[source, target] = table
+        if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
+            write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths))
+    write_facts(folder, manifest)
+
+
+def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
+    """Write the folder without test labels beside the gold one, with which it shares the files that may be the same."""
+    for file in sorted(gold.glob("*/**/*.parquet")):
+        place = file.relative_to(gold)
+        if place.parts[0] == "data" and place.name.startswith("test-"):
+            task = manifest.tasks[place.parts[1]]
+            rows = without_gold(pl.read_parquet(file, glob=False), GOLD[task.kind])
+            _write_parquet(out / place, rows, _features(rows, task.labels))
+        else:
+            place_file(file, out / place)
+    for name in manifest.tasks:
+        if not name.endswith(PLACEBO):
+            write_statistics(out, name, public_statistics(read_statistics(gold, name)))
+    write_facts(out, public_manifest(manifest))
+
+
+def place_file(file: Path, to: Path) -> None:
+    """Put a file at a second place: as a link, since rows take gigabytes, or as a copy where there are no links."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(file.resolve(), to)
+    except OSError:
+        shutil.copyfile(file, to)
 
 
 def write_facts(folder: Path, manifest: Manifest) -> None:
@@ -230,8 +275,9 @@ def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
     pq.write_table(table, path, compression="zstd", row_group_size=max(1, rows), write_page_index=True)
 
 
-def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> TaskManifest:
+def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], label_key: str | None) -> TaskManifest:
     spec = task.spec
+    keys = {"test": label_key}
     provenance = {domain.name: domain.provenance for domain in spec.domains}
     return TaskManifest(
         title=spec.title,
@@ -248,7 +294,7 @@ def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts]) -> T
                         rows=len(frame),
                         groups=frame["group"].n_unique(),
                         inputs_sha256=rows_sha256(frame, spec.inputs),
-                        labels_sha256=rows_sha256(frame, [GOLD[spec.kind]]),
+                        labels_sha256=labels_sha256(frame, GOLD[spec.kind], keys.get(split)),
                     )
                     for split, frame in splits.items()
                 },

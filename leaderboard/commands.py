@@ -158,7 +158,10 @@ def serve(
     from leaderboard.app import serve as serve_page
     from leaderboard.store import Store
 
-    serve_page([DatasetFolder.open(folder) for folder in data], Store(store), host=host, port=port)
+    folders = [DatasetFolder.open(folder) for folder in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    serve_page(folders, Store(store), host=host, port=port)
 
 
 def compare(

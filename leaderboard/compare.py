@@ -80,6 +80,7 @@ def compare_files(
         seed: seed of the swaps; a shift's swaps do not depend on which other shifts there are.
     Raises: InvalidInput when a file is not sound, or no shift is shared.
     """
+    folder.refuse_withheld()
     runs_a, runs_b = (_by_target(path, folder, subset, encoder) for path in (a, b))
     shifts_a, shifts_b = (_shifts(runs) for runs in (runs_a, runs_b))
     shared = sorted(shifts_a & shifts_b)

@@ -14,6 +14,7 @@ from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.scores import Scores
 from leaderboard.summary import summarise_values
 from leaderboard.values import N_DRAWS, TaskValues, task_values
+from validation.cards import read_card
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
@@ -65,6 +66,7 @@ def score_file(
     Raises: InvalidInput with every problem found in the file.
     """
     frame = checked_predictions(path, folder, subset)
+    folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
     pinned = checked_predictions(reference, folder, subset) if reference else None
     return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned).scores
 
@@ -90,7 +92,18 @@ def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") 
     if not tasks:
         cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
         raise InvalidInput(Problem("the dataset has no such subset", str(folder.path), f"'{subset}'", cure))
-    return check_prediction_file(path, tasks)
+    return check_prediction_file(path, tasks, _versions(path, folder))
+
+
+def _versions(path: Path, folder: DatasetFolder) -> str:
+    """Say which version of the data the folder has, and for which one a card beside the file was written."""
+    here = f"this folder has content {folder.content_hash[:12]}"
+    try:
+        card = read_card(path.with_name(f"{path.stem}.card.yaml"))
+    except InvalidInput:
+        return here
+    same = card.data == folder.content_hash
+    return f"{here}, as the card beside the file says" if same else f"{here}, the file's card names {card.data[:12]}"
 
 
 def score_predictions(
@@ -106,6 +119,7 @@ def score_predictions(
 
     Arguments are as for ``score_file``; ``predictions`` and ``reference`` are what ``check_predictions`` gives.
     """
+    folder.refuse_withheld()
 
     def by_task(frame: pl.DataFrame) -> dict[str, TaskValues]:
         return {

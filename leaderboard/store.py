@@ -162,9 +162,9 @@ class Store:
 
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     """Find the dataset that a card's predictions are for; InvalidInput names both versions when it is not there."""
-    for folder in folders:
-        if folder.content_hash == card.data:
-            return folder
+    same = [folder for folder in folders if folder.content_hash == card.data]
+    if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
+        return min(same, key=lambda folder: folder.manifest.withholds_labels)
     here = ", ".join(f"{folder.manifest.benchmark} {folder.content_hash[:12]}" for folder in folders) or "none"
     cure = f"the datasets here are {here}; predict on one of these, or build the same version"
     raise InvalidInput(

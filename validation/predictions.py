@@ -56,16 +56,19 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
     return _checked(frame, tasks, file, [])
 
 
-def check_prediction_file(path: Path, tasks: Sequence[TaskFacts]) -> pl.DataFrame:
+def check_prediction_file(path: Path, tasks: Sequence[TaskFacts], versions: str = "") -> pl.DataFrame:
     """Read a prediction file and check it: problems of its values and those against the dataset come at once.
 
-    Args, Returns, Raises: as ``read_predictions`` and ``check_predictions``.
+    Args, Returns, Raises: as ``read_predictions`` and ``check_predictions``; ``versions`` says which version of the
+    data there is, and which one the file names, for the case that they differ.
     """
     frame, problems = read_with_problems(path)
-    return _checked(frame, tasks, str(path), problems)
+    return _checked(frame, tasks, str(path), problems, versions)
 
 
-def _checked(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, told: list[Problem]) -> pl.DataFrame:
+def _checked(
+    frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, told: list[Problem], versions: str = ""
+) -> pl.DataFrame:
     """Check a frame whose nulls, if any, are ``told`` already; what hangs on a bad value is left out."""
     problems = list(told)
     try:
@@ -81,7 +84,8 @@ def _checked(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, told: l
     )
     joined = frame.with_row_index("row", offset=1).join(known, on="id", how="left", maintain_order="left")
     strangers = joined.filter(pl.col("task").is_null() & (pl.col("id") != ""))
-    problems += _unknown_ids(strangers, known, tasks, file)
+    none_known = len(strangers) == len(frame)
+    problems += _unknown_ids(strangers, known, tasks, file, versions if none_known else "")
     # With a bad source, id or seed, rows cannot be told apart by run.
     has_runs = not bad_columns & {"source", "id", "seed"}
     if has_runs:
@@ -101,8 +105,13 @@ def _checked(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, told: l
     return joined.drop("row")
 
 
-def _unknown_ids(bad: pl.DataFrame, known: pl.DataFrame, tasks: Sequence[TaskFacts], file: str) -> list[Problem]:
-    """Find test ids outside the subset, and ids that the dataset does not have; the first of each, and a count."""
+def _unknown_ids(
+    bad: pl.DataFrame, known: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, versions: str
+) -> list[Problem]:
+    """Find test ids outside the subset, and ids that the dataset does not have; the first of each, and a count.
+
+    ``versions`` is given where no id is known.
+    """
     problems = []
     for facts in tasks:
         outside = bad.filter(pl.col("id").is_in(facts.outside))
@@ -113,7 +122,7 @@ def _unknown_ids(bad: pl.DataFrame, known: pl.DataFrame, tasks: Sequence[TaskFac
             found = _first_id(outside, "such id")
             problems.append(Problem(what, file, found, cure, column="id", row=int(outside["row"][0])))
     if len(bad):
-        what, cure = _why_unknown(str(bad["id"][0]), str(known["id"][0]), tasks)
+        what, cure = _why_unknown(str(bad["id"][0]), str(known["id"][0]), tasks, versions)
         found = _first_id(bad, "unknown id")
         problems.append(Problem(what, file, found, cure, column="id", row=int(bad["row"][0])))
     return problems
@@ -123,7 +132,7 @@ def _first_id(rows: pl.DataFrame, other: str) -> str:
     return f"{rows['id'][0]!r}" + and_more(len(rows) - 1, other)
 
 
-def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts]) -> tuple[str, str]:
+def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts], versions: str) -> tuple[str, str]:
     """Say what is wrong with an id that is not in the dataset, and the cure."""
     try:
         parsed = ExampleId.parse(text)
@@ -143,7 +152,9 @@ def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts]) -> tuple[s
         return _withheld(parsed.domain)
     if parsed.domain not in (*facts.domains, *facts.sources):
         return what, did_you_mean(parsed.domain, facts.domains)
-    return what, "no test row of this dataset has it; were the predictions made for another version of the data?"
+    other = "the file seems made for another version of the data: none of its ids is a test id here"
+    cure = "no test row of this dataset has it; were the predictions made for another version of the data?"
+    return (other, versions) if versions else (what, cure)
 
 
 def _withheld(domain: str) -> tuple[str, str]:

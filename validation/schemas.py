@@ -49,7 +49,13 @@ def _gold_column(kind: TaskKind, n_labels: int) -> Any:
 
 
 def check_examples(
-    frame: pl.DataFrame, kind: TaskKind, inputs: Sequence[str], labels: Sequence[str], file: str
+    frame: pl.DataFrame,
+    kind: TaskKind,
+    inputs: Sequence[str],
+    labels: Sequence[str],
+    file: str,
+    *,
+    withheld: bool = False,
 ) -> None:
     """Check a split's rows against their schema, and what they predict against their inputs.
 
@@ -59,16 +65,20 @@ def check_examples(
         inputs: as for ``example_schema``.
         labels: as for ``example_schema``.
         file: the file's name, for the report.
+        withheld: what they predict is withheld, so it must be null.
     Raises: InvalidInput naming the first bad row of each kind of fault.
     """
     schema = example_schema(kind, inputs, labels)
+    if withheld:
+        schema = schema.update_column(GOLD[kind], nullable=True)
     problems = []
     try:
         check_rows(frame, schema, file)
     except InvalidInput as error:
         problems = error.problems
     if all(frame.schema.get(name) == column.dtype.type for name, column in schema.columns.items()):
-        for what, column, bad in _faults(kind, inputs, len(labels)):
+        there = ("gold is here, though the folder withholds it", GOLD[kind], pl.col(GOLD[kind]).is_not_null())
+        for what, column, bad in [*_faults(kind, inputs, len(labels)), *([there] if withheld else [])]:
             # A missing value makes no other fault; the schema has told it.
             rows = frame.select(bad.fill_null(value=False).arg_true()).to_series()
             if len(rows):

@@ -81,6 +81,7 @@ def make(
         raise typer.BadParameter("--encoder is for the victim sbert-lr")
     check_new_file(out, overwrite=overwrite)
     folder = DatasetFolder.open(data)
+    folder.refuse_withheld()
     info = _text_task(folder, task)
     rows = folder.split(task, domain, "test")
     needs_train = victim in TRAINED or "train" in info.domains[domain].splits

@@ -46,6 +46,7 @@ def choose_measured(
         encoder: for similarity.
         predictions: for scores; without them no OOD data set is chosen.
     """
+    folder.refuse_withheld()
     study = measured_study(folder, task)
     id_name, note = settled(study, folder, id_)
     notes = [*study.notes, note]
