@@ -162,7 +162,7 @@ def _refused_content(repo_id: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if cause(error) is not None:
+        if cause(error) is error:  # a refusal of the Hub as any other
             raise
         found = " ".join(str(error).split())[:200]
         raise InvalidInput(

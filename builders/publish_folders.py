@@ -28,6 +28,7 @@ def publish_folders(
     private_gold: str | None = None,
     dry_run: bool = False,
     note: Note = lambda _: None,
+    api: Any = None,
 ) -> dict[str, Any]:
     """Publish a dataset folder, or the two folders of a build that withholds labels.
 
@@ -41,6 +42,7 @@ def publish_folders(
         private_gold: repository of the gold folder; without it gold stays where it is.
         dry_run: compare, and send nothing.
         note: takes what is to be told, line by line.
+        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
     Returns: what was sent, or would be.
     Raises: InvalidInput when something is refused, here or by the Hub.
     """
@@ -49,7 +51,7 @@ def publish_folders(
 
     if not sys.stderr.isatty():
         disable_progress_bars()
-    api = HfApi()
+    api = api or HfApi()
     public, gold = _parts(folder, repo_id, private_gold)
     with ExitStack() as stack:
         left_out, made = _plan(stack, public, (repo_id, revision, tag, False), api, note)

@@ -40,8 +40,9 @@ class Fault:
     """What goes wrong at one request.
 
     ``status``: this answer instead; ``cut``: the connection is closed; ``hold``: nothing more happens until
-    ``Faults.release``, then it is closed; ``slow``: 16 KiB of the answer each 20 ms. With ``landed`` the request is
-    carried out first, and only the answer goes wrong. ``after`` bytes of the request are read before a cut.
+    ``Faults.release``, then it is closed or, where ``then`` says so, answered; ``slow``: 16 KiB of the answer each
+    20 ms. With ``landed`` the request is carried out first, and only the answer goes wrong. ``after``: bytes of the
+    request that are read before. ``times``: at so many requests, one after the other.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class Fault:
     landed: bool = False
     after: int = 0
     times: int = 1
+    then: Literal["cut", "go on"] = "cut"
 
 
 @dataclass
@@ -154,6 +156,9 @@ class Faults:
         if fault.does == "hold":
             self.held.set()
             await asyncio.to_thread(self._released.wait, HELD_SECONDS)
+            if fault.then == "go on":
+                await self.app(scope, receive, send)
+                return
         transport.abort()
 
 
