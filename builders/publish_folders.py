@@ -90,6 +90,9 @@ def _plan(
     """Plan for what may be published of a folder; also give the domains that may not, and why."""
     repo_id, revision, tag, private = where
     opened = DatasetFolder.open(path)
+    if not private and getattr(opened.manifest, "label_key", None) is not None:
+        cure = "give the folder of both with --private-gold"
+        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(path), cure=cure))
     target = Target(repo_id, revision, tag or default_tag(opened), private)
     left_out = closed_domains(opened.manifest)
     for domain, why in left_out.items():
