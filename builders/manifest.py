@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -282,9 +283,15 @@ def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
     digest, encoder = hashlib.sha256(), msgspec.json.Encoder()
     rows = frame.select("id", *columns)
     in_order = rows if rows["id"].is_sorted() else rows.sort("id")
-    # As one list a line, in the bytes of json.dumps(row, ensure_ascii=False, separators=(",", ":")).
-    for part in in_order.iter_slices(_HASHED_AT_ONCE):
-        digest.update(encoder.encode_lines(part.rows()))
+    # As one list a line, in the bytes of json.dumps(row, ensure_ascii=False, separators=(",", ":")). The hash of one
+    # part is computed while the next is encoded.
+    with ThreadPoolExecutor(1) as pool:
+        hashed = None
+        for part in in_order.iter_slices(_HASHED_AT_ONCE):
+            lines = encoder.encode_lines(part.rows())
+            if hashed is not None:
+                hashed.result()
+            hashed = pool.submit(digest.update, lines)
     return digest.hexdigest()
 
 

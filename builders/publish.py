@@ -6,7 +6,8 @@ that somebody else made meanwhile is built upon.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -74,11 +75,24 @@ def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
     Raises: InvalidInput when the Hub cannot be asked, or the tag stands at another version.
     """
     refuse_closed(folder)
-    folder.check()
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
     local = local_files(folder.path)
+    _check(folder, local.values())
     with writing_to_hub(target.repo_id):
         return _trying(lambda _: _compare(local, title, target, api), lambda _: None)
+
+
+def _check(folder: DatasetFolder, files: Iterable[LocalFile]) -> None:
+    """Check a folder, and meanwhile hash its files: both take reading it all, and each will be asked for its hash."""
+    with ThreadPoolExecutor(1) as pool:
+        hashing = [pool.submit(lambda file: file.upload_info.sha256, file) for file in files]
+        try:
+            folder.check()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        for each in hashing:
+            each.result()
 
 
 def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:

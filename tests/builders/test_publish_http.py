@@ -1,112 +1,25 @@
 """Publishing over real HTTP: the Hub's own clients and the command against a Hub on the loopback interface."""
 
 import json
-import os
 import shutil
-import signal
 import socket
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import huggingface_hub
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from builders.assemble import AssembledTask, Splits
 from builders.folder import DatasetFolder
-from builders.hub import TRIES
-from builders.manifest import SourceFacts, content_hash, rows_sha256
+from builders.manifest import content_hash, rows_sha256
 from builders.publish import default_tag
 from builders.publish_folders import publish_folders
-from builders.synthetic import NLI
-from builders.writer import write_folder
 from tests.hub.clients import finish, load, start_publish
-from tests.hub.faults import Fault
-from tests.hub.server import READ, WRITE, LoopbackHub, running_hub
+from tests.hub.published import REPO, files, publish, titles
+from tests.hub.server import READ, LoopbackHub
 from validation.report import InvalidInput
 
-REPO = "org/demo"
-N_FILES = 12
-DOMAINS = ("harbour", "kitchen", "orchard")
-KILLED_AT = (
-    Fault("create_repo", landed=True, does="hold"),
-    Fault("lfs_put", nth=5, does="hold", after=1),
-    Fault("commit", does="hold"),
-    Fault("commit", does="hold", landed=True),
-)
-"""Requests at which the Hub holds the connection, and the publisher is killed."""
-
-pytestmark = pytest.mark.xdist_group("publish_http")
-
-
-@pytest.fixture(scope="module")
-def versions(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> tuple[DatasetFolder, DatasetFolder]:
-    """Two versions of a small dataset folder, of which every file but the card of its statistics differs."""
-    out = tmp_path_factory.mktemp("versions")
-    source = SourceFacts(
-        title="Generated texts", url="https://example.org", revision="1", licence="CC0", open_licence=True, citation=""
-    )
-    for name, first in (("0", 0), ("1", 9)):
-        domains: dict[str, Splits] = {
-            domain: {split: synthetic.split("nli", domain, split)[first : first + 9] for split in ("train", "test")}
-            for domain in DOMAINS
-        }
-        ids = pl.concat([splits["test"].select("id") for splits in domains.values()]).sort("id")
-        task = AssembledTask(NLI, domains, dict.fromkeys(DOMAINS, ("open",)), subsets={"all": ids})
-        facts = {"title": "Demo", "seed": 0, "partial": False, "synthetic": True, "encoder": None}
-        write_folder(out / name, [task], {"open": source}, **facts)  # type: ignore[arg-type]
-    return DatasetFolder.open(out / "0"), DatasetFolder.open(out / "1")
-
-
-@pytest.fixture(scope="module")
-def _hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackHub]:
-    # A small page, so that trees come in several answers.
-    with running_hub(tmp_path_factory.mktemp("hub"), page=10) as hub:
-        yield hub
-
-
-@pytest.fixture
-def hub(_hub: LoopbackHub) -> LoopbackHub:
-    """Give the Hub without repositories, objects, log and faults."""
-    _hub.stored.by_name.clear()
-    for stored in _hub.stored.objects.iterdir():
-        stored.unlink()
-    _hub.faults.plan()
-    return _hub
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let no retry take time; gives how long each would have waited."""
-    waited: list[float] = []
-    # Of the publisher and of the Hub's client, which share this clock.
-    sleep = time.sleep
-    monkeypatch.setattr(time, "sleep", lambda seconds: (waited.append(seconds), sleep(min(seconds, 0.01))))
-    return waited
-
-
-def publish(hub: LoopbackHub, folder: DatasetFolder, token: str | bool = WRITE, **options: Any) -> list[str]:
-    """Publish in this process; gives what is told."""
-    told: list[str] = []
-    api = huggingface_hub.HfApi(endpoint=hub.url, token=token)
-    publish_folders(folder.path, options.pop("repo_id", REPO), note=told.append, api=api, **options)
-    return told
-
-
-@pytest.fixture(autouse=True)
-def _basic_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
-
-
-def files(folder: DatasetFolder) -> dict[str, bytes]:
-    return {str(path.relative_to(folder.path)): path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
-
-
-def titles(hub: LoopbackHub, branch: str = "main") -> list[str]:
-    return [commit.title.rpartition(" ")[2] for commit in hub.stored.by_name[REPO].history(branch)][:-1]
+pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("basic_uploads")]
 
 
 def changed_row(folder: DatasetFolder, out: Path) -> DatasetFolder:
@@ -254,161 +167,6 @@ def test_a_dry_run_tells_what_would_be_sent_and_sends_nothing(
     assert {entry.method for entry in hub.faults.log} == {"GET"}
     hub.faults.plan()
     assert publish(hub, versions[1], revision="draft")[: len(told)] == told
-
-
-@pytest.mark.parametrize("fault", KILLED_AT, ids=lambda fault: f"{fault.kind}-{'landed' if fault.landed else 'not'}")
-def test_killed_at_any_point_it_leaves_one_version_and_goes_on(
-    fault: Fault, hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
-) -> None:
-    old, new = versions
-    if fault.kind == "create_repo":
-        old = None  # type: ignore[assignment]
-    else:
-        publish(hub, old)
-    hub.faults.plan(fault)
-    process = start_publish(hub, tmp_path, new.path, "--repo-id", REPO)
-    assert hub.faults.held.wait(30)
-    os.kill(process.pid, signal.SIGKILL)
-    finish(process)
-    hub.faults.release()
-    there = hub.stored.files(REPO)
-    assert there in ([files(old)] if old else [{}]) + [files(new)]
-    assert (there == files(new)) == (fault.kind == "commit" and fault.landed)
-    uploaded = hub.faults.kinds()["lfs_put"]
-    hub.faults.plan()
-    publish(hub, new)
-    assert hub.stored.files(REPO) == files(new)
-    assert hub.stored.by_name[REPO].tags[default_tag(new)] == hub.stored.by_name[REPO].branches["main"]
-    assert len(titles(hub)) == (2 if old else 1)
-    if fault.kind == "commit":
-        assert uploaded > 0
-        assert hub.faults.kinds()["lfs_put"] == 0
-
-
-def test_two_publishers_at_once_both_end(
-    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
-) -> None:
-    hub.stored.create(REPO, private=False)
-    # The first to commit waits for as long as the other needs to overtake it.
-    hub.faults.plan(Fault("commit", does="hold", then="go on"))
-    homes = [tmp_path / str(number) for number in (0, 1)]
-    for home in homes:
-        home.mkdir()
-    processes = [
-        start_publish(hub, home, each.path, "--repo-id", REPO) for home, each in zip(homes, versions, strict=True)
-    ]
-    assert hub.faults.held.wait(30)
-    overtaken = time.monotonic() + 30
-    while not titles(hub) and time.monotonic() < overtaken:
-        time.sleep(0.05)
-    hub.faults.release()
-    results = [finish(process) for process in processes]
-    assert [code for code, _, _ in results] == [0, 0], results
-    assert sorted(titles(hub)) == sorted(each.content_hash[:12] for each in versions)
-    last = next(each for each in versions if each.content_hash[:12] == titles(hub)[0])
-    assert hub.stored.files(REPO) == files(last)
-    assert set(hub.stored.by_name[REPO].tags) == {default_tag(each) for each in versions}
-    assert sum("the Hub refused for now; trying again" in err for _, _, err in results) == 1
-
-
-@pytest.mark.parametrize(
-    ("fault", "commits"),
-    [
-        (Fault("refs", status=503), 1),
-        (Fault("refs", does="cut"), 1),
-        (Fault("tree", status=500), 1),
-        (Fault("tree", does="slow"), 1),
-        (Fault("create_repo", status=500), 1),
-        (Fault("create_repo", status=500, landed=True), 1),
-        (Fault("preupload", status=500), 1),
-        (Fault("lfs_batch", status=500), 1),
-        (Fault("lfs_put", nth=3, status=500), 1),
-        (Fault("lfs_put", nth=3, does="cut", after=1), 1),
-        (Fault("lfs_put", nth=3, does="cut", landed=True), 1),
-        (Fault("commit", status=409), 1),
-        (Fault("commit", status=412), 1),
-        (Fault("commit", status=500), 1),
-        (Fault("commit", status=500, landed=True), 1),
-        (Fault("commit", does="cut"), 1),
-        (Fault("commit", does="cut", landed=True), 1),
-        (Fault("tag", status=500), 1),
-        (Fault("tag", status=500, landed=True), 1),
-    ],
-    ids=lambda value: f"{value.kind}-{value.does}-{value.status}-{value.landed}" if isinstance(value, Fault) else "",
-)
-def test_what_fails_once_is_done_in_the_end(
-    fault: Fault,
-    commits: int,
-    hub: LoopbackHub,
-    versions: tuple[DatasetFolder, DatasetFolder],
-    waits: list[float],
-) -> None:
-    hub.faults.plan(fault)
-    told = publish(hub, versions[0])
-    assert told[-1].startswith("published: ")
-    repository = hub.stored.by_name[REPO]
-    assert len(titles(hub)) == commits
-    assert hub.stored.files(REPO) == files(versions[0])
-    assert repository.tags == {default_tag(versions[0]): repository.branches["main"]}
-    assert hub.faults.counts["commit"] == (1 if fault.kind != "commit" or fault.landed else 2)
-
-
-def test_it_waits_as_long_as_the_hub_asks(
-    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], waits: list[float]
-) -> None:
-    busy = {"Retry-After": "7"}
-    hub.faults.plan(Fault("refs", status=429, headers=busy), Fault("commit", status=429, headers=busy))
-    told = publish(hub, versions[0])
-    assert waits.count(7.0) == 2
-    assert "the Hub refused for now; trying again in 7.0 s" in told
-    hub.faults.plan(Fault("refs", status=429, headers={"Retry-After": "4000"}))
-    with pytest.raises(InvalidInput, match="the Hub asks to wait 4,000 seconds"):
-        publish(hub, versions[0])
-
-
-@pytest.mark.parametrize(
-    ("fault", "says"),
-    [
-        (Fault("commit", status=500, times=99), "org/demo: the Hub did not take it; found Server error '500"),
-        (Fault("commit", status=412, times=99), "org/demo: others keep publishing there; found Client error '412"),
-        (Fault("commit", does="cut", times=99), "org/demo: the Hub did not take it; found Server disconnected"),
-        (Fault("refs", status=503, times=99), "org/demo: the Hub did not take it; found Server error '503"),
-        (Fault("lfs_put", status=403, times=99), "org/demo: the token may not write there; found 403 Forbidden"),
-        (Fault("validate_yaml", status=400), "org/demo: the Hub did not take the content; found Invalid metadata"),
-    ],
-    ids=lambda value: f"{value.kind}-{value.does}-{value.status}" if isinstance(value, Fault) else "",
-)
-def test_what_fails_for_good_is_one_line(
-    fault: Fault,
-    says: str,
-    hub: LoopbackHub,
-    versions: tuple[DatasetFolder, DatasetFolder],
-    waits: list[float],
-) -> None:
-    hub.stored.create(REPO, private=False)
-    hub.faults.plan(fault)
-    with pytest.raises(InvalidInput) as refused:
-        publish(hub, versions[0])
-    assert str(refused.value).startswith(says)
-    assert len(str(refused.value).splitlines()) == 1
-    assert titles(hub) == []
-    assert hub.faults.counts[fault.kind] <= TRIES * N_FILES
-
-
-def test_a_broken_upload_goes_on_by_whole_file(
-    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], waits: list[float]
-) -> None:
-    hub.stored.create(REPO, private=False)
-    hub.faults.plan(Fault("lfs_put", nth=7, does="status", status=403, times=1))
-    with pytest.raises(InvalidInput):
-        publish(hub, versions[0])
-    stored = len(list(hub.stored.objects.iterdir()))
-    assert stored > 3
-    hub.faults.plan()
-    publish(hub, versions[0])
-    lfs = [path for path in files(versions[0]) if path.endswith((".parquet", ".png"))]
-    assert 0 < hub.faults.kinds()["lfs_put"] < len(lfs)
-    assert hub.stored.files(REPO) == files(versions[0])
 
 
 def test_without_write_access_the_command_says_so_in_one_line(
