@@ -275,7 +275,9 @@ def running_hub(folder: Path, page: int = PAGE) -> Iterator[LoopbackHub]:
     stored = Repositories(folder)
     faults = Faults(make_app(stored, page))
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(faults, log_level="error", lifespan="off", proxy_headers=False, ws="none", http="h11")  # type: ignore[arg-type]
+        config = uvicorn.Config(
+            faults, log_level="critical", lifespan="off", proxy_headers=False, ws="none", http="h11"
+        )  # type: ignore[arg-type]
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
