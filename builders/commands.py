@@ -129,41 +129,41 @@ def build(
 
 
 def publish(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Dataset folder.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Dataset folder, or a folder with 'public' and 'gold' of one build."),
+    ],
     repo_id: Annotated[str, typer.Option("--repo-id", metavar="ORG/NAME", help="Dataset repository on the Hub.")],
     revision: Annotated[str, typer.Option("--revision", metavar="BRANCH", help="Branch to publish to.")] = "main",
+    tag: Annotated[
+        str | None,
+        typer.Option("--tag", metavar="NAME", help="Tag of this version; default: named by format and content."),
+    ] = None,
+    private_gold: Annotated[
+        str | None,
+        typer.Option("--private-gold", metavar="ORG/NAME", help="Private repository for the withheld labels."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
     json_: JsonOption = None,
 ) -> None:
     """Publish a dataset folder to the Hugging Face Hub in one commit; nothing is sent when nothing changed.
 
-    Domains whose licence does not allow publishing their rows are left out and named.
+    Domains whose licence does not allow publishing their rows are left out and named. Stopped or failed, it goes on
+    where it was when run again; nobody ever sees half a version.
 
     Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
-    from huggingface_hub import HfApi
+    from builders.publish_folders import publish_folders
 
-    from builders.folder import DatasetFolder
-    from builders.public import closed_domains, published_folder
-    from builders.publish import plan
-    from builders.publish import publish as publish_plan
-
-    opened, api = DatasetFolder.open(folder), HfApi()
-    left_out = closed_domains(opened.manifest)
-    for domain, why in left_out.items():
-        typer.echo(f"leave out {domain}: {why}", err=True)
-    with published_folder(opened) as public:
-        made = plan(public, repo_id, revision, api)
-        if not made.changes:
-            typer.echo(f"{repo_id} already holds this content; nothing to send", err=True)
-        for path, size in made.add.items():
-            typer.echo(f"add {path} ({size:,} bytes)", err=True)
-        for path in made.delete:
-            typer.echo(f"delete {path}", err=True)
-        url = None if dry_run else publish_plan(public, made, api)
-    if url:
-        typer.echo(f"published: {url}", err=True)
-    content = {"repo_id": repo_id, "add": made.add, "delete": list(made.delete), "left_out": left_out, "commit": url}
+    content = publish_folders(
+        folder,
+        repo_id,
+        revision,
+        tag=tag,
+        private_gold=private_gold,
+        dry_run=dry_run,
+        note=lambda line: typer.echo(line, err=True),
+    )
     write_json(content, json_)
 
 

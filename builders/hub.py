@@ -1,9 +1,29 @@
-"""Reaching the Hugging Face Hub: what can go wrong there, said in one line."""
+"""Reaching the Hugging Face Hub: what can go wrong there, said in one line, and what is worth another try."""
 
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from validation.report import InvalidInput, Problem
+
+TRIES = 5
+"""How often a request is made that the Hub refuses for now, or that another publisher got ahead of."""
+LONGEST_WAIT = 300
+"""Seconds; the Hub's rate limits are counted in windows of five minutes."""
+_FIRST_WAIT = 0.5
+_FOR_NOW = (408, 429, 500, 502, 503, 504)
+_OVERTAKEN = (409, 412)
+_WRITE_CURE = "run the command again; what was uploaded is not sent again, and no half version is to be seen"
+
+_TOKEN_CURE = "give a token with write access: HF_TOKEN, or 'hf auth login'"
+_OVERTAKEN_WORDS = ("others keep publishing there", "run the command again when they are done")
+_BY_STATUS: dict[int | None, tuple[str, str]] = {
+    401: ("the Hub does not know who is asking", _TOKEN_CURE),
+    403: ("the token may not write there", _TOKEN_CURE),
+    404: ("the Hub has no such place, or the token may not see it", "check name and token"),
+    **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
+}
+"""What a refusal means to who publishes, and what to do."""
 
 
 @contextmanager
@@ -21,5 +41,93 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
     try:
         yield
     except (*refused, httpx2.HTTPError) as error:
-        said = str(error).strip().split("\n", maxsplit=1)[0][:200]
-        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, said, cure)) from error
+        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, _said(error), cure)) from error
+
+
+@contextmanager
+def writing_to_hub(repo_id: str) -> Iterator[None]:
+    """Turn a failed request of a publication into an InvalidInput: what was refused, and what to do about it."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+    try:
+        yield
+    except (HfHubHTTPError, httpx2.HTTPError, RuntimeError) as error:
+        failed = cause(error)
+        if failed is None:
+            raise
+        what, cure = _explained(failed)
+        raise InvalidInput(Problem(what, repo_id, _said(failed), cure)) from error
+    except HFValidationError as error:
+        what, cure = "the Hub takes no such name", "name it ORG/NAME"
+        raise InvalidInput(Problem(what, repo_id, _said(error), cure)) from error
+    except OfflineModeIsEnabled as error:
+        what, cure = "the Hub is switched off here", "unset HF_HUB_OFFLINE"
+        raise InvalidInput(Problem(what, repo_id, _said(error), cure)) from error
+
+
+def cause(error: BaseException | None) -> Exception | None:
+    """Find the failed request behind an error; None where there is none. Uploads wrap theirs in a RuntimeError."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+    while error is not None and not isinstance(error, (HfHubHTTPError, httpx2.HTTPError)):
+        error = error.__cause__
+    return error
+
+
+def seconds_to_wait(error: Exception, tries: int) -> float | None:
+    """Say how long to wait before a request is made again; None where it is not worth it.
+
+    Args:
+        error: what the request raised.
+        tries: how often it was made.
+    """
+    import httpx2
+
+    failed = cause(error)
+    if failed is None or tries >= TRIES or isinstance(failed, httpx2.ConnectError):
+        return None
+    asked = _asked_to_wait(failed)
+    if asked is not None:
+        return asked if asked <= LONGEST_WAIT else None
+    status = _status(failed)
+    if status is not None and status not in (*_FOR_NOW, *_OVERTAKEN):
+        return None
+    # Two publishers that were refused at the same moment must not come back at the same moment.
+    return float(_FIRST_WAIT * 2 ** (tries - 1) * random.uniform(0.5, 1))
+
+
+def _asked_to_wait(error: Exception) -> float | None:
+    """Read how many seconds the Hub asks to wait; None where it does not."""
+    from huggingface_hub.utils._http import parse_ratelimit_headers
+
+    response = getattr(error, "response", None)
+    if response is None or response.status_code not in (429, 503):
+        return None
+    limit = parse_ratelimit_headers(response.headers)
+    if limit is not None and limit.remaining == 0:
+        return float(limit.reset_in_seconds)
+    after = response.headers.get("Retry-After", "")
+    return float(after) if after.isdigit() else None
+
+
+def _status(error: Exception) -> int | None:
+    response = getattr(error, "response", None)
+    return None if response is None else int(response.status_code)
+
+
+def _explained(error: Exception) -> tuple[str, str]:
+    """Say what a failed request means to who publishes, and what to do."""
+    import httpx2
+
+    asked = _asked_to_wait(error)
+    if isinstance(error, httpx2.ConnectError):
+        return "the Hub cannot be reached", f"check the network, then {_WRITE_CURE}"
+    if asked is not None:
+        return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {_WRITE_CURE}"
+    return _BY_STATUS.get(_status(error), ("the Hub did not take it", _WRITE_CURE))
+
+
+def _said(error: Exception) -> str:
+    return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__

@@ -4,9 +4,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import polars as pl
 import pydantic
 
@@ -17,6 +19,7 @@ FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
 PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
 """The two dataset folders in one that was built with test labels withheld (see ``builders.withhold``)."""
+_HASHED_AT_ONCE = 10_000
 
 
 class _Facts(pydantic.BaseModel):
@@ -337,10 +340,18 @@ def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
     >>> rows_sha256(a, ["text"]) == rows_sha256(a.reverse(), ["text"])
     True
     """
-    digest = hashlib.sha256()
-    for row in frame.select("id", *columns).sort("id").iter_rows():
-        digest.update(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode())
-        digest.update(b"\n")
+    digest, encoder = hashlib.sha256(), msgspec.json.Encoder()
+    rows = frame.select("id", *columns)
+    in_order = rows if rows["id"].is_sorted() else rows.sort("id")
+    # As one list a line, in the bytes of json.dumps(row, ensure_ascii=False, separators=(",", ":")). The hash of one
+    # part is computed while the next is encoded.
+    with ThreadPoolExecutor(1) as pool:
+        hashed = None
+        for part in in_order.iter_slices(_HASHED_AT_ONCE):
+            lines = encoder.encode_lines(part.rows())
+            if hashed is not None:
+                hashed.result()
+            hashed = pool.submit(digest.update, lines)
     return digest.hexdigest()
 
 

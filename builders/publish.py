@@ -1,105 +1,193 @@
-"""Publishing a dataset folder to the Hugging Face Hub: checked first, then one atomic commit."""
+"""Publishing a dataset folder to the Hugging Face Hub: checked first, then one atomic commit and its tag.
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+A commit either replaces a version or does not: nobody sees half of one, wherever this program is stopped. After each
+failure the repository is looked at again, so a commit that landed though its answer got lost counts as done, and one
+that somebody else made meanwhile is built upon.
+"""
 
-from builders.croissant import CROISSANT
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
 from builders.folder import DatasetFolder
-from builders.hub import reaching_hub
-from builders.manifest import MANIFEST
+from builders.hub import cause, seconds_to_wait, writing_to_hub
 from builders.public import refuse_closed
-from builders.writer import README
+from builders.repository import LocalFile, Target, changed_files, local_files, read_remote
+from validation.report import InvalidInput, Problem
 
-OWN_FOLDERS = ("data/", "depth/", "subsets/")
+T = TypeVar("T")
+
+OWN_FOLDERS = ("data/", "depth/", "statistics/", "subsets/")
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
-
-_FACTS = (MANIFEST, README, CROISSANT)
-"""What a folder says of itself; where these are the same, all else is."""
-_HUB_CURE = "check network, token and repository name, then run the command again; nothing was half sent"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a publication would send: files to add with their sizes in bytes, files to delete, and on which commit."""
+    """What a publication would send: files to add with their sizes in bytes, files to delete, and on which commit.
 
-    repo_id: str
-    revision: str
+    ``parent`` is None where the repository is not there yet; ``new_branch`` says that the branch is not. ``tag`` is
+    None where the tag stands at this version already.
+    """
+
+    target: Target
+    title: str
     parent: str | None
+    new_branch: bool
     add: dict[str, int]
     delete: tuple[str, ...]
+    tag: str | None
+    local: Mapping[str, LocalFile] = field(repr=False)
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to send."""
+        """Whether there are files to send or to delete."""
         return bool(self.add or self.delete)
 
+    def lines(self) -> list[str]:
+        """Say what would be done, one thing a line."""
+        repo_id, kind = self.target.repo_id, "private repository" if self.target.private else "repository"
+        return [
+            *([f"create {kind} {repo_id}"] if self.parent is None else []),
+            *([f"create branch {self.target.revision}"] if self.new_branch and self.target.revision != "main" else []),
+            *(f"add {path} ({size:,} bytes)" for path, size in self.add.items()),
+            *(f"delete {path}" for path in self.delete),
+            *([f"tag {self.tag}"] if self.tag else []),
+            *([] if self.changes else [f"{repo_id} already holds this content; no file to send"]),
+        ]
 
-def plan(folder: DatasetFolder, repo_id: str, revision: str, api: Any) -> Plan:
+
+def default_tag(folder: DatasetFolder) -> str:
+    """Name a folder's version: the format, and the content."""
+    return f"v{folder.manifest.format_version}-{folder.content_hash[:12]}"
+
+
+def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
     """Check a folder and compare it with the repository.
 
     Args:
         folder: the dataset folder; InvalidInput when it fails its own check, or holds rows that may not be published
             (see ``builders.public``).
-        repo_id: ``ORG/NAME`` of a dataset repository, which need not exist yet.
-        revision: branch.
+        target: where to; the dataset repository need not exist yet.
         api: a ``huggingface_hub.HfApi``.
+    Raises: InvalidInput when the Hub cannot be asked, or the tag stands at another version.
     """
-    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
-
     refuse_closed(folder)
-    folder.check()
-    local = {
-        str(path.relative_to(folder.path)): path.stat().st_size
-        for path in sorted(folder.path.rglob("*"))
-        if path.is_file()
-    }
-    with reaching_hub(repo_id, _HUB_CURE):
+    title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
+    local = local_files(folder.path)
+    _check(folder, local.values())
+    with writing_to_hub(target.repo_id):
+        return _trying(lambda _: _compare(local, title, target, api), lambda _: None)
+
+
+def _check(folder: DatasetFolder, files: Iterable[LocalFile]) -> None:
+    """Check a folder, and meanwhile hash its files: both take reading it all, and each will be asked for its hash."""
+    with ThreadPoolExecutor(1) as pool:
+        hashing = [pool.submit(lambda file: file.upload_info.sha256, file) for file in files]
         try:
-            head = api.repo_info(repo_id, repo_type="dataset", revision=revision).sha
-        except (RepositoryNotFoundError, RevisionNotFoundError):
-            return Plan(repo_id, revision, None, local, ())
-        remote = set(api.list_repo_files(repo_id, repo_type="dataset", revision=head))
-        if _same_facts(folder.path, repo_id, head, remote, api):
-            return Plan(repo_id, revision, head, {}, ())
-    stale = sorted(path for path in remote if path.startswith(OWN_FOLDERS) and path not in local)
-    return Plan(repo_id, revision, head, local, tuple(stale))
+            folder.check()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        for each in hashing:
+            each.result()
 
 
-def publish(folder: DatasetFolder, made: Plan, api: Any) -> str | None:
-    """Carry out a plan in one commit; returns its URL, None when there was nothing to send.
+def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
+    """Carry out a plan in one commit, and tag it; returns the commit's URL, None when there was no file to send.
 
-    Raises: InvalidInput when the Hub refuses, as it does when the repository has moved on since the plan was made.
+    Args:
+        made: the plan; its files must still be there.
+        api: a ``huggingface_hub.HfApi``.
+        note: takes a line about each failure after which it goes on.
+    Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
     """
+
+    def attempt(tries: int) -> str:
+        # What failed may have landed all the same, and others may have come first: look again.
+        current = made if tries == 1 else _compare(made.local, made.title, made.target, api)
+        return _carry_out(current, api)
+
+    with writing_to_hub(made.target.repo_id):
+        head = _trying(attempt, note)
+    return f"{api.endpoint}/datasets/{made.target.repo_id}/commit/{head}" if made.changes else None
+
+
+def _trying(attempt: Callable[[int], T], note: Callable[[str], None]) -> T:
+    tries = 1
+    while True:
+        try:
+            return attempt(tries)
+        except Exception as error:
+            pause = seconds_to_wait(error, tries)
+            if pause is None:
+                raise
+            note(f"the Hub refused for now; trying again in {pause:.1f} s")
+        time.sleep(pause)
+        tries += 1
+
+
+def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: Any) -> Plan:
+    remote = read_remote(target, api)
+    add = changed_files(local, remote)
+    stale = tuple(sorted(path for path in remote.files if path.startswith(OWN_FOLDERS) and path not in local))
+    if remote.tagged is not None and (add or stale or remote.tagged != remote.head):
+        what, cure = "the tag stands at another version", "give another --tag; nothing was sent"
+        raise InvalidInput(Problem(what, target.repo_id, f"{target.tag} at {remote.tagged[:12]}", cure))
+    tag = None if remote.tagged else target.tag
+    return Plan(target, title, remote.head, not remote.has_branch, add, stale, tag, local)
+
+
+def _carry_out(made: Plan, api: Any) -> str:
+    """Make what is missing of repository, branch, commit and tag; returns the commit's id."""
+    target = made.target
+    where: dict[str, Any] = {"repo_id": target.repo_id, "repo_type": "dataset"}
+    if made.parent is None:
+        api.create_repo(**where, private=target.private or None, exist_ok=True)
+        made = _compare(made.local, made.title, target, api)
+        if made.parent is None:
+            cure = "give a token that may, or name another"
+            raise InvalidInput(
+                Problem("the repository is there, but the token may not see it", target.repo_id, cure=cure)
+            )
+    if made.new_branch:
+        api.create_branch(**where, branch=target.revision, revision=made.parent)
+    head = made.parent
+    if made.changes:
+        # A commit that somebody else got in first is refused, not overwritten.
+        with _refused_content(target.repo_id):
+            head = api.create_commit(
+                **where,
+                operations=_operations(made),
+                commit_message=made.title,
+                revision=target.revision,
+                parent_commit=made.parent,
+            ).oid
+    if made.tag:
+        api.create_tag(**where, tag=made.tag, revision=head)
+    return str(head)
+
+
+@contextmanager
+def _refused_content(repo_id: str) -> Iterator[None]:
+    """Turn what the client says of a card or an upload that the Hub does not take into an InvalidInput."""
+    try:
+        yield
+    except ValueError as error:
+        if cause(error) is error:  # a refusal of the Hub as any other
+            raise
+        found = " ".join(str(error).split())[:200]
+        raise InvalidInput(
+            Problem("the Hub did not take the content", repo_id, found, "build the folder again")
+        ) from error
+
+
+def _operations(made: Plan) -> list[Any]:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    refuse_closed(folder)
-    if not made.changes:
-        return None
-    operations: list[CommitOperationAdd | CommitOperationDelete] = [
-        *(CommitOperationAdd(path, str(folder.path / path)) for path in made.add),
-        *(CommitOperationDelete(path) for path in made.delete),
-    ]
-    with reaching_hub(made.repo_id, _HUB_CURE):
-        if made.parent is None:
-            api.create_repo(made.repo_id, repo_type="dataset", exist_ok=True)
-            if made.revision != "main":
-                api.create_branch(made.repo_id, repo_type="dataset", branch=made.revision, exist_ok=True)
-        # With a parent, a commit that somebody else got in first is refused, not overwritten.
-        commit = api.create_commit(
-            made.repo_id,
-            operations,
-            commit_message=f"{folder.manifest.title}: content {folder.content_hash[:12]}",
-            repo_type="dataset",
-            revision=made.revision,
-            parent_commit=made.parent,
-        )
-    return str(commit.commit_url)
-
-
-def _same_facts(path: Path, repo_id: str, head: str, remote: set[str], api: Any) -> bool:
-    """Whether the repository says of itself what the folder does: the manifest has the hashes of all rows."""
-    if not remote.issuperset(_FACTS):
-        return False
-    published = [Path(api.hf_hub_download(repo_id, name, repo_type="dataset", revision=head)) for name in _FACTS]
-    return all(file.read_bytes() == (path / name).read_bytes() for file, name in zip(published, _FACTS, strict=True))
+    additions = [CommitOperationAdd(path, str(made.local[path].path)) for path in made.add]
+    for addition in additions:
+        addition.upload_info = made.local[addition.path_in_repo].upload_info  # what was hashed is not hashed again
+    return [*additions, *(CommitOperationDelete(path) for path in made.delete)]

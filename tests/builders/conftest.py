@@ -1,9 +1,11 @@
-"""What tests of builders share: a dataset folder of two sources, of which one may not be published. All is invented."""
+"""What tests of builders share: a folder of two sources, of which one may not be published, and a Hub to publish to."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import huggingface_hub
 import polars as pl
 import pytest
 
@@ -15,9 +17,12 @@ from builders.folder import DatasetFolder
 from builders.manifest import SourceFacts
 from builders.specs import TaskSpec, Upstream
 from builders.writer import write_folder
+from tests.hub.server import LoopbackHub, running_hub
 
 CLOSED = ("nli.harbour", "sa.kettles")
 """Domains that are made from the closed source; the first of each task."""
+DOMAINS = ("harbour", "kitchen", "orchard")
+"""Domains of the small versions."""
 ROWS = {"train": 20, "validation": 6, "test": 9}
 SOURCES = {
     name: SourceFacts(
@@ -73,3 +78,55 @@ def _task(spec: TaskSpec, folder: DatasetFolder, closed: tuple[str, ...]) -> Ass
         {domain: ("closed",) if f"{spec.name}.{domain}" in closed else ("open",) for domain in domains},
         subsets={name: pl.concat(part).sort("id") for name, part in parts.items()},
     )
+
+
+@pytest.fixture(scope="module")
+def versions(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> tuple[DatasetFolder, DatasetFolder]:
+    """Two versions of a small dataset folder, without a row in common."""
+    out = tmp_path_factory.mktemp("versions")
+    source = SourceFacts(
+        title="Generated texts", url="https://example.org", revision="1", licence="CC0", open_licence=True, citation=""
+    )
+    for name, first in (("0", 0), ("1", 9)):
+        domains: dict[str, Splits] = {
+            domain: {split: synthetic.split("nli", domain, split)[first : first + 9] for split in ("train", "test")}
+            for domain in DOMAINS
+        }
+        ids = pl.concat([splits["test"].select("id") for splits in domains.values()]).sort("id")
+        task = AssembledTask(demo.NLI, domains, dict.fromkeys(DOMAINS, ("open",)), subsets={"all": ids})
+        facts = {"title": "Demo", "seed": 0, "partial": False, "synthetic": True, "encoder": None}
+        write_folder(out / name, [task], {"open": source}, **facts)  # type: ignore[arg-type]
+    return DatasetFolder.open(out / "0"), DatasetFolder.open(out / "1")
+
+
+@pytest.fixture(scope="module")
+def _hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackHub]:
+    # A small page, so that trees come in several answers.
+    with running_hub(tmp_path_factory.mktemp("hub"), page=10) as hub:
+        yield hub
+
+
+@pytest.fixture
+def hub(_hub: LoopbackHub) -> LoopbackHub:
+    """Give the Hub without repositories, objects, log and faults."""
+    _hub.stored.by_name.clear()
+    for stored in _hub.stored.objects.iterdir():
+        stored.unlink()
+    _hub.faults.plan()
+    return _hub
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let no retry take time; gives how long each would have waited."""
+    waited: list[float] = []
+    # Of the publisher and of the Hub's client, which share this clock.
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: (waited.append(seconds), sleep(min(seconds, 0.01))))
+    return waited
+
+
+@pytest.fixture
+def basic_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Hub's client upload as it does without Xet."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)

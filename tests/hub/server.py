@@ -1,0 +1,298 @@
+"""A Hub on the loopback interface that speaks what ``huggingface_hub`` and ``datasets`` really ask for.
+
+Dataset repositories only; LFS uploads by basic transfer (clients set ``HF_HUB_DISABLE_XET=1``). No sign-in, no pull
+requests, no quotas.
+"""
+
+import hashlib
+import json
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+import uvicorn
+import yaml
+from fastapi import Depends, FastAPI, Form, Header, Request
+from fastapi.responses import FileResponse, JSONResponse, Response
+
+from tests.hub.faults import Faults
+from tests.hub.repositories import Refused, Repositories, Repository, changed, is_lfs, listing
+
+READ, WRITE = "hf_read", "hf_write"
+"""The tokens that the Hub knows."""
+PAGE = 1_000
+"""Entries of a tree that come in one answer."""
+
+Authorization = Annotated[str, Header()]
+
+
+def make_app(stored: Repositories, page: int = PAGE) -> FastAPI:
+    """Give the Hub's application."""
+    app = FastAPI(openapi_url=None)
+
+    @app.exception_handler(Refused)
+    def refused(_: Request, error: Refused) -> Response:
+        headers = {"X-Error-Message": error.message} | ({"X-Error-Code": error.code} if error.code else {})
+        return JSONResponse({"error": error.message}, error.status, headers)
+
+    _add_account(app, stored)
+    _add_reading(app, stored, page)
+    _add_writing(app, stored)
+    _add_uploads(app, stored)
+    _add_downloads(app, stored)
+    return app
+
+
+def _role(authorization: str) -> str | None:
+    token = authorization.removeprefix("Bearer ")
+    if token and token not in (READ, WRITE):
+        raise Refused(401, "Invalid credentials in Authorization header")
+    return token or None
+
+
+def _writer(authorization: Authorization = "") -> None:
+    """Let only a token with write access go on."""
+    token = _role(authorization)
+    if token is None:
+        raise Refused(401, "Invalid username or password.")
+    if token != WRITE:
+        raise Refused(403, "you must use a write token to upload to a repository")
+
+
+def _found(stored: Repositories, name: str, authorization: str) -> Repository:
+    token = _role(authorization)
+    repository = stored.by_name.get(name)
+    if repository is None or (repository.private and token is None):
+        # The Hub does not tell who is not signed in whether a repository is there.
+        raise Refused(404 if token else 401, "Repository not found", "RepoNotFound")
+    return repository
+
+
+def _add_account(app: FastAPI, stored: Repositories) -> None:
+    @app.get("/api/whoami-v2")
+    def whoami(authorization: Authorization = "") -> dict[str, Any]:
+        token = _role(authorization)
+        if token is None:
+            raise Refused(401, "Invalid credentials in Authorization header")
+        role = "write" if token == WRITE else "read"
+        return {"type": "user", "name": "tester", "orgs": [], "auth": {"accessToken": {"role": role}}}
+
+    @app.post("/api/repos/create", dependencies=[Depends(_writer)])
+    async def create(request: Request) -> Response:
+        asked = await request.json()
+        name = f"{asked.get('organization') or 'tester'}/{asked['name']}"
+        content = {"url": f"{str(request.base_url).rstrip('/')}/datasets/{name}", "name": name}
+        try:
+            stored.create(name, asked.get("visibility") == "private")
+        except Refused as error:
+            return JSONResponse({**content, "error": error.message}, error.status)
+        return JSONResponse(content)
+
+    @app.post("/api/validate-yaml")
+    async def validate_yaml(request: Request) -> Response:
+        content = (await request.json())["content"]
+        try:
+            yaml.safe_load(content.split("---")[1]) if content.startswith("---") else None
+        except yaml.YAMLError as error:
+            return JSONResponse({"errors": [{"message": str(error)}], "warnings": []}, 400)
+        return JSONResponse({"errors": [], "warnings": []})
+
+
+def _add_reading(app: FastAPI, stored: Repositories, page: int) -> None:
+    @app.get("/api/datasets/{org}/{name}")
+    @app.get("/api/datasets/{org}/{name}/revision/{revision}")
+    def info(org: str, name: str, revision: str = "main", authorization: Authorization = "") -> dict[str, Any]:
+        repository = _found(stored, f"{org}/{name}", authorization)
+        commit = repository.commit(unquote(revision))
+        return {
+            "id": repository.name,
+            "sha": commit.oid,
+            "private": repository.private,
+            "gated": False,
+            "disabled": False,
+            "tags": [],
+            "downloads": 0,
+            "likes": 0,
+            "siblings": [{"rfilename": path} for path in commit.files],
+        }
+
+    @app.get("/api/datasets/{org}/{name}/refs")
+    def refs(org: str, name: str, authorization: Authorization = "") -> dict[str, Any]:
+        repository = _found(stored, f"{org}/{name}", authorization)
+
+        def listed(kind: str, targets: dict[str, str]) -> list[dict[str, str]]:
+            return [{"name": key, "ref": f"refs/{kind}/{key}", "targetCommit": oid} for key, oid in targets.items()]
+
+        return {
+            "branches": listed("heads", repository.branches),
+            "tags": listed("tags", repository.tags),
+            "converts": [],
+        }
+
+    @app.get("/api/datasets/{org}/{name}/tree/{revision}")
+    @app.get("/api/datasets/{org}/{name}/tree/{revision}/{path:path}")
+    def tree(
+        request: Request,
+        org: str,
+        name: str,
+        revision: str,
+        path: str = "",
+        recursive: bool = False,
+        cursor: int = 0,
+        authorization: Authorization = "",
+    ) -> Response:
+        commit = _found(stored, f"{org}/{name}", authorization).commit(unquote(revision))
+        entries = listing(commit.files, unquote(path).strip("/"), recursive=recursive)
+        more = request.url.include_query_params(cursor=cursor + page)
+        headers = {"Link": f'<{more}>; rel="next"'} if len(entries) > cursor + page else {}
+        return JSONResponse(entries[cursor : cursor + page], headers=headers)
+
+    @app.post("/api/datasets/{org}/{name}/paths-info/{revision}")
+    def paths_info(
+        org: str, name: str, revision: str, paths: Annotated[list[str], Form()], authorization: Authorization = ""
+    ) -> list[dict[str, Any]]:
+        files = _found(stored, f"{org}/{name}", authorization).commit(unquote(revision)).files
+        every = {entry["path"]: entry for entry in listing(files, "", recursive=True)}
+        return [every[path] for path in paths if path in every]
+
+
+def _add_writing(app: FastAPI, stored: Repositories) -> None:
+    @app.post("/api/datasets/{org}/{name}/branch/{branch}", dependencies=[Depends(_writer)])
+    async def branch(request: Request, org: str, name: str, branch: str) -> dict[str, Any]:
+        repository, asked = _found(stored, f"{org}/{name}", WRITE), json.loads(await request.body() or b"{}")
+        with stored.lock:
+            if unquote(branch) in repository.branches:
+                raise Refused(409, "Reference already exists")
+            repository.branches[unquote(branch)] = repository.commit(asked.get("startingPoint", "main")).oid
+        return {}
+
+    @app.post("/api/datasets/{org}/{name}/tag/{revision}", dependencies=[Depends(_writer)])
+    async def tag(request: Request, org: str, name: str, revision: str) -> dict[str, Any]:
+        repository, wanted = _found(stored, f"{org}/{name}", WRITE), (await request.json())["tag"]
+        with stored.lock:
+            if wanted in repository.tags:
+                raise Refused(409, f"Tag reference exists already: {wanted}")
+            repository.tags[wanted] = repository.commit(unquote(revision)).oid
+        return {}
+
+    @app.post("/api/datasets/{org}/{name}/preupload/{revision}", dependencies=[Depends(_writer)])
+    async def preupload(request: Request, org: str, name: str, revision: str) -> dict[str, Any]:
+        files = _found(stored, f"{org}/{name}", WRITE).commit(unquote(revision)).files
+        answer = []
+        for asked in (await request.json())["files"]:
+            there = files.get(asked["path"])
+            mode = "lfs" if is_lfs(asked["path"], asked["size"]) else "regular"
+            known = {"oid": there.oid} if there else {}
+            answer.append({"path": asked["path"], "uploadMode": mode, "shouldIgnore": False, **known})
+        return {"files": answer}
+
+    @app.post("/api/datasets/{org}/{name}/commit/{revision}", dependencies=[Depends(_writer)])
+    async def commit(request: Request, org: str, name: str, revision: str) -> dict[str, Any]:
+        repository, branch = _found(stored, f"{org}/{name}", WRITE), unquote(revision)
+        header, *operations = [json.loads(line) for line in (await request.body()).splitlines()]
+        with stored.lock:
+            if branch not in repository.branches:
+                raise Refused(404, f"Invalid rev id: {branch}", "RevisionNotFound")
+            head = repository.commit(branch)
+            parent = header["value"].get("parentCommit")
+            if parent is not None and parent != head.oid:
+                raise Refused(412, "A commit has happened since. Please refresh and try again.")
+            made = repository.add(branch, header["value"]["summary"], changed(head.files, operations, stored))
+        url = f"{str(request.base_url).rstrip('/')}/datasets/{repository.name}/commit/{made.oid}"
+        return {"success": True, "commitOid": made.oid, "commitUrl": url}
+
+
+def _add_uploads(app: FastAPI, stored: Repositories) -> None:
+    @app.post("/datasets/{org}/{name}.git/info/lfs/objects/batch", dependencies=[Depends(_writer)])
+    async def batch(request: Request, org: str, name: str) -> dict[str, Any]:
+        _found(stored, f"{org}/{name}", WRITE)
+        objects = []
+        for asked in (await request.json())["objects"]:
+            href = f"{str(request.base_url).rstrip('/')}/lfs/{asked['oid']}"
+            there = (stored.objects / asked["oid"]).exists()
+            objects.append(asked if there else {**asked, "actions": {"upload": {"href": href}}})
+        return {"transfer": "basic", "objects": objects}
+
+    @app.put("/lfs/{oid}")
+    async def put(request: Request, oid: str) -> Response:
+        digest, part = hashlib.sha256(), stored.objects / f".{oid}-{secrets.token_hex(4)}"
+        try:
+            with part.open("wb") as file:
+                async for chunk in request.stream():
+                    digest.update(chunk)
+                    file.write(chunk)
+            if digest.hexdigest() != oid:
+                raise Refused(400, "the content is not what its name says")
+            part.rename(stored.objects / oid)
+        finally:
+            part.unlink(missing_ok=True)
+        return Response()
+
+
+def _add_downloads(app: FastAPI, stored: Repositories) -> None:
+    @app.api_route("/datasets/{org}/{name}/resolve/{revision}/{path:path}", methods=["GET", "HEAD"])
+    def resolve(org: str, name: str, revision: str, path: str, authorization: Authorization = "") -> Response:
+        commit = _found(stored, f"{org}/{name}", authorization).commit(unquote(revision))
+        file = commit.files.get(unquote(path))
+        commit_header = {"X-Repo-Commit": commit.oid}
+        if file is None:
+            headers = {**commit_header, "X-Error-Code": "EntryNotFound", "X-Error-Message": "Entry not found"}
+            return JSONResponse({"error": "Entry not found"}, 404, headers)
+        linked = {"X-Linked-Etag": f'"{file.oid}"', "X-Linked-Size": str(file.size)} if file.lfs else {}
+        headers = {**commit_header, **linked, "ETag": f'"{file.oid}"'}
+        return FileResponse(stored.objects / file.sha256, media_type="application/octet-stream", headers=headers)
+
+
+@dataclass(frozen=True)
+class LoopbackHub:
+    """A running Hub: its address, what it stores, its log and faults."""
+
+    url: str
+    stored: Repositories
+    faults: Faults
+
+    def environment(self, home: Path, token: str | None = WRITE) -> dict[str, str]:
+        """Give the variables that a client's process needs; it reads them at import."""
+        return {
+            "HF_ENDPOINT": self.url,
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_HOME": str(home),
+            **({"HF_TOKEN": token} if token else {}),
+        }
+
+
+@contextmanager
+def running_hub(folder: Path, page: int = PAGE) -> Iterator[LoopbackHub]:
+    """Run a Hub that stores under a folder on a free port, in a thread of this process, until the block ends."""
+    stored = Repositories(folder)
+    faults = Faults(make_app(stored, page))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(
+            faults, log_level="critical", lifespan="off", proxy_headers=False, ws="none", http="h11"
+        )  # type: ignore[arg-type]
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            _wait(server)
+            yield LoopbackHub(f"http://127.0.0.1:{listening.getsockname()[1]}", stored, faults)
+        finally:
+            faults.release()
+            server.should_exit = server.force_exit = True
+            thread.join(timeout=10)
+
+
+def _wait(server: uvicorn.Server) -> None:
+    deadline = time.monotonic() + 10
+    while not server.started:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the loopback Hub did not start")
+        time.sleep(0.01)
