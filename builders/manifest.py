@@ -17,6 +17,8 @@ from validation.vocabulary import SOURCE_JOINER, TaskKind
 
 FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
+DATA_FOLDERS = ("data", "depth", "subsets")
+"""Folders of a dataset folder whose files the manifest lists with their checksums."""
 PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
 """The two dataset folders in one that was built with test labels withheld (see ``builders.withhold``)."""
 _HASHED_AT_ONCE = 10_000
@@ -238,6 +240,9 @@ class Manifest(_Facts):
     tasks: dict[str, TaskManifest]
     sources: dict[str, SourceFacts]
     encoder: EncoderFacts | None
+    files: dict[str, str] = pydantic.Field(
+        default={}, description="SHA-256 of each file of rows, depths and ids, by path"
+    )
     label_key: str | None = None
 
     @pydantic.model_validator(mode="after")
@@ -331,6 +336,12 @@ def file_sha256(path: Path) -> str:
     """Hash a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def data_files_sha256(folder: Path) -> dict[str, str]:
+    """Hash the files of rows, depths and ids in a dataset folder, by their path in it."""
+    paths = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
 
 
 def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:

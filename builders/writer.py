@@ -31,6 +31,7 @@ from builders.manifest import (
     SplitFacts,
     TaskManifest,
     content_hash,
+    data_files_sha256,
     labels_sha256,
     rows_sha256,
 )
@@ -171,7 +172,7 @@ def write_facts(folder: Path, manifest: Manifest) -> None:
     statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
     (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
     (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
-    manifest.write(folder)
+    manifest.model_copy(update={"files": data_files_sha256(folder)}).write(folder)
 
 
 def write_statistics(folder: Path, task: str, statistics: TaskStatistics) -> None:

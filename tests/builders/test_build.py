@@ -185,7 +185,7 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
     assert task.subsets == {"all": 18}
     readme = (tmp_path / "out/README.md").read_text()
     assert "**Partial build.**" in readme
-    assert "| fiction | absent: no rows upstream |" in readme
+    assert "| fiction | absent: no files, or no rows in them |" in readme
     DatasetFolder.open(tmp_path / "out").check()
 
 
@@ -225,7 +225,7 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
 @pytest.mark.parametrize(
     ("benchmark", "task", "words"),
     [
-        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr', 'boss', 'synthetic', 'own'"),
+        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr', 'boss', 'df1', 'synthetic', 'own'"),
         ("dr", "nil", "there is no such task of dr; found 'nil'; did you mean 'nli'?"),
     ],
 )

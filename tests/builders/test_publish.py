@@ -81,3 +81,17 @@ def test_hidden_files_are_nobodys_data(synthetic: DatasetFolder, hub: EmptyHub, 
         (copy.path / path).parent.mkdir(exist_ok=True)
         (copy.path / path).write_text("x")
     assert plan(copy, TARGET, hub).add == whole
+
+
+def test_rows_are_checked_where_files_are_not_as_the_build_wrote_them(
+    synthetic: DatasetFolder, hub: EmptyHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[Path] = []
+    monkeypatch.setattr(DatasetFolder, "check", lambda folder: checked.append(folder.path))
+    copy = Path(shutil.copytree(synthetic.path, tmp_path / "copy"))
+    plan(DatasetFolder.open(copy), TARGET, hub)
+    assert checked == []
+    path = next((copy / "data/sa").rglob("test-*.parquet"))
+    path.write_bytes(path.read_bytes() + b" ")
+    plan(DatasetFolder.open(copy), TARGET, hub)
+    assert checked == [copy]

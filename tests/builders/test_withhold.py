@@ -196,8 +196,8 @@ def public_files(folder: DatasetFolder) -> dict[str, bytes]:
     for task in manifest["tasks"].values():
         for domain in task["domains"].values():
             del domain["splits"]["test"]["labels_sha256"]
-    card = found["README.md"].replace(folder.content_hash.encode(), b"")
-    return found | {"shiftbench.json": json.dumps(manifest).encode(), "README.md": card}
+    said = {name: found[name].replace(folder.content_hash.encode(), b"") for name in ("README.md", "croissant.json")}
+    return found | said | {"shiftbench.json": json.dumps(manifest).encode()}
 
 
 @pytest.mark.parametrize("as_upstream", [False, True])
@@ -258,7 +258,7 @@ def test_the_same_rows_keep_their_hash_when_built_over(tmp_path: Path) -> None:
     other = build_synthetic(tmp_path / "other", **sizes)
     assert first.content_hash == again.content_hash != other.content_hash
     assert recall_folder(first.content_hash) == tmp_path / "out" / "gold"
-    with pytest.raises(InvalidInput, match="already holds a dataset; give --overwrite"):
+    with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite"):
         build_synthetic(tmp_path / "out", **sizes)
     # One of either kind takes the place of the other.
     build_synthetic(tmp_path / "out", overwrite=True, n_train=20, n_test=9)

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.folder import DatasetFolder
-from builders.manifest import content_hash, rows_sha256
+from builders.manifest import content_hash, data_files_sha256, rows_sha256
 from builders.synthetic import build_synthetic
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +91,7 @@ def large_folder(out: Path, gigabytes: float) -> int:
     (out / "shiftbench.json").write_text(json.dumps(manifest))
     opened = DatasetFolder.open(out).manifest
     manifest["content_hash"] = content_hash(opened.tasks, opened.benchmark)
+    manifest["files"] = data_files_sha256(out)
     (out / "shiftbench.json").write_text(json.dumps(manifest))
     return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
 
