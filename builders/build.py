@@ -17,7 +17,7 @@ from builders.manifest import Manifest, SourceFacts, SourceFile, TransformCount,
 from builders.placebo import placebo_task
 from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, in_file, read_file
 from builders.specs import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
-from builders.transforms import repeated_rows_leave
+from builders.transforms import equal_inputs_leave, repeated_rows_leave
 from builders.withhold import label_key, secret_seed, told_by
 from builders.writer import check_out, write_folder
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -267,7 +267,9 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool, withhold: boo
         _raise(_differences(spec, reading, found))
     tally = list(counts.values())
     if spec.as_upstream:
-        tally += _drop_copies(domains, [(file, takers[file]) for file in found])
+        # Test labels that are withheld must not tell which copies leave (see builders.withhold).
+        alike = [*spec.inputs, "group"] if withhold else None
+        tally += _drop_copies(domains, [(file, takers[file]) for file in found], alike, f"{reading.seed}/{spec.id}")
     # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
     enough = any if spec.as_upstream else all
     domains = {
@@ -284,9 +286,15 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool, withhold: boo
 
 
 def _drop_copies(
-    domains: Mapping[str, Splits], read: Iterable[tuple[FileSpec, Sequence[tuple[DomainSpec, str]]]]
+    domains: Mapping[str, Splits],
+    read: Iterable[tuple[FileSpec, Sequence[tuple[DomainSpec, str]]]],
+    alike: Sequence[str] | None,
+    key: str,
 ) -> Iterator[TransformCount]:
-    """Drop the rows that files have in common which hold one release in part; where rows are kept, none else would."""
+    """Drop the rows that files have in common which hold one release in part; where rows are kept, none else would.
+
+    Copies are alike in these columns, None: in all.
+    """
     files: dict[tuple[str, str], list[FileSpec]] = {}
     for file, takers in read:
         for domain, split in takers:
@@ -294,7 +302,8 @@ def _drop_copies(
     for (name, split), of_split in files.items():
         if len(of_split) > 1 and any(file.partial for file in of_split):
             before = domains[name][split]
-            after = domains[name][split] = repeated_rows_leave(before)
+            after = equal_inputs_leave(before, alike, key) if alike else repeated_rows_leave(before)
+            domains[name][split] = after
             yield TransformCount(domain=name, split=split, name="copies_leave", before=len(before), after=len(after))
 
 
