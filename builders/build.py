@@ -98,7 +98,11 @@ def build(
     title, specs = _with_files(benchmark)
     if task_name is not None:
         specs = _named(task_name, specs, benchmark)
-    check_out(out, overwrite=overwrite)
+    if withhold_labels and any(spec.pairing for spec in specs):
+        cure = "leave --withhold-labels out"
+        what = "pairings test on texts that others of them train on, so no labels can be withheld"
+        raise InvalidInput(Problem(what, "command line", benchmark, cure))
+    check_out(out, overwrite=overwrite, withhold=withhold_labels)
     if not raw.is_dir():
         cure = specs[0].domains[0].sources[0].instructions
         raise InvalidInput(Problem("there is no such folder of upstream files", str(raw), cure=cure))

@@ -202,8 +202,9 @@ def _loading(manifest: Manifest) -> str:
 
 
 def _submitting(manifest: Manifest) -> str:
-    task, domain = _an_example(manifest)
+    task, domain = _an_example(manifest, "test")
     example = f"{manifest.benchmark}/{task}/{domain}/test/0a1b2c3d4e5f"
+    score = "shiftbench score preds.parquet --data DIR --json scores.json\n"
     return (
         "## Submitting\n\n"
         "A prediction file is Parquet, JSON lines or CSV with one row a prediction:\n\n"
@@ -216,17 +217,23 @@ def _submitting(manifest: Manifest) -> str:
         "| `confidence` (optional) | 0 to 1 |\n\n"
         "For each source, target and seed all test ids must be there, each once; some shifts may be absent.\n\n"
         "```\nshiftbench validate preds.parquet --data DIR        # every problem at once\n"
-        "shiftbench score preds.parquet --data DIR --json scores.json\n"
-        "shiftbench submit preds.parquet --card preds.card.yaml --to URL    # a leaderboard's page, or a store folder\n"
+        + ("" if manifest.withholds_labels else score)
+        + "shiftbench submit preds.parquet --card preds.card.yaml --to URL    # a leaderboard's page, or a store\n"
         "```\n\n"
         "DIR is a copy of this folder. The card `preds.card.yaml` needs `name`, `paradigm` (fine-tuned, few-shot, "
         f"zero-shot, retrieval, other) and `data`, here `{manifest.content_hash}`.\n"
     )
 
 
-def _an_example(manifest: Manifest) -> tuple[str, str]:
-    task = next(name for name, task in manifest.tasks.items() if task.domains)
-    return task, next(iter(manifest.tasks[task].domains))
+def _an_example(manifest: Manifest, split: str | None = None) -> tuple[str, str]:
+    """Give a task and a domain of it: the first that has this split, or any."""
+    found = [
+        (name, domain)
+        for name, task in manifest.tasks.items()
+        for domain, facts in task.domains.items()
+        if split is None or split in facts.splits
+    ]
+    return found[0]
 
 
 def _papers(manifest: Manifest) -> str:

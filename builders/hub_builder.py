@@ -14,7 +14,7 @@ import datasets
 from datasets.data_files import DataFilesPatternsDict
 from datasets.packaged_modules.parquet.parquet import Parquet, ParquetConfig
 
-from builders.configs import LABEL, Column, Config, configs
+from builders.configs import LABEL, Column, Config, config_name, configs
 from builders.hub import reaching_hub
 from builders.manifest import MANIFEST, Manifest
 from builders.papers import papers_to_cite
@@ -104,8 +104,9 @@ def _open(folder: Path | str, revision: str) -> tuple[str, Manifest, str]:
 
 def _no_config(where: str, manifest: Manifest, name: str, names: list[str]) -> Problem:
     for task, info in manifest.tasks.items():
+        config = config_name(task, info)
         for domain, facts in info.withheld.items():
-            if name in (task, f"{task}.{domain}"):
+            if name in (config, f"{config}.{domain}"):
                 what = f"config '{name}' is not in this folder: {manifest.why_withheld(facts)}"
                 return Problem(what, where, cure=f"build it yourself: {manifest.build_command(task)}")
     return Problem("the folder has no such config", where, f"'{name}'", did_you_mean(name, names))

@@ -39,7 +39,7 @@ def build_own(
 
     Raises: InvalidInput when a column is missing, a value empty, or fewer than two domains or labels are there.
     """
-    check_out(out, overwrite=overwrite)
+    check_out(out, overwrite=overwrite, withhold=withhold_labels)
     if not is_name(task_name):
         raise InvalidInput(
             Problem("this cannot name a task", "command line", repr(task_name), "use lower case, digits, - and _")

@@ -5,6 +5,7 @@ failure the repository is looked at again, so a commit that landed though its an
 that somebody else made meanwhile is built upon.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from builders.croissant import CROISSANT
 from builders.folder import DatasetFolder
 from builders.hub import cause, seconds_to_wait, writing_to_hub
-from builders.manifest import DATA_FOLDERS
+from builders.manifest import DATA_FOLDERS, MANIFEST, content_hash
 from builders.public import refuse_closed
 from builders.repository import LocalFile, Target, changed_files, local_files, read_remote
+from builders.statistics.card import data_path, picture_path
+from builders.writer import README
 from validation.report import InvalidInput, Problem
 
 T = TypeVar("T")
@@ -62,8 +66,9 @@ class Plan:
 
 
 def default_tag(folder: DatasetFolder) -> str:
-    """Name a folder's version: the format, and the content."""
-    return f"v{folder.manifest.format_version}-{folder.content_hash[:12]}"
+    """Name a folder's version: the format, the content, and all that is said of it (depths and card, too)."""
+    said = hashlib.sha256(b"".join((folder.path / name).read_bytes() for name in (MANIFEST, README)))
+    return f"v{folder.manifest.format_version}-{folder.content_hash[:12]}-{said.hexdigest()[:6]}"
 
 
 def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
@@ -77,23 +82,33 @@ def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
     Raises: InvalidInput when the Hub cannot be asked, or the tag stands at another version.
     """
     refuse_closed(folder)
+    if folder.manifest.label_key is not None and not target.private:
+        cure = "give the folder of 'public' and 'gold', and --private-gold"
+        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder.path), cure=cure))
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
-    local = local_files(folder.path)
-    _check(folder, local)
+    local = check_folder(folder)
     with writing_to_hub(target.repo_id):
         return _trying(lambda _: _compare(local, title, target, api), lambda _: None)
 
 
-def _check(folder: DatasetFolder, files: Mapping[str, LocalFile]) -> None:
+def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     """Check a folder: by the checksums of its files where all are as the build wrote them, else row by row.
 
     The build checked what it wrote, and every file is hashed for the upload anyway.
+
+    Returns: the files to publish, by path: those of the build, and no others that came to lie among them.
     """
+    manifest = folder.manifest
+    ours = {MANIFEST, README, CROISSANT, *manifest.files}
+    ours |= {path(task) for task in manifest.tasks for path in (data_path, picture_path)}
+    files = {path: file for path, file in local_files(folder.path).items() if path in ours}
     with ThreadPoolExecutor(_HASHING_THREADS) as pool:
         hashes = dict(pool.map(lambda item: (item[0], item[1].upload_info.sha256.hex()), files.items()))
     data = {path: sha256 for path, sha256 in hashes.items() if path.partition("/")[0] in DATA_FOLDERS}
-    if not data or data != folder.manifest.files:
+    same = data == manifest.files and folder.content_hash == content_hash(manifest.tasks, manifest.benchmark)
+    if not data or not same:
         folder.check()
+    return files
 
 
 def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
@@ -134,7 +149,7 @@ def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: An
     remote = read_remote(target, api)
     add = changed_files(local, remote)
     stale = tuple(sorted(path for path in remote.files if path.startswith(OWN_FOLDERS) and path not in local))
-    if remote.tagged is not None and (add or stale or remote.tagged != remote.head):
+    if remote.tagged is not None and (add or stale):
         what, cure = "the tag stands at another version", "give another --tag; nothing was sent"
         raise InvalidInput(Problem(what, target.repo_id, f"{target.tag} at {remote.tagged[:12]}", cure))
     tag = None if remote.tagged else target.tag

@@ -9,7 +9,7 @@ from typing import Any
 from builders.folder import DatasetFolder
 from builders.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER
 from builders.public import closed_domains, published_folder
-from builders.publish import Plan, default_tag, plan, publish
+from builders.publish import Plan, check_folder, default_tag, plan, publish
 from builders.repository import Target
 from builders.withhold import withheld_folders
 from validation.report import InvalidInput, Problem
@@ -70,6 +70,7 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
         if private_gold is not None and private_gold.casefold() == repo_id.casefold():
             cure = "give two repositories"
             raise InvalidInput(Problem("gold may not go where everybody reads", private_gold, cure=cure))
+        _refuse_other_pair(*pair)
         return pair
     if private_gold is not None:
         cure = "build with --withhold-labels and give the folder of both, or leave --private-gold out"
@@ -82,20 +83,30 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
     return folder, None
 
 
+def _refuse_other_pair(public: Path, gold: Path) -> None:
+    """Refuse two folders that are not the two of one build, or whose public one has labels."""
+    manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
+    cure = "build the two again with --withhold-labels"
+    if not manifests[0].withholds_labels or manifests[1].label_key is None:
+        raise InvalidInput(Problem("the public folder withholds no labels", str(public), cure=cure))
+    if manifests[0].content_hash != manifests[1].content_hash:
+        found = " and ".join(manifest.content_hash[:12] for manifest in manifests)
+        raise InvalidInput(Problem("the public folder and its gold are of two builds", str(public), found, cure))
+
+
 def _plan(
     stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], api: Any, note: Note
 ) -> tuple[dict[str, str], Plan]:
     """Plan for what may be published of a folder; also give the domains that may not, and why."""
     repo_id, revision, tag, private = where
     opened = DatasetFolder.open(path)
-    if not private and opened.manifest.label_key is not None:
-        cure = "give the folder of both with --private-gold"
-        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(path), cure=cure))
-    target = Target(repo_id, revision, tag or default_tag(opened), private)
     left_out = closed_domains(opened.manifest)
+    if left_out:
+        check_folder(opened)  # what is copied is taken as it is
     for domain, why in left_out.items():
         note(f"leave out {domain}: {why}")
-    made = plan(stack.enter_context(published_folder(opened)), target, api)
+    public = stack.enter_context(published_folder(opened))
+    made = plan(public, Target(repo_id, revision, tag or default_tag(public), private), api)
     for line in made.lines():
         note(line)
     return left_out, made

@@ -114,7 +114,7 @@ def build_synthetic(
 
     With labels withheld the texts are others: who knows the seed can generate them again.
     """
-    check_out(out, overwrite=overwrite)
+    check_out(out, overwrite=overwrite, withhold=withhold_labels)
     key = label_key(out) if withhold_labels else None
     draws = secret_seed(seed, key)
     rows: dict[TaskSpec, dict[str, Splits]] = {

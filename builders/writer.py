@@ -52,8 +52,19 @@ SHARD_BYTES = 256 * 2**20
 """About as much uncompressed Arrow has a file at most."""
 
 
-def check_out(out: Path, *, overwrite: bool) -> None:
-    """Refuse an output path that would lose something; InvalidInput says what to do."""
+def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
+    """Refuse an output path that would lose something; InvalidInput says what to do.
+
+    A pair of withheld labels is replaced by such a pair alone: else its key were lost, and who publishes the folder
+    next would publish the labels.
+    """
+    pair = next((path for path in (out, out.absolute().parent) if withheld_folders(path) is not None), None)
+    if pair is not None and not (withhold and pair == out):
+        what, cure = (
+            "this is a folder pair of withheld labels",
+            "give another folder, or --withhold-labels for the pair",
+        )
+        raise InvalidInput(Problem(what, str(pair), cure=cure))
     parent = next(parent for parent in out.absolute().parents if parent.exists())
     if not parent.is_dir():
         raise InvalidInput(

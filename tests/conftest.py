@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from builders import writer
 from builders.encoder import Vectors
@@ -15,6 +16,10 @@ from builders.manifest import EncoderFacts
 from builders.synthetic import build_synthetic
 
 SHARED = Path(__file__).parents[2] / "shared"
+
+# A busy machine is no fault of an example.
+settings.register_profile("no deadline", deadline=None)
+settings.load_profile("no deadline")
 
 
 class WordEncoder:

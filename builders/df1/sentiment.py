@@ -48,7 +48,9 @@ _FOLDERS = {"baby": "baby", "cell_phone": "cell_phone", "imdb": "imdb", "yelp": 
 
 def _part(name: str, split: str) -> DomainSpec:
     highest, transforms = (10, _TEN) if name == "imdb" else (5, _FIVE)
-    file = FileSpec(DAS, f"das/large/{_FOLDERS[name]}/text.txt", rated_texts("label.txt", highest))
+    file = FileSpec(
+        DAS, f"das/large/{_FOLDERS[name]}/text.txt", rated_texts("label.txt", highest), beside=("label.txt",)
+    )
     return DomainSpec(name=name, files={split: (file,)}, transforms=transforms)
 
 

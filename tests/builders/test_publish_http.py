@@ -14,6 +14,7 @@ from builders.folder import DatasetFolder
 from builders.manifest import content_hash, rows_sha256
 from builders.publish import default_tag
 from builders.publish_folders import publish_folders
+from builders.synthetic import build_synthetic
 from tests.hub.clients import finish, load, start_publish
 from tests.hub.published import REPO, files, publish, titles
 from tests.hub.server import READ, LoopbackHub
@@ -53,7 +54,8 @@ def test_a_new_repository_gets_everything_in_one_commit_and_a_tag(
     assert hub.stored.files(REPO) == files(folder)
     assert titles(hub) == [folder.content_hash[:12]]
     head = repository.branches["main"]
-    assert repository.tags == {default_tag(folder): head} == {f"v2-{folder.content_hash[:12]}": head}
+    assert repository.tags == {default_tag(folder): head}
+    assert default_tag(folder).startswith(f"v2-{folder.content_hash[:12]}-")
     sent = json.loads(out)
     assert sent["commit"] == f"{hub.url}/datasets/{REPO}/commit/{head}"
     assert sent["add"] == {path: len(content) for path, content in sorted(files(folder).items())}
@@ -141,7 +143,7 @@ def test_a_new_branch_inherits_nothing_stale(
 ) -> None:
     publish(hub, versions[0])
     smaller = shutil.copytree(versions[1].path, tmp_path / "smaller")
-    (smaller / "statistics/nli.png").rename(smaller / "statistics/renamed.png")
+    (smaller / "statistics/nli.png").unlink()
     told = publish(hub, DatasetFolder.open(smaller), revision="draft/one")
     assert told[0] == "create branch draft/one"
     assert hub.stored.files(REPO, "draft/one") == files(DatasetFolder.open(smaller))
@@ -234,8 +236,7 @@ def test_gold_goes_to_a_private_repository_or_nowhere(
     hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
 ) -> None:
     both, gold = tmp_path / "both", f"{REPO}-gold"
-    for name, version in zip(("public", "gold"), versions, strict=True):
-        shutil.copytree(version.path, both / name)
+    build_synthetic(both, n_train=30, n_test=10, withhold_labels=True)
     pair = DatasetFolder(both, versions[0].manifest)
     told = publish(hub, pair)
     assert f"leave out {both / 'gold'}: gold is published only to a repository given by --private-gold" in told
@@ -252,7 +253,7 @@ def test_gold_goes_to_a_private_repository_or_nowhere(
     del hub.stored.by_name[gold]
     assert f"create private repository {gold}" in publish(hub, pair, private_gold=gold)
     assert hub.stored.by_name[gold].private
-    assert hub.stored.files(gold) == files(versions[1])
+    assert hub.stored.files(gold) == files(DatasetFolder.open(both / "gold"))
     hub.faults.plan()
     publish(hub, pair, private_gold=gold)
     assert {entry.method for entry in hub.faults.log} == {"GET"}
@@ -261,10 +262,40 @@ def test_gold_goes_to_a_private_repository_or_nowhere(
 def test_gold_is_not_taken_for_a_dataset_to_publish(
     hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
 ) -> None:
-    for name, version in zip(("public", "gold"), versions, strict=True):
-        shutil.copytree(version.path, tmp_path / name)
+    both = tmp_path / "both"
+    build_synthetic(both, n_train=30, n_test=10, withhold_labels=True)
     with pytest.raises(InvalidInput, match="this is the gold of a build that withholds labels"):
-        publish(hub, DatasetFolder.open(tmp_path / "gold"))
+        publish(hub, DatasetFolder.open(both / "gold"))
+    moved = DatasetFolder.open(shutil.copytree(both / "gold", tmp_path / "moved"))
+    with pytest.raises(InvalidInput, match="this is the gold of a build that withholds labels"):
+        publish(hub, moved)
     with pytest.raises(InvalidInput, match="this folder holds no gold of its own"):
         publish(hub, versions[0], private_gold="org/gold")
+    pair = DatasetFolder(both, versions[0].manifest)
+    shutil.rmtree(both / "public")
+    shutil.copytree(versions[0].path, both / "public")
+    with pytest.raises(InvalidInput, match="the public folder withholds no labels"):
+        publish(hub, pair, private_gold="org/gold")
     assert hub.faults.log == []
+
+
+def test_rows_that_came_to_lie_in_a_public_copy_are_found(
+    hub: LoopbackHub, mixed: DatasetFolder, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(mixed.path, tmp_path / "copy"))
+    path = next((copy / "data/sa").rglob("test-*.parquet"))
+    pq.write_table(pq.read_table(path).slice(1), path)
+    with pytest.raises(InvalidInput, match="rows differ from the manifest"):
+        publish(hub, DatasetFolder.open(copy))
+    assert hub.faults.log == []
+
+
+def test_files_that_are_none_of_the_builds_stay(
+    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(versions[0].path, tmp_path / "copy"))
+    for name in ("gold.csv", "nested/data/x.parquet", "data/sa/notes.txt"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_text("mine")
+    publish(hub, DatasetFolder.open(copy))
+    assert hub.stored.files(REPO) == files(versions[0])

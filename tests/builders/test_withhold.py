@@ -18,6 +18,7 @@ from baselines.majority import fit
 from baselines.program import make_card, train_and_predict
 from builders import dr, withhold
 from builders.assemble import AssembledTask, assemble
+from builders.build import build
 from builders.cache import recall_folder
 from builders.encoder import Encoder
 from builders.folder import DatasetFolder
@@ -260,11 +261,10 @@ def test_the_same_rows_keep_their_hash_when_built_over(tmp_path: Path) -> None:
     assert recall_folder(first.content_hash) == tmp_path / "out" / "gold"
     with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite"):
         build_synthetic(tmp_path / "out", **sizes)
-    # One of either kind takes the place of the other.
-    build_synthetic(tmp_path / "out", overwrite=True, n_train=20, n_test=9)
-    assert withheld_folders(tmp_path / "out") is None
-    build_synthetic(tmp_path / "out", overwrite=True, **sizes)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["gold", "public"]
+    # A pair takes the place of an ordinary folder, but not the other way round.
+    build_synthetic(tmp_path / "ordinary", n_train=20, n_test=9)
+    build_synthetic(tmp_path / "ordinary", overwrite=True, **sizes)
+    assert sorted(path.name for path in (tmp_path / "ordinary").iterdir()) == ["gold", "public"]
 
 
 def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,3 +397,16 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "shiftbench", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
+
+
+def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:
+    build_synthetic(tmp_path / "out", n_train=30, n_test=10, withhold_labels=True)
+    for out in (tmp_path / "out", tmp_path / "out/public"):
+        with pytest.raises(InvalidInput, match="this is a folder pair of withheld labels"):
+            build_synthetic(out, n_train=30, n_test=10, overwrite=True)
+    build_synthetic(tmp_path / "out", n_train=30, n_test=10, overwrite=True, withhold_labels=True)
+
+
+def test_pairings_withhold_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="pairings test on texts that others of them train on"):
+        build("df1", None, tmp_path, tmp_path / "out", withhold_labels=True)
