@@ -18,15 +18,14 @@ from builders.folder import DatasetFolder
 from builders.hub import cause, seconds_to_wait, writing_to_hub
 from builders.manifest import DATA_FOLDERS, MANIFEST, content_hash
 from builders.public import refuse_closed
-from builders.repository import LocalFile, Target, changed_files, local_files, read_remote
+from builders.repository import HASHING_THREADS, LocalFile, Target, changed_files, local_files, read_remote
 from builders.statistics.card import data_path, picture_path
 from builders.writer import README
 from validation.report import InvalidInput, Problem
 
 T = TypeVar("T")
-_HASHING_THREADS = 2
 
-OWN_FOLDERS = ("data/", "depth/", "statistics/", "subsets/")
+OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
 
 
@@ -102,7 +101,7 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     ours = {MANIFEST, README, CROISSANT, *manifest.files}
     ours |= {path(task) for task in manifest.tasks for path in (data_path, picture_path)}
     files = {path: file for path, file in local_files(folder.path).items() if path in ours}
-    with ThreadPoolExecutor(_HASHING_THREADS) as pool:
+    with ThreadPoolExecutor(HASHING_THREADS) as pool:
         hashes = dict(pool.map(lambda item: (item[0], item[1].upload_info.sha256.hex()), files.items()))
     data = {path: sha256 for path, sha256 in hashes.items() if path.partition("/")[0] in DATA_FOLDERS}
     same = data == manifest.files and folder.content_hash == content_hash(manifest.tasks, manifest.benchmark)

@@ -11,7 +11,7 @@ from typing import Any
 
 from validation.report import InvalidInput, Problem
 
-_HASHING_THREADS = 4
+HASHING_THREADS = 4
 _REF_NAME = re.compile(r"(?!.*(\.\.|//|@\{|/\.))[A-Za-z0-9_][\w./+-]*(?<![./])(?<!\.lock)", re.ASCII)
 
 
@@ -113,7 +113,7 @@ def read_remote(target: Target, api: Any) -> Remote:
 
 def changed_files(local: Mapping[str, LocalFile], remote: Remote) -> dict[str, int]:
     """Give the files whose content is not in the repository, with their sizes."""
-    with ThreadPoolExecutor(_HASHING_THREADS) as pool:
+    with ThreadPoolExecutor(HASHING_THREADS) as pool:
         same = pool.map(lambda path: local[path].is_at(remote.files.get(path)), local)
         return {path: local[path].size for path, is_same in zip(local, same, strict=True) if not is_same}
 

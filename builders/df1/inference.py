@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from builders.df1.pairing import pairing_task
 from builders.dr.inference import LABELS, genre
 from builders.manifest import Pairing
 from builders.specs import DomainSpec, TaskSpec
-from validation.vocabulary import TaskKind
 
 
 def _part(name: str, split: str) -> DomainSpec:
@@ -14,22 +14,19 @@ def _part(name: str, split: str) -> DomainSpec:
 
 
 def _pairing(title: str, sources: tuple[str, ...], target: str, pairing: Pairing) -> TaskSpec:
-    return TaskSpec(
-        benchmark="df1",
-        name=pairing.name.lower(),
-        title=title,
-        kind=TaskKind.CLASSIFICATION,
+    return pairing_task(
+        title,
+        sources,
+        target,
+        pairing,
+        part=_part,
         inputs=("premise", "hypothesis"),
         labels=LABELS,
-        metric="accuracy",
-        domains=(*(_part(name, "train") for name in sources), _part(target, "test")),
-        pairing=pairing,
         notes=(
             "The paper's draw is not public; here a keyed hash of each pair and the build's seed decide.",
             "The paper draws from a sample of MultiNLI with about 2,600 train pairs a genre (Ben-David et al. 2022), "
             "which the files at RAW/mnli_genres are; a whole build draws from all train pairs of the genre.",
             "Target pairs are drawn from MultiNLI's matched development section; their premises are not in the source.",
-            "Accuracy is the paper's F1: micro F1 over all classes.",
         ),
     )
 

@@ -1,10 +1,10 @@
 """The pairings of the Depth F1 paper in sentiment: reviews of films, businesses and two kinds of products, 1 to 5."""
 
+from builders.df1.pairing import pairing_task
 from builders.manifest import Pairing
 from builders.readers.aligned_lines import rated_texts
 from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
 from builders.transforms import group_by_text, keep_filled, label_from, rename
-from validation.vocabulary import TaskKind
 
 LABELS = ("1", "2", "3", "4", "5")
 
@@ -55,18 +55,16 @@ def _part(name: str, split: str) -> DomainSpec:
 
 
 def _pairing(title: str, sources: tuple[str, ...], target: str, pairing: Pairing) -> TaskSpec:
-    return TaskSpec(
-        benchmark="df1",
-        name=pairing.name.lower(),
-        title=title,
-        kind=TaskKind.CLASSIFICATION,
+    return pairing_task(
+        title,
+        sources,
+        target,
+        pairing,
+        part=_part,
         inputs=("text",),
         labels=LABELS,
-        metric="accuracy",
-        domains=(*(_part(name, "train") for name in sources), _part(target, "test")),
         # The texts of one file that the draw could take, and some for those that the target has too.
         sample=2 * pairing.source_rows,
-        pairing=pairing,
         notes=(
             "The paper's draw is not public; here a keyed hash of each text and the build's seed decide, with the "
             "ratings as frequent as upstream has them. Data sets of a joined source are drawn from together, so the "
@@ -74,7 +72,6 @@ def _pairing(title: str, sources: tuple[str, ...], target: str, pairing: Pairing
             "IMDB's ten ratings are made five by halves (1 and 2 are 1, 9 and 10 are 5), as the paper says. aclImdb is "
             "no substitute for this IMDB: it has no ratings 5 and 6, so label 3 would be empty.",
             "A text is once in a pairing, and texts of the target are not in the source.",
-            "Accuracy is the paper's F1: micro F1 over all classes.",
         ),
     )
 
