@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterable
 
-VOID = frozenset({"br", "col"})
+VOID = frozenset({"br", "col", "input", "link", "meta"})
 
 
 class Markup(str):
@@ -12,7 +12,7 @@ class Markup(str):
     __slots__ = ()
 
 
-def tag(name: str, *children: "str | Markup | Iterable[Markup]", **attributes: str | None) -> Markup:
+def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes: str | None) -> Markup:
     """Make an element. A trailing underscore in an attribute's name is dropped, others become hyphens.
 
     >>> tag("td", "<b>", class_="name", data_value="1")

@@ -1,0 +1,103 @@
+"""The shell of every page: head, navigation, style sheet and script. Nothing is fetched from elsewhere."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from leaderboard.views.html import Markup, join, tag
+
+_HERE = Path(__file__).parent
+PAGES = (
+    ("board", "Leaderboard", "/"),
+    ("compare", "Compare", "/compare"),
+    ("submit", "Submit", "/submit"),
+    ("data", "Data", "/data"),
+    ("about", "About", "/about"),
+)
+"""Key, name and address of the pages that the navigation leads to."""
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+        "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+}
+"""Sent with every page that is written here: no text of a user's could run even if it were not escaped."""
+
+
+def page(title: str, body: Markup, *, active: str = "") -> str:
+    """Give a whole page.
+
+    Args:
+        title: stands in the browser's tab, before the name of the site.
+        body: what the page shows.
+        active: key of the navigation's page that this is (see ``PAGES``).
+    """
+    version = tag("link", rel="stylesheet", href=f"/static/page.css?{digest('page.css')}")
+    script = tag("script", src=f"/static/page.js?{digest('page.js')}", defer="")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{title} \N{MIDDLE DOT} shiftbench" if title else "shiftbench"),
+        tag("link", rel="icon", href=ICON),
+        version,
+        script,
+    )
+    main = tag("main", body, id="main", class_="sb-page")
+    skip = tag("a", "Skip to content", href="#main", class_="sb-skip")
+    return f"<!doctype html>\n{tag('html', head, tag('body', skip, header(active), main, class_='sb-body'), lang='en')}"
+
+
+def header(active: str = "") -> Markup:
+    """Give the head of a page: the name, what it is about, and the ways to the other pages."""
+    links = [
+        tag("a", name, href=address, aria_current="page" if key == active else None) for key, name, address in PAGES
+    ]
+    return tag(
+        "header",
+        tag(
+            "div",
+            tag("a", "shiftbench", href="/", class_="sb-title"),
+            tag("p", "How much accuracy NLP models lose when the text changes domain"),
+            class_="sb-brand",
+        ),
+        tag("nav", *links, class_="sb-nav", aria_label="Pages"),
+        class_="sb-head sb-page",
+    )
+
+
+@cache
+def style_sheet() -> str:
+    """Give the style sheet: the parts in ``css``, the theme first."""
+    parts = sorted((_HERE / "css").glob("*.css"), key=lambda path: (path.name != "theme.css", path.name))
+    return "\n".join(path.read_text(encoding="utf-8") for path in parts)
+
+
+@cache
+def script() -> str:
+    """Give the script: it makes pages quicker, and none of them needs it."""
+    return (_HERE / "page.js").read_text(encoding="utf-8")
+
+
+@cache
+def digest(name: str) -> str:
+    """Give a few digits that change with a static file, so that browsers keep it until then."""
+    content = {"page.css": style_sheet, "page.js": script}[name]()
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def box(title: str, *lines: str | Markup) -> Markup:
+    """Give a short message where there is nothing else to show."""
+    return tag("div", tag("strong", title), join(tag("p", line) for line in lines), class_="sb-empty")
+
+
+# Two bars, the second lower: a drop.
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
+    "%3Crect x='2' y='2' width='5' height='12' rx='1' fill='%230f766e'/%3E"
+    "%3Crect x='9' y='7' width='5' height='7' rx='1' fill='%235eead4'/%3E%3C/svg%3E"
+)
