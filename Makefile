@@ -8,7 +8,7 @@ EXTRAS := encoder,app,offline,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup demo test lint clean
+.PHONY: setup demo test test-long lint clean
 
 setup: $(VENV)/.ready
 
@@ -30,6 +30,10 @@ lint: setup
 
 test: lint
 	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+# What takes minutes, with its figures.
+test-long: setup
+	$(BIN)/pytest -m long -s $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,22 +1,26 @@
 """Reaching the Hugging Face Hub: what can go wrong there, said in one line, and what is worth another try."""
 
 import random
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from validation.report import InvalidInput, Problem
+
+T = TypeVar("T")
 
 TRIES = 5
 """How often a request is made that the Hub refuses for now, or that another publisher got ahead of."""
 LONGEST_WAIT = 300
 """Seconds; the Hub's rate limits are counted in windows of five minutes."""
-_FIRST_WAIT = 0.5
+_FIRST_WAIT, _LAST_DOUBLING = 0.5, 5
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
 _OVERTAKEN = (409, 412)
 _WRITE_CURE = "run the command again; what was uploaded is not sent again, and no half version is to be seen"
 
 _TOKEN_CURE = "give a token with write access: HF_TOKEN, or 'hf auth login'"
-_OVERTAKEN_WORDS = ("others keep publishing there", "run the command again when they are done")
+_OVERTAKEN_WORDS = ("others keep publishing there", "try again when they are done")
 _BY_STATUS: dict[int | None, tuple[str, str]] = {
     401: ("the Hub does not know who is asking", _TOKEN_CURE),
     403: ("the token may not write there", _TOKEN_CURE),
@@ -45,8 +49,13 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
 
 
 @contextmanager
-def writing_to_hub(repo_id: str) -> Iterator[None]:
-    """Turn a failed request of a publication into an InvalidInput: what was refused, and what to do about it."""
+def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
+    """Turn a failed request of who writes into an InvalidInput: what was refused, and what to do about it.
+
+    Args:
+        repo_id: the repository.
+        cure: what to do where the Hub failed, and not the request.
+    """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
@@ -56,7 +65,7 @@ def writing_to_hub(repo_id: str) -> Iterator[None]:
         failed = cause(error)
         if failed is None:
             raise
-        what, cure = _explained(failed)
+        what, cure = _explained(failed, cure)
         raise InvalidInput(Problem(what, repo_id, _said(failed), cure)) from error
     except HFValidationError as error:
         what, cure = "the Hub takes no such name", "name it ORG/NAME"
@@ -76,17 +85,57 @@ def cause(error: BaseException | None) -> Exception | None:
     return error
 
 
-def seconds_to_wait(error: Exception, tries: int) -> float | None:
+def unreachable(error: BaseException) -> bool:
+    """Say whether an error is the Hub's own, or the network's: what it refuses for good is none."""
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    failed = cause(error)
+    if failed is None:
+        return isinstance(error.__cause__, OfflineModeIsEnabled)
+    return _status(failed) in (None, *_FOR_NOW)
+
+
+def trying(
+    attempt: Callable[[int], T], note: Callable[[str], None] = lambda _: None, *, overtaken_tries: int = TRIES
+) -> T:
+    """Make an attempt again for as long as what it raises may pass; then raise that.
+
+    Args:
+        attempt: gets the number of this try, from 1.
+        note: takes a line about each failure after which it goes on.
+        overtaken_tries: how often it is made where others got ahead of it: each time, one of them was done.
+    """
+    tries = failures = overtaken = 0
+    while True:
+        tries += 1
+        try:
+            return attempt(tries)
+        except Exception as error:
+            failed = cause(error)
+            if failed is not None and _status(failed) in _OVERTAKEN:
+                overtaken += 1
+                pause = seconds_to_wait(error, overtaken, overtaken_tries)
+            else:
+                failures += 1
+                pause = seconds_to_wait(error, failures)
+            if pause is None:
+                raise
+            note(f"the Hub refused for now; trying again in {pause:.1f} s")
+        time.sleep(pause)
+
+
+def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float | None:
     """Say how long to wait before a request is made again; None where it is not worth it.
 
     Args:
         error: what the request raised.
         tries: how often it was made.
+        at_most: how often it may be.
     """
     import httpx2
 
     failed = cause(error)
-    if failed is None or tries >= TRIES or isinstance(failed, httpx2.ConnectError):
+    if failed is None or tries >= at_most or isinstance(failed, httpx2.ConnectError):
         return None
     asked = _asked_to_wait(failed)
     if asked is not None:
@@ -95,7 +144,7 @@ def seconds_to_wait(error: Exception, tries: int) -> float | None:
     if status is not None and status not in (*_FOR_NOW, *_OVERTAKEN):
         return None
     # Two publishers that were refused at the same moment must not come back at the same moment.
-    return float(_FIRST_WAIT * 2 ** (tries - 1) * random.uniform(0.5, 1))
+    return float(_FIRST_WAIT * 2 ** min(tries - 1, _LAST_DOUBLING) * random.uniform(0.5, 1))
 
 
 def _asked_to_wait(error: Exception) -> float | None:
@@ -117,16 +166,16 @@ def _status(error: Exception) -> int | None:
     return None if response is None else int(response.status_code)
 
 
-def _explained(error: Exception) -> tuple[str, str]:
-    """Say what a failed request means to who publishes, and what to do."""
+def _explained(error: Exception, cure: str) -> tuple[str, str]:
+    """Say what a failed request means to who writes, and what to do; ``cure`` where the Hub failed."""
     import httpx2
 
     asked = _asked_to_wait(error)
     if isinstance(error, httpx2.ConnectError):
-        return "the Hub cannot be reached", f"check the network, then {_WRITE_CURE}"
+        return "the Hub cannot be reached", f"check the network, then {cure}"
     if asked is not None:
-        return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {_WRITE_CURE}"
-    return _BY_STATUS.get(_status(error), ("the Hub did not take it", _WRITE_CURE))
+        return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {cure}"
+    return _BY_STATUS.get(_status(error), ("the Hub did not take it", cure))
 
 
 def _said(error: Exception) -> str:

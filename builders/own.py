@@ -48,9 +48,26 @@ def build_own(
         raise InvalidInput(Problem("there is no such CSV file", str(csv), cure="give --raw FILE.csv"))
     nothing = Problem("the file is empty", str(csv), "no header", "give it a header and a row an example")
     frame = csv_text(csv, lambda columns: _check_columns(columns, str(csv)), nothing)
+    return build_rows(task_name, frame, csv, out, seed=seed, encoder=encoder, withhold_labels=withhold_labels)
+
+
+def build_rows(
+    task_name: str,
+    frame: pl.DataFrame,
+    csv: Path,
+    out: Path,
+    *,
+    seed: int = 0,
+    encoder: Encoder | None = None,
+    withhold_labels: bool = False,
+) -> Manifest:
+    """Build a dataset folder from the rows of a CSV file, as text in the columns that this module names.
+
+    Raises: InvalidInput as ``build_own``.
+    """
     inputs = _inputs(frame.columns)
     _check_values(frame, inputs, str(csv))
-    frame = frame.with_columns(pl.col("domain").replace_strict(_names(frame["domain"], str(csv))))
+    frame = frame.with_columns(pl.col("domain").replace_strict(domain_names(frame["domain"], str(csv))))
     if "group" not in frame.columns:
         frame = frame.with_columns(text_digest(frame[inputs[0]]).alias("group"))
     rows = {str(domain): _splits(part, inputs) for (domain,), part in frame.group_by("domain", maintain_order=True)}
@@ -164,8 +181,11 @@ def _splits(frame: pl.DataFrame, inputs: tuple[str, ...]) -> Splits:
     return {str(split): part.select(columns) for (split,), part in frame.group_by("split", maintain_order=True)}
 
 
-def _names(domains: pl.Series, file: str) -> dict[str, str]:
-    """Name every domain; two that would share a name are an error, as is the word for 'no source'."""
+def domain_names(domains: pl.Series, file: str) -> dict[str, str]:
+    """Name every domain, by what the file calls it.
+
+    Raises: InvalidInput when two would share a name, or one would have the word for 'no source'.
+    """
     names: dict[str, str] = {}
     problems = []
     for text in domains.unique(maintain_order=True).to_list():

@@ -6,24 +6,21 @@ that somebody else made meanwhile is built upon.
 """
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from builders.croissant import CROISSANT
 from builders.folder import DatasetFolder
-from builders.hub import cause, seconds_to_wait, writing_to_hub
+from builders.hub import cause, trying, writing_to_hub
 from builders.manifest import DATA_FOLDERS, MANIFEST, content_hash
 from builders.public import refuse_closed
 from builders.repository import HASHING_THREADS, LocalFile, Target, changed_files, local_files, read_remote
 from builders.statistics.card import data_path, picture_path
 from builders.writer import README
 from validation.report import InvalidInput, Problem
-
-T = TypeVar("T")
 
 OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 """Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
@@ -87,7 +84,7 @@ def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
     local = check_folder(folder)
     with writing_to_hub(target.repo_id):
-        return _trying(lambda _: _compare(local, title, target, api), lambda _: None)
+        return trying(lambda _: _compare(local, title, target, api))
 
 
 def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
@@ -126,22 +123,8 @@ def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) 
         return _carry_out(current, api)
 
     with writing_to_hub(made.target.repo_id):
-        head = _trying(attempt, note)
+        head = trying(attempt, note)
     return f"{api.endpoint}/datasets/{made.target.repo_id}/commit/{head}" if made.changes else None
-
-
-def _trying(attempt: Callable[[int], T], note: Callable[[str], None]) -> T:
-    tries = 1
-    while True:
-        try:
-            return attempt(tries)
-        except Exception as error:
-            pause = seconds_to_wait(error, tries)
-            if pause is None:
-                raise
-            note(f"the Hub refused for now; trying again in {pause:.1f} s")
-        time.sleep(pause)
-        tries += 1
 
 
 def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: Any) -> Plan:

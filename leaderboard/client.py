@@ -4,13 +4,15 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from builders.hub import reaching_hub
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 
 
 def is_url(to: str) -> bool:
-    """Tell a leaderboard's URL from a store folder.
+    """Tell a leaderboard's URL from a store: a folder, or a repository of the Hub.
 
     Raises: InvalidInput for what is meant as a URL but is none, and for a store that is a file.
 
@@ -23,6 +25,8 @@ def is_url(to: str) -> bool:
     if to.startswith(("http://", "https://")):
         return True
     what = "this is neither a URL nor a folder"
+    if to.startswith("hf://"):
+        return False
     if "://" in to:
         raise InvalidInput(Problem(what, "--to", f"'{to}'", "write http://... or https://..."))
     if re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[\w.-]*):\d+(/.*)?", to):
@@ -33,25 +37,67 @@ def is_url(to: str) -> bool:
     return False
 
 
-def submit_to_url(url: str, predictions: Path, card: Card) -> dict[str, Any]:
+def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = False) -> dict[str, Any]:
     """Send a prediction file and its card.
 
+    Args:
+        url: a leaderboard's address.
+        predictions: the file.
+        card: its card.
+        any_token: send the saved token even if it may write to repositories.
     Returns: the page's answer: entry, whether it is new, and its summary.
     Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
     """
     if not predictions.is_file():
         raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
-    import httpx
-    from gradio_client import Client, handle_file
+    from gradio_client import handle_file
 
+    content = (handle_file(str(predictions)), json.dumps(card.as_dict()))
+    return _ask(url, "/submit", content, any_token=any_token)
+
+
+def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
+    """Withdraw an entry; the arguments are as for ``submit_to_url``. Only who sent it may."""
+    return _ask(url, "/withdraw", (entry,), any_token=any_token)
+
+
+def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:
+    import httpx
+    from gradio_client import Client
+    from gradio_client.exceptions import AppError
+
+    token = token_for(url, any_token=any_token)
     try:
-        client = Client(url, verbose=False)
-        answer: dict[str, Any] = client.predict(
-            handle_file(str(predictions)), json.dumps(card.as_dict()), api_name="/submit"
-        )
-    except (httpx.HTTPError, ValueError, OSError) as error:
+        # False keeps Gradio from sending a saved token by itself.
+        client = Client(url, token=token or False, verbose=False)
+        answer: dict[str, Any] = client.predict(*content, api_name=endpoint)
+    except (httpx.HTTPError, AppError, ValueError, OSError) as error:
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
     if not answer["ok"]:
         raise InvalidInput(Problem(text, "leaderboard") for text in answer["problems"])
     return answer
+
+
+def token_for(url: str, *, any_token: bool) -> str | None:
+    """Give the saved Hugging Face token that tells a leaderboard who submits; None where none is to be sent.
+
+    It is sent over https or to this machine alone, and one that may write only when the user says so: a leaderboard
+    needs to know who somebody is, no more.
+
+    Raises: InvalidInput for a token that may write, or that the Hub does not know.
+    """
+    from huggingface_hub import HfApi, get_token
+
+    token = get_token()
+    address = urlsplit(url)
+    if token is None or not (address.scheme == "https" or address.hostname in ("127.0.0.1", "localhost", "::1")):
+        return None
+    if any_token or address.scheme != "https":
+        return token
+    with reaching_hub("who is signed in", "sign in again with 'hf auth login', or unset HF_TOKEN"):
+        account = HfApi(token=token).whoami()
+    if account.get("auth", {}).get("accessToken", {}).get("role") == "write":
+        cure = "set HF_TOKEN to one that may only read (no permission is needed), or give --any-token"
+        raise InvalidInput(Problem("this token may write to your repositories", "HF_TOKEN", account["name"], cure))
+    return token

@@ -1,14 +1,14 @@
-"""The commands that check, score, compare, submit and show. Everything heavier than typer is imported inside them."""
+"""The commands that check, score and compare. Everything heavier than typer is imported inside them."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from validation.command_line import (
     DataOption,
     JsonOption,
-    PortOption,
     PredictionsArgument,
     SubsetOption,
     console,
@@ -16,6 +16,9 @@ from validation.command_line import (
     writable_file,
     write_json,
 )
+
+if TYPE_CHECKING:
+    from leaderboard.scores import Scores
 
 
 def validate(
@@ -59,7 +62,7 @@ def validate(
 
 def score(
     predictions: PredictionsArgument,
-    data: DataOption,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR_OR_CSV", help="Dataset folder, or a CSV of your own.")],
     subset: SubsetOption = "all",
     reference: Annotated[
         Path | None,
@@ -67,126 +70,136 @@ def score(
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore, for generated text: Hub id or path."),
+        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; of a CSV, of depths: Hub id or path."),
+    ] = None,
+    domain_column: Annotated[
+        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the CSV that holds domains.")
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option("--label-column", metavar="NAME", help="Column of the CSV that holds labels.")
+    ] = None,
+    text_column: Annotated[
+        str | None,
+        typer.Option("--text-column", metavar="NAME", help="Its texts. Default: 'text', or premise and hypothesis."),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id-column", metavar="NAME", help="Its ids, as predicted. Default: ids of 'build own'."),
+    ] = None,
+    split_column: Annotated[
+        str | None, typer.Option("--split-column", metavar="NAME", help="Its splits: train, validation, test.")
+    ] = None,
+    depth: Annotated[
+        bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
+    ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
     """Check and score a prediction file; figures stand with their 95% intervals where they have one.
 
-    Example: shiftbench score preds.parquet --data build/dr --json scores.json
+    Example: shiftbench score preds.parquet --data build/dr --json scores.json --report report.html
+
+    Own data: shiftbench score preds.csv --data my.csv --domain-column domain --label-column label --id-column id
     """
     from builders.encoder import DEFAULT_ENCODER
     from builders.folder import DatasetFolder
     from leaderboard.scoring import score_file, token_encoder
     from leaderboard.tables import print_scores
 
-    folder = DatasetFolder.open(data)
-    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
-    scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference)
+    columns = {"domain": domain_column, "label": label_column, "text": text_column, "id": id_column,
+               "split": split_column}  # fmt: skip
+    if data.is_file() or data.suffix.lower() == ".csv":
+        if subset != "all" or reference is not None:
+            raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
+        scores = _score_csv(predictions, data, columns, encoder or (DEFAULT_ENCODER if depth else None), report)
+    else:
+        given = [f"--{name}-column" for name, column in columns.items() if column is not None] + ["--depth"] * depth
+        if given:
+            raise typer.BadParameter(f"{given[0]} is for a CSV; --data is a dataset folder")
+        folder = DatasetFolder.open(data)
+        tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+        scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference)
+        if report is not None:
+            from leaderboard.report import folder_report
+
+            _write_report(report, folder_report(predictions, scores, folder))
     if json_ != "-":
         print_scores(scores, console())
     write_json(scores.model_dump(mode="json"), json_)
 
 
-def submit(
-    predictions: PredictionsArgument,
-    card: Annotated[
-        Path, typer.Option("--card", metavar="FILE", help="Card of the predictions; 'train' writes one beside them.")
-    ],
-    to: Annotated[str, typer.Option("--to", metavar="URL_OR_STORE", help="A leaderboard's URL, or a store folder.")],
-    data: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--data",
-            metavar="DIR",
-            help="Dataset folder (with a store folder; default: where the card's data was built).",
-        ),
-    ] = None,
-    json_: JsonOption = None,
-) -> None:
-    """Send a prediction file and its card to a leaderboard.
+def _score_csv(
+    predictions: Path, csv: Path, columns: Mapping[str, str | None], encoder: str | None, report: Path | None
+) -> "Scores":
+    """Score predictions on a CSV; write the report while what it is made from is there."""
+    from leaderboard.own_data import Columns, scored_own_data
 
-    Example: shiftbench submit preds.parquet --card preds.card.yaml --to http://127.0.0.1:7860
-    """
-    from builders.cache import recall_folder
-    from builders.folder import DatasetFolder
-    from leaderboard.client import is_url, submit_to_url
-    from leaderboard.store import Store
-    from validation.cards import read_card
-    from validation.report import InvalidInput, Problem
+    if columns["domain"] is None or columns["label"] is None:
+        raise typer.BadParameter("of a CSV give --domain-column and --label-column")
+    vectors = None
+    if encoder is not None:
+        require("sentence_transformers", "encoder")
+        from builders.encoder import Encoder
 
-    over_http = is_url(to)
-    checked = read_card(card)
-    if over_http:
-        answer = submit_to_url(to, predictions, checked)
-    else:
-        known = recall_folder(checked.data)
-        places = data or ([known] if known else [])
-        if not places:
-            cure = "give --data, the dataset folder that they were made on"
-            raise InvalidInput(
-                Problem(
-                    "the data of these predictions is not known on this machine", str(card), checked.data[:12], cure
-                )
-            )
-        entry, new = Store(to).submit(predictions, checked, [DatasetFolder.open(place) for place in places])
-        answer = {"entry": entry.id, "new": new}
-    where = f"at {to}" if over_http else f"in store {to}"
-    said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
-    typer.echo(f"entry {answer['entry']}: {said}", err=True)
-    write_json(answer, json_)
+        vectors = Encoder(encoder)
+    named = Columns(columns["domain"], columns["label"], columns["text"], columns["id"], columns["split"])
+    with scored_own_data(predictions, csv, named, encoder=vectors) as found:
+        if found.repeats:
+            typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
+        if report is not None:
+            from leaderboard.report import own_report
+
+            _write_report(report, own_report(predictions, csv, found))
+        return found.scores
 
 
-def serve(
-    data: Annotated[
-        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
-    ],
-    store: Annotated[
-        Path, typer.Option("--store", metavar="DIR", help="Folder of entries; made when it is not there.")
-    ],
-    port: PortOption = 7860,
-    host: Annotated[
-        str, typer.Option("--host", metavar="HOST", help="Address to listen on; the default is this machine only.")
-    ] = "127.0.0.1",
-) -> None:
-    """Show the leaderboard in a browser; Ctrl-C stops.
-
-    Example: shiftbench serve --data build/dr --store store --port 7860
-    """
-    require("gradio", "app")
-    from builders.folder import DatasetFolder
-    from leaderboard.app import serve as serve_page
-    from leaderboard.store import Store
-
-    folders = [DatasetFolder.open(folder) for folder in data]
-    for folder in folders:
-        folder.refuse_withheld()
-    serve_page(folders, Store(store), host=host, port=port)
+def _write_report(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    typer.echo(f"{path}: the report", err=True)
 
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="FILE_A", help="Prediction file of entry A.")],
-    b: Annotated[Path, typer.Argument(metavar="FILE_B", help="Prediction file of entry B.")],
+    others: Annotated[
+        list[Path], typer.Argument(metavar="FILE_B...", help="Prediction files that A is compared with, 1 to 3.")
+    ],
     data: DataOption,
     subset: SubsetOption = "all",
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
+    format_: Annotated[
+        Literal["table", "markdown", "latex", "csv"],
+        typer.Option("--format", metavar="NAME", help="table, markdown, latex or csv."),
+    ] = "table",
     swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps a shift.", min=1000)] = 100_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
     json_: JsonOption = None,
 ) -> None:
-    """Test whether two prediction files differ, on every shift that both have.
+    """Test whether prediction files differ, on every shift that A and the other one have.
 
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
     """
     from builders.folder import DatasetFolder
-    from leaderboard.compare import compare_files
+    from leaderboard.compare import compare_files, corrected, of_task
     from leaderboard.scoring import token_encoder
-    from leaderboard.tables import print_comparison
+    from leaderboard.tables import print_comparisons
+    from leaderboard.views import exports
 
+    if len(others) > 3:
+        raise typer.BadParameter("give 2 to 4 prediction files")
     folder = DatasetFolder.open(data)
-    comparison = compare_files(a, b, folder, subset, encoder=token_encoder(folder), n_swaps=swaps, seed=seed)
-    if json_ != "-":
-        print_comparison(comparison, console())
-    write_json(comparison.model_dump(mode="json"), json_)
+    encoder = token_encoder(folder)
+    pairs = [compare_files(a, b, folder, subset, encoder=encoder, n_swaps=swaps, seed=seed) for b in others]
+    found = corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
+    if json_ != "-" and format_ == "table":
+        print_comparisons(found, console())
+    elif json_ != "-":
+        write = {"markdown": exports.markdown, "latex": exports.latex, "csv": exports.csv_table}[format_]
+        typer.echo(write(found, [a.name, *(b.name for b in others)]), nl=False)
+    shown = [pair.model_dump(mode="json") for pair in found]
+    write_json(shown[0] if len(shown) == 1 else {"comparisons": shown}, json_)
 
 
 def coverage(

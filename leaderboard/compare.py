@@ -1,7 +1,7 @@
-"""Comparing two prediction files on the shifts that both have: paired swap test by group, Holm over all tests."""
+"""Comparing prediction files on the shifts that they share: paired swap test by group, Holm over all tests."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from builders.encoder import Encoder
 from builders.folder import DatasetFolder
 from leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
 from leaderboard.outcomes import Outcomes
+from leaderboard.scores import METRIC_VERSION
 from leaderboard.scoring import checked_predictions
 from leaderboard.uncertainty import known
 from leaderboard.values import Floats, TargetRuns, target_runs
@@ -19,7 +20,13 @@ from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
 
 ByTarget = dict[tuple[str, str], TargetRuns]
+Shift = tuple[str, str, str]
+"""Task, source and target."""
 FIGURES = ("ST", "SD", "TD")
+MEAN_OOD = "mean OOD"
+LEVEL = 0.05
+"""A corrected p below this says that two entries differ."""
+_LEAST_SHOWN = 0.0001
 
 
 class Difference(pydantic.BaseModel):
@@ -45,15 +52,27 @@ class ShiftComparison(pydantic.BaseModel):
     differences: tuple[Difference, ...]
 
 
+class MeanComparison(pydantic.BaseModel):
+    """Two entries by their mean score on the OOD domains (``targets``) that both have, of a task with an ID domain."""
+
+    task: str
+    source: str
+    targets: tuple[str, ...]
+    difference: Difference
+
+
 class Comparison(pydantic.BaseModel):
-    """All shared shifts. For ST a positive difference favours A; for SD and TD a negative one does."""
+    """All shared shifts. For scores a positive difference favours A; for SD and TD a negative one does."""
 
     a: str
     b: str
     data: str
     subset: str
+    metric_version: str
     n_swaps: int
+    seed: int
     shifts: tuple[ShiftComparison, ...]
+    means: tuple[MeanComparison, ...] = ()
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
 
@@ -98,28 +117,85 @@ def compare_files(
         )
         for shift in tqdm(shared, desc="comparing", unit="shift", disable=None, file=sys.stderr)
     ]
-    corrected = holm([[np.nan if d.p is None else d.p for d in shift.differences] for shift in tested])
-    shifts = tuple(
-        shift.model_copy(
-            update={
-                "differences": tuple(
-                    difference.model_copy(update={"p_holm": known(p)})
-                    for difference, p in zip(shift.differences, row, strict=True)
-                )
-            }
-        )
-        for shift, row in zip(tested, corrected, strict=True)
-    )
-    return Comparison(
+    found = Comparison(
         a=str(a),
         b=str(b),
         data=folder.content_hash,
         subset=subset,
+        metric_version=METRIC_VERSION,
         n_swaps=n_swaps,
-        shifts=shifts,
+        seed=seed,
+        shifts=tuple(tested),
+        means=tuple(_compare_means(shared, (runs_a, runs_b), folder, n_swaps, seed)),
         only_a=tuple("/".join(shift) for shift in sorted(shifts_a - shifts_b)),
         only_b=tuple("/".join(shift) for shift in sorted(shifts_b - shifts_a)),
     )
+    return corrected([found])[0]
+
+
+def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Correct all p values of some comparisons together, as one family of tests (Holm)."""
+    p_values = [np.nan if each.p is None else each.p for comparison in comparisons for each in _differences(comparison)]
+    holms = iter(holm(p_values).tolist())
+
+    def correct(difference: Difference) -> Difference:
+        return difference.model_copy(update={"p_holm": known(next(holms))})
+
+    found = []
+    for comparison in comparisons:
+        shifts = tuple(
+            shift.model_copy(update={"differences": tuple(map(correct, shift.differences))})
+            for shift in comparison.shifts
+        )
+        means = tuple(each.model_copy(update={"difference": correct(each.difference)}) for each in comparison.means)
+        found.append(comparison.model_copy(update={"shifts": shifts, "means": means}))
+    return tuple(found)
+
+
+def of_task(comparison: Comparison, task: str) -> Comparison:
+    """Keep one task of a comparison; its p values must be corrected again."""
+    update: dict[str, object] = {
+        name: tuple(each for each in getattr(comparison, name) if each.task == task) for name in ("shifts", "means")
+    }
+    update |= {
+        name: tuple(each for each in getattr(comparison, name) if each.startswith(f"{task}/"))
+        for name in ("only_a", "only_b")
+    }
+    if not update["shifts"]:
+        cure = f"they share {', '.join(dict.fromkeys(shift.task for shift in comparison.shifts))}"
+        what = f"the two entries share no shift of task '{task[:40]}'"
+        raise InvalidInput(Problem(what, f"{comparison.a} and {comparison.b}", cure=cure))
+    return comparison.model_copy(update=update)
+
+
+def winner(difference: Difference) -> str | None:
+    """Say who is better where the corrected p is below ``LEVEL``: 'a', 'b', or None where nothing is decided.
+
+    >>> winner(Difference(figure="TD", value=-0.2, p=0.001, p_holm=0.01))
+    'a'
+    """
+    if difference.p_holm is None or difference.p_holm >= LEVEL or not difference.value:
+        return None
+    favours_a = difference.value < 0 if difference.figure in ("SD", "TD") else difference.value > 0
+    return "a" if favours_a else "b"
+
+
+def p_text(p: float | None) -> str:
+    """Write a p value; random swaps cannot tell the smallest ones from 0.
+
+    >>> p_text(0.0312), p_text(0.00001), p_text(None)
+    ('0.0312', '< 0.0001', 'n/a')
+    """
+    if p is None:
+        return "n/a"
+    return f"{p:.4f}" if p >= _LEAST_SHOWN else f"< {_LEAST_SHOWN}"
+
+
+def _differences(comparison: Comparison) -> Iterator[Difference]:
+    for shift in comparison.shifts:
+        yield from shift.differences
+    for each in comparison.means:
+        yield each.difference
 
 
 def _by_target(path: Path, folder: DatasetFolder, subset: str, encoder: Encoder | None) -> ByTarget:
@@ -131,7 +207,7 @@ def _by_target(path: Path, folder: DatasetFolder, subset: str, encoder: Encoder 
     }
 
 
-def _shifts(by_target: ByTarget) -> set[tuple[str, str, str]]:
+def _shifts(by_target: ByTarget) -> set[Shift]:
     return {
         (task, source, target)
         for (task, target), runs in by_target.items()
@@ -141,7 +217,7 @@ def _shifts(by_target: ByTarget) -> set[tuple[str, str, str]]:
 
 
 def _compare_shift(
-    shift: tuple[str, str, str],
+    shift: Shift,
     metric: str,
     entries: tuple[ByTarget, ByTarget],
     n_swaps: int,
@@ -164,11 +240,10 @@ def _compare_shift(
 
     def mean_score(totals: Floats, first: int, n: int, outcomes: Outcomes) -> Floats:
         """Mean over n runs of a table's columns, from the given run on; NaN where there is nothing."""
-        if metric not in outcomes.formulas or not n:
+        if not n:
             return np.full(totals.shape[:-1], np.nan)
         width = outcomes.n_counts
-        counts = totals[..., first * width : (first + n) * width].reshape(*totals.shape[:-1], n, width)
-        return np.asarray(outcomes.score(metric, counts).mean(axis=-1))
+        return _mean_score(totals[..., first * width : (first + n) * width], metric, outcomes)
 
     def finish(*totals: Floats) -> Floats:
         here = on_target[0].outcomes
@@ -192,6 +267,44 @@ def _compare_shift(
     )
     n = len(on_target[0].ids)
     return ShiftComparison(task=task, source=source, target=target, n=n, runs=n_st, differences=differences)
+
+
+def _compare_means(
+    shared: Sequence[Shift], entries: tuple[ByTarget, ByTarget], folder: DatasetFolder, n_swaps: int, seed: int
+) -> Iterator[MeanComparison]:
+    """Compare the mean score away from home of tasks that have an ID domain, for each source that both have."""
+    for task, source in dict.fromkeys((task, source) for task, source, _ in shared):
+        info = folder.task(task)
+        targets = [target for *trained, target in shared if trained == [task, source] and target != info.id_domain]
+        if info.id_domain is None or len(targets) < 2:
+            continue
+        metric = info.metric
+        n_runs = [min(len(entry[task, target].of_source(source)) for entry in entries) for target in targets]
+
+        def finish(*totals: Floats, task: str = task, targets: Sequence[str] = targets, metric: str = metric) -> Floats:
+            each = [
+                _mean_score(total, metric, entries[0][task, target].outcomes)
+                for total, target in zip(totals, targets, strict=True)
+            ]
+            return np.asarray(np.mean(each, axis=0))[..., None]
+
+        tables = [
+            [_group_table(entry[task, target], {source: n}) for target, n in zip(targets, n_runs, strict=True)]
+            for entry in entries
+        ]
+        rng = np.random.default_rng([seed, *f"{task}/{source}/{MEAN_OOD}".encode()])
+        result = swap_test(tables[0], tables[1], finish, rng, n_swaps=n_swaps)
+        value, p = known(float(result.difference[0])), known(float(result.p_value[0]))
+        difference = Difference(figure=MEAN_OOD, value=value, p=p, p_holm=None)
+        yield MeanComparison(task=task, source=source, targets=tuple(targets), difference=difference)
+
+
+def _mean_score(totals: Floats, metric: str, outcomes: Outcomes) -> Floats:
+    """Mean over all the runs whose columns a table holds; NaN where the metric is not there."""
+    if metric not in outcomes.formulas:
+        return np.full(totals.shape[:-1], np.nan)
+    counts = totals.reshape(*totals.shape[:-1], -1, outcomes.n_counts)
+    return np.asarray(outcomes.score(metric, counts).mean(axis=-1))
 
 
 def _group_table(runs: TargetRuns, n_runs: Mapping[str, int]) -> Floats:

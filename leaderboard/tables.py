@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from leaderboard.bench import Timing
-from leaderboard.compare import Comparison
+from leaderboard.compare import Comparison, Difference, p_text, winner
 from leaderboard.id_ood import ID_OOD
 from leaderboard.metrics.coverage import CAUTIOUS
+from leaderboard.rescore import Rescored
 from leaderboard.scores import Estimate, IdOod, Scores, Shift, TaskScores
 from validation.report import counted
 from validation.vocabulary import NO_SOURCE
@@ -66,22 +67,53 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
         print_table(console, f"{name}: points", columns, rows)
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
+def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
     """Print a row a shift: A minus B in points, starred where Holm's p is below 0.05."""
-    rows = []
-    for shift in comparison.shifts:
-        cells = []
-        for difference in shift.differences:
-            star = "*" if difference.p_holm is not None and difference.p_holm < 0.05 else " "
-            cells += [points(Estimate(value=difference.value)) + star, _p_value(difference.p_holm)]
-        rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
-    console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
-    title = "A minus B in points; * = p < 0.05 after Holm's correction"
-    print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
-    console.print("ST: above 0 favours A. SD, TD: below 0 favours A. p: two-sided, corrected over the whole table.")
-    for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
-        if only:
-            console.print(f"Only in {name}: {', '.join(only)}", markup=False)
+    for comparison in comparisons:
+        rows = []
+        for shift in comparison.shifts:
+            cells = [cell for difference in shift.differences for cell in _difference(difference)]
+            rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
+        console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
+        title = "A minus B in points; * = p < 0.05 after Holm's correction"
+        print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
+        for mean in comparison.means:
+            value, p = _difference(mean.difference)
+            where = f"{mean.task} {mean.source} -> {', '.join(mean.targets)}"
+            console.print(f"mean OOD score, {where}: {value.strip()}, p {p}", markup=False, highlight=False)
+        for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
+            if only:
+                console.print(f"Only in {name}: {', '.join(only)}", markup=False)
+    console.print("Scores: above 0 favours A. SD, TD: below 0 favours A. p: two-sided, corrected over all tests here.")
+
+
+def _difference(difference: Difference) -> tuple[str, str]:
+    star = "*" if winner(difference) else " "
+    return points(Estimate(value=difference.value)) + star, p_text(difference.p_holm)
+
+
+def print_rescored(found: Rescored, console: Console) -> None:
+    """Print what scoring again did, and a table of the places that changed on each board."""
+
+    def points_of(value: float | None) -> str:
+        return "n/a" if value is None else f"{100 * value:.2f}"
+
+    done = f"{len(found.scored):,} scored, {len(found.kept):,} kept, {len(found.failed):,} failed"
+    console.print(f"metric version {found.version}: {done}", highlight=False)
+    for identity, reason in found.failed.items():
+        console.print(f"  {identity}: {reason}", markup=False, highlight=False, soft_wrap=True)
+    if found.against is None:
+        console.print("there are no scores of another metric version to compare with", highlight=False)
+    for board, changes in found.changes.items():
+        title = f"{board}: metric version {found.against} -> {found.version}"
+        rows = []
+        for each in changes:
+            rank = f"{each.old_rank or '-'} -> {each.new_rank or '-'}"
+            rows.append([each.name, each.id, rank, f"{points_of(each.old_value)} -> {points_of(each.new_value)}"])
+        if rows:
+            print_table(console, title, ("entry", "id", "rank", "mean ST in points"), rows)
+        else:
+            console.print(f"\n{title}: all places and scores are the same", markup=False, highlight=False)
 
 
 def print_timing(timing: Timing, console: Console) -> None:
@@ -164,10 +196,6 @@ def _seconds(value: float) -> str:
     return f"{value:,.2f} s" if value >= 1 else f"{1000 * value:,.2f} ms"
 
 
-def _p_value(p: float | None) -> str:
-    return "n/a" if p is None else f"{p:.4f}"
-
-
 def warnings(scores: Scores) -> list[str]:
     """Say what keeps these scores from being comparable."""
     found = []
@@ -246,7 +274,7 @@ def _print_summary(console: Console, task: TaskScores) -> None:
     if known:
         table.add_row("scenarios resolved", _percent(summary.resolved_share))
     if not one_source:
-        p_value = _p_value(summary.source_permutation_p)
+        p_value = p_text(summary.source_permutation_p)
         table.add_row("p if training on a domain did not help there (permutation)", p_value)
     console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {summary.basis}", highlight=False)
     console.print(table)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -72,3 +73,21 @@ def real_raw() -> Path:
     if not raw.is_dir():
         pytest.skip("no real rows at ../shared/data/raw")
     return raw
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let no retry take time; gives how long each would have waited."""
+    waited: list[float] = []
+    # Of the publisher and of the Hub's client, which share this clock.
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: (waited.append(seconds), sleep(min(seconds, 0.01))))
+    return waited
+
+
+@pytest.fixture
+def basic_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Hub's client upload as it does without Xet."""
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)

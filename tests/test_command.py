@@ -206,11 +206,11 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
         assert process.stderr.read().strip() == "stopped; what was not finished was not written"
 
 
-def test_not_a_parquet_file(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    (tmp_path / "p.parquet").write_text("source,id,prediction\n")
+def test_a_file_of_no_known_kind(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    (tmp_path / "p.parquet").write_bytes(b"PK\x03\x04")
     result = run("score", tmp_path / "p.parquet", "--data", synthetic.path)
     assert result.returncode == 1
-    assert "this is not a parquet file" in result.stderr
+    assert "this is neither parquet, nor JSON lines, nor CSV" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_wrong_usage(arguments: tuple[str, ...], tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [(), *((command,) for command in COMMANDS), ("bench",), ("coverage",)])
 def test_help_says_what_to_put(arguments: tuple[str, ...]) -> None:
     text = run(*arguments, "--help").stdout
-    assert not re.findall(r"^ +--.*<.*>|\{[a-z]|list\[|range", text, flags=re.M)
+    assert not re.findall(r"^ +--.*(<.*>|list\[)|\{[a-z]|range", text, flags=re.M)
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,48 @@ import json
 import reprlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from unicodedata import category
 
 import pydantic
 import yaml
+from pydantic_core import PydanticCustomError
 
 from validation.report import InvalidInput, Problem, did_you_mean
 
-Text = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
-LongText = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000)]
-Url = Annotated[str, pydantic.StringConstraints(pattern=r"^https://[^\s<>\"']+$", max_length=500)]
 MAX_CARD_BYTES = 64 * 1024
+MAX_NESTING = 20
+_INVISIBLE = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that make a text read in another order than it is written."""
+
+
+def _readable(text: str, allowed: str = "") -> str:
+    if any((category(letter) in _INVISIBLE and letter not in allowed) or letter in _TURNING for letter in text):
+        raise PydanticCustomError("unreadable", "a text holds characters that do not show")
+    return text
+
+
+def _readable_lines(text: str) -> str:
+    return _readable(text, "\n\t")
+
+
+Text = Annotated[
+    str,
+    pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500),
+    pydantic.AfterValidator(_readable),
+]
+LongText = Annotated[
+    str,
+    pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
+    pydantic.AfterValidator(_readable_lines),
+]
+Url = Annotated[
+    str,
+    pydantic.StringConstraints(pattern=r"^https://[^\s<>\"'\\]+$", max_length=500),
+    pydantic.AfterValidator(_readable),
+]
+# A number in quotes, or a yes, is not taken for a count.
+Count = Annotated[int, pydantic.Field(ge=0, le=10**15, strict=True)]
 
 
 class Card(pydantic.BaseModel):
@@ -24,19 +56,21 @@ class Card(pydantic.BaseModel):
     name: Text = pydantic.Field(description="Name of the model as the board shows it")
     base_model: Text | None = pydantic.Field(None, description="Pretrained model it starts from")
     family: Text | None = pydantic.Field(None, description="Model family, such as 'deberta-v3'")
-    parameters: int | None = pydantic.Field(None, ge=0, description="Number of parameters")
-    tunable_parameters: int | None = pydantic.Field(None, ge=0, description="Parameters that training changes")
+    parameters: Count | None = pydantic.Field(None, description="Number of parameters")
+    tunable_parameters: Count | None = pydantic.Field(None, description="Parameters that training changes")
     paradigm: Literal["fine-tuned", "few-shot", "zero-shot", "retrieval", "other"]
-    shots: int | None = pydantic.Field(None, ge=0, description="Demonstrations in a prompt")
-    training_size: int | None = pydantic.Field(None, ge=0, description="Training examples a source, if cut")
-    step: int | None = pydantic.Field(None, ge=0, description="Training step of the predictions, if not the last")
+    shots: Count | None = pydantic.Field(None, description="Demonstrations in a prompt")
+    training_size: Count | None = pydantic.Field(None, description="Training examples a source, if cut")
+    step: Count | None = pydantic.Field(None, description="Training step of the predictions, if not the last")
     model_selection: Literal["none", "source-validation", "leave-one-domain-out", "oracle"] = "none"
     extra_data: Text | None = pydantic.Field(None, description="Data used besides the source domain")
     pretraining_domains: tuple[Text, ...] = pydantic.Field((), description="Domains known to be in pretraining")
     command: LongText | None = pydantic.Field(None, description="Command that made the predictions")
     versions: dict[Text, Text] = pydantic.Field(default_factory=dict, description="Library versions")
-    tokens: int | None = pydantic.Field(None, ge=0, description="Tokens spent on prompting")
-    cost_usd: float | None = pydantic.Field(None, ge=0, allow_inf_nan=False, description="Cost of prompting")
+    tokens: Count | None = pydantic.Field(None, description="Tokens spent on prompting")
+    cost_usd: float | None = pydantic.Field(
+        None, ge=0, le=1e12, allow_inf_nan=False, strict=True, description="Cost of prompting"
+    )
     url: Url | None = pydantic.Field(None, description="Code or paper, https only")
     contact: Text | None = None
     licence: Text | None = pydantic.Field(None, description="Licence of the model")
@@ -66,16 +100,22 @@ def read_card(path: Path) -> Card:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidInput(Problem("the card is not UTF-8 text", str(path), str(error), "save it as UTF-8")) from error
+        raise InvalidInput(Problem("the card is not UTF-8 text", str(path), cure="save it as UTF-8")) from error
     return parse_card(text, str(path))
 
 
 def parse_card(text: str, file: str = "card") -> Card:
     """Parse the text of a YAML or JSON card (JSON is YAML); ``file`` names it in problems."""
+    size = len(text.encode(errors="surrogatepass"))
+    if size > MAX_CARD_BYTES:
+        raise InvalidInput(Problem("the card is too large", file, f"{size:,} bytes", "keep it under 64 KiB"))
     try:
-        content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2024-13-45
-        raise InvalidInput(Problem("the card is not valid YAML or JSON", file, " ".join(str(error).split()))) from error
+        content = yaml.load(text, _CardLoader)
+    except yaml.MarkedYAMLError as error:
+        raise InvalidInput(_no_yaml(file, error.problem, error.problem_mark)) from error
+    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError) as error:
+        # ValueError: a date such as 2024-13-45, or a number of thousands of digits.
+        raise InvalidInput(_no_yaml(file)) from error
     if not isinstance(content, dict):
         raise InvalidInput(
             Problem("a card is a mapping of keys to values", file, type(content).__name__, "start with 'name: ...'")
@@ -83,7 +123,39 @@ def parse_card(text: str, file: str = "card") -> Card:
     try:
         return Card.model_validate(content)
     except pydantic.ValidationError as error:
-        raise InvalidInput(_problem(detail, file) for detail in error.errors()) from error
+        raise InvalidInput(_problem(detail, file) for detail in error.errors(include_context=False)) from error
+
+
+class _CardLoader(yaml.SafeLoader):
+    """Reads plain data; a card needs no aliases, which can make a few bytes stand for gigabytes."""
+
+    nesting = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.composer.ComposerError(None, None, "an alias (*), which a card may not use", mark)
+        self.nesting += 1
+        if self.nesting > MAX_NESTING:
+            raise yaml.composer.ComposerError(None, None, "values that nest too deep", mark)
+        node = super().compose_node(parent, index)
+        self.nesting -= 1
+        return node
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        written = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if len(set(written)) < len(written):
+            raise yaml.constructor.ConstructorError(None, None, "a key that is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def _no_yaml(file: str, found: str | None = None, mark: Any = None) -> Problem:
+    # What is not said by its place may quote the card, so it is cut.
+    where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    found = " ".join((found or "something that no such text has").split())[:120].removeprefix("found ")
+    return Problem(
+        "the card is not valid YAML or JSON", file, f"{found}{where}", "mend the quotes, colons or brackets there"
+    )
 
 
 def write_card(card: Card, path: Path) -> None:
@@ -97,7 +169,7 @@ def card_schema() -> str:
 
 
 def _problem(detail: Any, file: str) -> Problem:
-    key = ".".join(str(part) for part in detail["loc"])
+    key = ".".join(str(part) for part in detail["loc"])[:80]
     if detail["type"] == "extra_forbidden":
         return Problem("unknown key", file, f"'{key}'", did_you_mean(key, list(Card.model_fields)), key=key)
     if detail["type"] == "missing":
@@ -111,7 +183,6 @@ def _problem(detail: Any, file: str) -> Problem:
     return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), key=key)
 
 
-# YAML's aliases can make a few bytes stand for gigabytes: never write such a value out in full.
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 200
 _SHORT.maxlevel = 2

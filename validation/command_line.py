@@ -45,7 +45,9 @@ JsonOption = Annotated[
 SubsetOption = Annotated[
     str, typer.Option("--subset", metavar="NAME", help="Subset of test ids that the predictions cover.")
 ]
-PredictionsArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Prediction file: .parquet, .jsonl or .csv.")]
+PredictionsArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")
+]
 PortOption = Annotated[
     int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
 ]

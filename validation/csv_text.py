@@ -2,14 +2,36 @@
 
 import csv
 import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from validation.limits import check_column_count, check_row_count, line_too_long
 from validation.report import InvalidInput, Problem
 
+BLOCK_BYTES = 4 * 2**20
 _CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
+_BOM = b"\xef\xbb\xbf"
+# Where a quote may stand, as RFC 4180 has it: around a field, and doubled in one. Readers differ on all else.
+_FIELD = rb'(?:"(?:[^"]++|"")*+"|[^",\r\n]*+)'
+_SOUND = re.compile(rb"(?:" + _FIELD + rb"(?:,|\r?\n|\Z))*+")
+
+
+@dataclass(frozen=True)
+class CsvCaps:
+    """How much a CSV file may hold: rows, and bytes of one row."""
+
+    rows: int
+    row_bytes: int
+
+
+_WIDE = CsvCaps(rows=2**40, row_bytes=64 * 2**20)
+"""For files of one's own, whose texts may be whole documents."""
 
 
 def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Problem) -> pl.DataFrame:
@@ -21,43 +43,141 @@ def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Pr
         nothing: the problem to report when there is not even a header.
     Raises: InvalidInput when the file is in another encoding or form, or a row is empty, too short or too long.
     """
-    content = path.read_bytes()
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InvalidInput(Problem("the file is UTF-16, as spreadsheets save 'Unicode text'", str(path), cure=_CURE))
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = content[: error.start].count(b"\n") or None  # none in the header
-        raise InvalidInput(
-            Problem("the file is not UTF-8", str(path), f"byte {content[error.start]:#x}", _CURE, row=row)
-        ) from error
-    if not text.strip():
+    return pl.concat(list(csv_batches(path, check_columns, nothing, _WIDE)))
+
+
+def csv_batches(
+    path: Path, check_columns: Callable[[list[str]], None], nothing: Problem, caps: CsvCaps
+) -> Iterator[pl.DataFrame]:
+    """Read a CSV file as frames of some megabytes; see ``csv_text``. There is one frame at least."""
+    file = str(path)
+    names, header = _header(path, check_columns, nothing, caps)
+    check_row_count(sum(_n_rows(block) for block in _blocks(path, caps)) - 1, file, caps.rows)
+    row = 0
+    for number, block in enumerate(_blocks(path, caps)):
+        content = block if number == 0 else header + block
+        _check_text(content, row, file)
+        frame = _parsed(content, row, file)
+        # As read from the header alone: polars gives names to columns that have none.
+        frame.columns = names
+        yield frame
+        row += len(frame)
+
+
+def _header(
+    path: Path, check_columns: Callable[[list[str]], None], nothing: Problem, caps: CsvCaps
+) -> tuple[list[str], bytes]:
+    """Read and check the first line; returns the names in it, and its bytes."""
+    file = str(path)
+    with path.open("rb") as stream:
+        line = stream.readline(caps.row_bytes + 1)
+        blank = not line.removeprefix(_BOM).strip()
+        while blank and (block := stream.read(BLOCK_BYTES)):
+            blank = block.isspace()
+    if blank:
         raise InvalidInput(nothing)
-    header = text.split("\n", 1)[0].strip()
+    if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InvalidInput(Problem("the file is UTF-16, as spreadsheets save 'Unicode text'", file, cure=_CURE))
+    if len(line) > caps.row_bytes:
+        raise InvalidInput(line_too_long(file, 1, caps.row_bytes))
+    try:
+        header = line.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(_not_utf8(line, error, None, file)) from error
     if "\r" in header:
-        what = "the lines end in bare carriage returns, as spreadsheets save 'CSV (Macintosh)'"
-        raise InvalidInput(Problem(what, str(path), f"header {header[:80]!r}", _CURE))
+        raise InvalidInput(_bare_returns(file, f"header {header[:80]!r}"))
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if separator in header and "," not in header:
             what = f"the columns are separated by {name}, as spreadsheets do in some countries"
-            raise InvalidInput(Problem(what, str(path), f"header {header[:80]!r}", _CURE))
-    check_columns(next(csv.reader([header]), []))
+            raise InvalidInput(Problem(what, file, f"header {header[:80]!r}", _CURE))
+    if not _SOUND.fullmatch(line.removeprefix(_BOM)):
+        raise InvalidInput(_misplaced_quote(file, None))
+    names = next(csv.reader([header]), [])
+    check_column_count(len(names), file)
+    check_columns(names)
+    return names, line.removeprefix(_BOM)
+
+
+def _blocks(path: Path, caps: CsvCaps) -> Iterator[bytes]:
+    """Read whole rows, some megabytes at a time; the first block begins with the header."""
+    rest, row = b"", 0
+    with path.open("rb") as stream:
+        if stream.read(len(_BOM)) != _BOM:
+            stream.seek(0)
+        while block := stream.read(BLOCK_BYTES):
+            rest += block
+            end = _end_of_rows(rest)
+            if end:
+                yield rest[:end]
+                row += _n_rows(rest[:end])
+                rest = rest[end:]
+            if len(rest) > caps.row_bytes:
+                raise InvalidInput(line_too_long(str(path), max(row, 1), caps.row_bytes))
+    if rest:
+        yield rest
+
+
+def _end_of_rows(content: bytes) -> int:
+    """Find where the last whole row ends; a line end in quotes ends no row."""
+    if b'"' not in content:
+        return content.rfind(b"\n") + 1
+    ends = _row_ends(content)
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
+def _n_rows(content: bytes) -> int:
+    """Count rows, the last one also where it lacks a line end."""
+    ended = content.count(b"\n") if b'"' not in content else len(_row_ends(content))
+    return ended + (not content.endswith(b"\n"))
+
+
+def _row_ends(content: bytes) -> npt.NDArray[np.intp]:
+    letters = np.frombuffer(content, np.uint8)
+    outside = np.logical_not(np.bitwise_xor.accumulate(letters == ord('"')))
+    return np.flatnonzero(outside & (letters == ord("\n")))
+
+
+def _check_text(content: bytes, row: int, file: str) -> None:
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(_not_utf8(content, error, row, file)) from error
+    if b'"' in content:
+        if not _SOUND.fullmatch(content):
+            raise InvalidInput(_ragged(content, row, file) or _misplaced_quote(file, row))
+    elif content.count(b"\r") != content.count(b"\r\n"):
+        raise InvalidInput(_ragged(content, row, file) or _bare_returns(file, "one within a row"))
+
+
+def _not_utf8(content: bytes, error: UnicodeDecodeError, row: int | None, file: str) -> Problem:
+    # Before the header ends there is no row.
+    lines = content[: error.start].count(b"\n")
+    where = (row or 0) + lines or None
+    return Problem("the file is not UTF-8", file, f"byte {content[error.start]:#x}", _CURE, row=where)
+
+
+def _bare_returns(file: str, found: str) -> Problem:
+    what = "the lines end in bare carriage returns, as spreadsheets save 'CSV (Macintosh)'"
+    return Problem(what, file, found, _CURE)
+
+
+def _misplaced_quote(file: str, row: int | None) -> Problem:
+    where = "" if row is None else f"a quote out of place, or left open, after row {row:,}"
+    cure = "put quotes around whole fields, close every quote, and write a quote in a field twice"
+    return Problem("the CSV cannot be read", file, where or "a quote out of place in the header", cure)
+
+
+def _parsed(content: bytes, row: int, file: str) -> pl.DataFrame:
     try:
         frame = pl.read_csv(
-            text.encode(),
-            infer_schema=False,
-            empty_string_is_null=False,
-            missing_columns="raise",
-            extra_columns="raise",
+            content, infer_schema=False, empty_string_is_null=False, missing_columns="raise", extra_columns="raise"
         )
     except pl.exceptions.PolarsError as error:
-        raise InvalidInput(
-            _ragged(text, str(path))
-            or Problem("the CSV cannot be read", str(path), str(error).split("\n")[0][:200], _CURE)
-        ) from error
+        problem = Problem("the CSV cannot be read", file, f"something after row {row:,}", _CURE)
+        raise InvalidInput(_ragged(content, row, file) or problem) from error
     # A row that is too short was filled up with empty texts, so only an empty last column can hide one.
-    if (frame[frame.columns[-1]] == "").any() and (problem := _ragged(text, str(path))):
-        raise InvalidInput(problem)
+    if (frame[frame.columns[-1]] == "").any() and (short := _ragged(content, row, file)):
+        raise InvalidInput(short)
     return frame
 
 
@@ -70,12 +190,15 @@ def repeated_columns(columns: list[str], file: str) -> list[Problem]:
     ]
 
 
-def _ragged(text: str, file: str) -> Problem | None:
-    """Find the first row with too many or too few fields, or with nothing in any of them."""
-    reader = csv.reader(io.StringIO(text, newline=""))
+def _ragged(content: bytes, row: int, file: str) -> Problem | None:
+    """Find the first row with too many or too few fields, or with nothing in any of them.
+
+    The content begins with the header; ``row`` rows came before its own.
+    """
+    reader = csv.reader(io.StringIO(content.decode(), newline=""))
     width = 0
     try:
-        for number, fields in enumerate(reader):
+        for number, fields in enumerate(reader, start=row):
             width = width or len(fields)
             if not any(fields):
                 return Problem("this row is empty", file, cure="delete the line", row=number)
@@ -87,6 +210,7 @@ def _ragged(text: str, file: str) -> Problem | None:
                     "put texts that hold commas or quotes in quotes",
                     row=number,
                 )
-    except csv.Error as error:
-        return Problem("the CSV cannot be read", file, f"{error} at line {reader.line_num}", "close every quote")
+    except csv.Error:
+        cure = "put quotes around whole fields, and close every quote"
+        return Problem("the CSV cannot be read", file, f"something near its line {reader.line_num + row:,}", cure)
     return None

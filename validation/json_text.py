@@ -4,13 +4,27 @@ import json
 from typing import Any
 
 
-def json_line(line: bytes) -> Any:
+def json_line(line: bytes, *, once: bool = False) -> Any:
     """Parse a line of JSON lines.
 
+    Args:
+        line: its bytes.
+        once: refuse an object that gives a key twice; otherwise its last value counts.
     Raises: ValueError when it is not JSON in UTF-8, or a text in it is none; RecursionError when it nests too deep.
     """
-    content = json.loads(line)
+    content = (_ONCE if once else _ANY).decode(line.decode().removeprefix("\ufeff"))
     # JSON can escape half a surrogate pair, which no text may hold.
     if b"\\u" in line:
         json.dumps(content, ensure_ascii=False).encode()
     return content
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+_ANY = json.JSONDecoder()
+_ONCE = json.JSONDecoder(object_pairs_hook=_once)

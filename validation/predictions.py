@@ -6,12 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
+from validation.limits import MAX_ROWS
 from validation.prediction_files import EXCEL_ROWS, read_with_problems
 from validation.report import InvalidInput, Problem, and_more, counted, did_you_mean
 from validation.schemas import check_rows, prediction_schema
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
 
 MAX_LISTED = 8
+MAX_RUNS = 20
 _CURES = {
     "source": "name the training domain, several joined by '+', or 'none' for zero-shot",
     "id": "give the id of the test example",
@@ -62,8 +64,17 @@ def check_prediction_file(path: Path, tasks: Sequence[TaskFacts], versions: str 
     Args, Returns, Raises: as ``read_predictions`` and ``check_predictions``; ``versions`` says which version of the
     data there is, and which one the file names, for the case that they differ.
     """
-    frame, problems = read_with_problems(path)
+    frame, problems = read_with_problems(path, most_rows(tasks))
     return _checked(frame, tasks, str(path), problems, versions)
+
+
+def most_rows(tasks: Sequence[TaskFacts]) -> int:
+    """Give as many rows as a prediction file for these tasks can need: every source, in ``MAX_RUNS`` runs.
+
+    Few sources may have more runs, and small datasets as many as they like.
+    """
+    one_run = sum(len(facts.test) * (len(facts.sources) + 1) for facts in tasks)
+    return min(MAX_ROWS, max(1_000_000, MAX_RUNS * one_run))
 
 
 def _checked(

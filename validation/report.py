@@ -22,7 +22,7 @@ class Problem:
     key: str | None = None
 
     def __str__(self) -> str:
-        """Give the problem as one line."""
+        """Give the problem as one line; characters that do not show are escaped."""
         place = self.file
         if self.column is not None:
             place += f", column '{self.column}'"
@@ -30,9 +30,12 @@ class Problem:
             place += f", key '{self.key}'"
         if self.row is not None:
             place += f", row {self.row}"
-        return f"{place}: {self.what}" + "".join(
-            f"; {part}" for part in (self.found and f"found {self.found}", self.cure) if part
-        )
+        parts = "".join(f"; {part}" for part in (self.found and f"found {self.found}", self.cure) if part)
+        return "".join(map(_showing, f"{place}: {self.what}{parts}"))
+
+
+def _showing(letter: str) -> str:
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users will read it

@@ -1,9 +1,12 @@
 """A few lines to write HTML in which every text is escaped unless it was written here."""
 
 import html
+import re
 from collections.abc import Iterable
+from functools import cache
 
 VOID = frozenset({"br", "col", "input", "link", "meta"})
+_SPECIAL = re.compile("[&<>\"']")
 
 
 class Markup(str):
@@ -18,11 +21,7 @@ def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes
     >>> tag("td", "<b>", class_="name", data_value="1")
     '<td class="name" data-value="1">&lt;b&gt;</td>'
     """
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(value, quote=True)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
+    written = "".join(f' {_attribute(key)}="{_text(value)}"' for key, value in attributes.items() if value is not None)
     if name in VOID:
         return Markup(f"<{name}{written}>")
     return Markup(f"<{name}{written}>{''.join(_escaped(child) for child in children)}</{name}>")
@@ -47,4 +46,14 @@ def link(url: str, text: str) -> Markup:
 def _escaped(child: "str | Markup | Iterable[Markup]") -> str:
     if isinstance(child, Markup):
         return child
-    return html.escape(child, quote=True) if isinstance(child, str) else "".join(_escaped(part) for part in child)
+    return _text(child) if isinstance(child, str) else "".join(_escaped(part) for part in child)
+
+
+def _text(text: str) -> str:
+    """Escape a text; most have nothing to escape."""
+    return html.escape(text, quote=True) if _SPECIAL.search(text) else text
+
+
+@cache
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")

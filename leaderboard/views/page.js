@@ -13,3 +13,89 @@ document.addEventListener('click', async (event) => {
   }
   setTimeout(() => delete button.dataset.said, 2000);
 });
+
+// The board: filters, sort links and pages fetch the rows alone.
+(() => {
+  const form = document.getElementById('board-form'), rows = document.getElementById('board-rows');
+  if (!form || !rows) return;
+  const said = document.getElementById('board-said');
+  let asked = 0, timer;
+
+  async function show(search, remember = history.pushState) {
+    const turn = ++asked;
+    rows.setAttribute('aria-busy', 'true');
+    let text;
+    try {
+      const answer = await fetch('/rows' + search);
+      if (!answer.ok) throw new Error(answer.status);
+      text = await answer.text();
+    } catch {
+      if (turn === asked) location.assign('/' + search);
+      return;
+    }
+    if (turn !== asked) return;
+    const focused = document.activeElement && rows.contains(document.activeElement) ? document.activeElement.id : '';
+    const box = rows.querySelector('.sb-scroll'), left = box ? box.scrollLeft : 0;
+    rows.innerHTML = text;
+    rows.removeAttribute('aria-busy');
+    const next = rows.querySelector('.sb-scroll');
+    if (next) next.scrollLeft = left;
+    if (focused) (document.getElementById(focused) || next || rows).focus({ preventScroll: true });
+    said.textContent = rows.querySelector('.sb-count')?.textContent || 'Nothing matches';
+    if (remember) remember.call(history, null, '', '/' + search);
+  }
+
+  function question() {
+    const pairs = new URLSearchParams();
+    const columns = [];
+    let changed = false;
+    for (const [name, value] of new FormData(form)) {
+      if (name === 'columns') columns.push(value);
+      else if (value) pairs.append(name, value);
+    }
+    for (const box of form.querySelectorAll('input[name=columns]')) changed ||= box.checked !== ('default' in box.dataset);
+    if (changed) pairs.append('columns', columns.join(','));
+    return '?' + pairs;
+  }
+
+  // The form says what the rows show, also after a sort link or the browser's way back.
+  function fill(search) {
+    const pairs = new URLSearchParams(search);
+    for (const name of ['q', 'paradigm', 'size', 'shots', 'selection', 'extra', 'origin', 'sort', 'order']) {
+      const field = form.elements[name];
+      if (field) field.value = pairs.get(name) || '';
+    }
+    const columns = pairs.get('columns');
+    for (const box of form.querySelectorAll('input[name=columns]')) {
+      box.checked = columns === null ? 'default' in box.dataset : columns.split(',').includes(box.value);
+    }
+  }
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    show(question());
+  });
+  form.addEventListener('change', (event) => {
+    if (event.target.name !== 'q') show(question());
+  });
+  form.addEventListener('input', (event) => {
+    if (event.target.name !== 'q') return;
+    clearTimeout(timer);
+    timer = setTimeout(() => show(question(), history.replaceState), 150);
+  });
+  rows.addEventListener('click', (event) => {
+    const link = event.target.closest('a[data-rows]');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    const search = new URL(link.href).search;
+    fill(search);
+    show(search).then(() => {
+      if (rows.getBoundingClientRect().top < 0) rows.scrollIntoView();
+    });
+  });
+  addEventListener('popstate', () => {
+    fill(location.search);
+    show(location.search, null);
+  });
+})();

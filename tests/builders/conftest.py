@@ -1,11 +1,9 @@
 """What tests of builders share: a folder of two sources, of which one may not be published, and a Hub to publish to."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import huggingface_hub
 import polars as pl
 import pytest
 
@@ -114,19 +112,3 @@ def hub(_hub: LoopbackHub) -> LoopbackHub:
         stored.unlink()
     _hub.faults.plan()
     return _hub
-
-
-@pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let no retry take time; gives how long each would have waited."""
-    waited: list[float] = []
-    # Of the publisher and of the Hub's client, which share this clock.
-    sleep = time.sleep
-    monkeypatch.setattr(time, "sleep", lambda seconds: (waited.append(seconds), sleep(min(seconds, 0.01))))
-    return waited
-
-
-@pytest.fixture
-def basic_uploads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the Hub's client upload as it does without Xet."""
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)

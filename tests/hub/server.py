@@ -1,7 +1,7 @@
 """A Hub on the loopback interface that speaks what ``huggingface_hub`` and ``datasets`` really ask for.
 
-Dataset repositories only; LFS uploads by basic transfer (clients set ``HF_HUB_DISABLE_XET=1``). No sign-in, no pull
-requests, no quotas.
+Dataset repositories and Spaces; LFS uploads by basic transfer (clients set ``HF_HUB_DISABLE_XET=1``); sign-in of
+applications (``tests.hub.sign_in``). No pull requests, no quotas.
 """
 
 import hashlib
@@ -24,9 +24,17 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from tests.hub.faults import Faults
 from tests.hub.repositories import Refused, Repositories, Repository, changed, is_lfs, listing
+from tests.hub.sign_in import add_sign_in
+from tests.hub.spaces import Spaces, stored_name
 
-READ, WRITE = "hf_read", "hf_write"
-"""The tokens that the Hub knows."""
+READ, WRITE, ORGANISATION = "hf_read", "hf_write", "hf_organisation"
+ACCOUNTS = {
+    READ: ("tester", "user", "read"),
+    WRITE: ("tester", "user", "write"),
+    "hf_ada": ("ada", "user", "read"),
+    ORGANISATION: ("acme", "org", "read"),
+}
+"""The tokens that the Hub knows: name and type of the account, role of the token."""
 PAGE = 1_000
 """Entries of a tree that come in one answer."""
 
@@ -47,12 +55,14 @@ def make_app(stored: Repositories, page: int = PAGE) -> FastAPI:
     _add_writing(app, stored)
     _add_uploads(app, stored)
     _add_downloads(app, stored)
+    add_sign_in(app)
+    app.add_middleware(Spaces)
     return app
 
 
 def _role(authorization: str) -> str | None:
     token = authorization.removeprefix("Bearer ")
-    if token and token not in (READ, WRITE):
+    if token and token not in ACCOUNTS:
         raise Refused(401, "Invalid credentials in Authorization header")
     return token or None
 
@@ -81,16 +91,17 @@ def _add_account(app: FastAPI, stored: Repositories) -> None:
         token = _role(authorization)
         if token is None:
             raise Refused(401, "Invalid credentials in Authorization header")
-        role = "write" if token == WRITE else "read"
-        return {"type": "user", "name": "tester", "orgs": [], "auth": {"accessToken": {"role": role}}}
+        name, kind, role = ACCOUNTS[token]
+        return {"type": kind, "name": name, "orgs": [], "auth": {"accessToken": {"role": role}}}
 
     @app.post("/api/repos/create", dependencies=[Depends(_writer)])
     async def create(request: Request) -> Response:
         asked = await request.json()
         name = f"{asked.get('organization') or 'tester'}/{asked['name']}"
-        content = {"url": f"{str(request.base_url).rstrip('/')}/datasets/{name}", "name": name}
+        kind = f"{asked['type']}s"
+        content = {"url": f"{str(request.base_url).rstrip('/')}/{kind}/{name}", "name": name}
         try:
-            stored.create(name, asked.get("visibility") == "private")
+            stored.create(name if kind == "datasets" else stored_name(name), asked.get("visibility") == "private")
         except Refused as error:
             return JSONResponse({**content, "error": error.message}, error.status)
         return JSONResponse(content)
@@ -122,6 +133,11 @@ def _add_reading(app: FastAPI, stored: Repositories, page: int) -> None:
             "likes": 0,
             "siblings": [{"rfilename": path} for path in commit.files],
         }
+
+    @app.get("/api/datasets/{org}/{name}/auth-check/write", dependencies=[Depends(_writer)])
+    def may_write(org: str, name: str) -> dict[str, Any]:
+        _found(stored, f"{org}/{name}", WRITE)
+        return {}
 
     @app.get("/api/datasets/{org}/{name}/refs")
     def refs(org: str, name: str, authorization: Authorization = "") -> dict[str, Any]:

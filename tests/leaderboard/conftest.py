@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 from builders.folder import DatasetFolder
+from leaderboard.index import Index
 from leaderboard.store import Entry, Store
-from leaderboard.views.listing import Catalogue
 from validation.cards import Card
 
 from .id_folder import build_id_folder
+from .sending import Sender, tiny_sender
 
 SCRIPT = "<script>document.title='owned'</script>"
 """A name that runs as a program wherever it is not escaped."""
@@ -81,14 +82,20 @@ def filled(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
-def catalogue(filled: Filled) -> Catalogue:
-    return Catalogue([filled.folder], filled.store)
+def index(filled: Filled) -> Index:
+    return Index([filled.folder], filled.store)
 
 
 @pytest.fixture(scope="session")
 def id_folder(tmp_path_factory: pytest.TempPathFactory, word_encoder: Any) -> DatasetFolder:
     """A folder in the shape of BOSS."""
     return build_id_folder(tmp_path_factory.mktemp("id") / "boss", word_encoder)
+
+
+@pytest.fixture(scope="session")
+def sender(tmp_path_factory: pytest.TempPathFactory) -> Sender:
+    """A prediction file that is scored in a tenth of a second."""
+    return tiny_sender(tmp_path_factory.mktemp("sender"))
 
 
 class Visible(HTMLParser):

@@ -14,6 +14,8 @@ from builders.folder import DatasetFolder
 from builders.manifest import Provenance, SourceFacts
 from builders.specs import DomainSpec, TaskSpec
 from builders.writer import write_folder
+from leaderboard.store import Store
+from validation.cards import Card
 from validation.vocabulary import GOLD, TaskKind
 
 # Names of domains and their titles, the ID domain first; the last has no train split.
@@ -123,3 +125,34 @@ def id_predictions(
             columns = {"source": source, "id": gold["id"], "prediction": other.zip_with(wrong, right), "seed": seed}
             parts.append(pl.DataFrame(columns, schema_overrides={"seed": pl.Int64}))
     return pl.concat(parts)
+
+
+def fill_id_store(folder: DatasetFolder, root: Path) -> Store:
+    """Submit a good, a poor, a zero-shot, a partial and a joined entry."""
+
+    def predict(source: str, errors: float, targets: list[str] | None = None, tasks: str = "sa ner") -> pl.DataFrame:
+        homes = {"sa": "amazon", "ner": "few_nerd"}
+        return pl.concat(
+            id_predictions(
+                folder,
+                task,
+                source.replace("ID", homes[task]),
+                errors=errors,
+                targets=targets if task == "sa" else None,
+            )
+            for task in tasks.split()
+        )
+
+    store = Store(root / "store")
+    entries = {
+        "Good model": predict("ID", 0.1),
+        "Another model": predict("ID", 0.3),
+        "Zero-shot model": predict("none", 0.15),
+        "Partial model": predict("ID", 0.02, ["amazon", "sst"]),
+        "Joined model": predict("amazon+dynasent", 0.02, tasks="sa"),
+    }
+    for name, frame in entries.items():
+        path = root / f"{len(name)}.parquet"
+        frame.write_parquet(path)
+        store.submit(path, Card(name=name, paradigm="fine-tuned", data=folder.content_hash), [folder])
+    return store

@@ -2,18 +2,19 @@
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import httpx
 import polars as pl
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from leaderboard.app import serve
+from leaderboard.app import Server, serve
+from leaderboard.app.limits import MAX_BODY_BYTES
 from leaderboard.client import submit_to_url
 from leaderboard.store import Store
 from validation.report import InvalidInput
@@ -24,9 +25,8 @@ from .conftest import Filled, fill
 class Served:
     """A page that is being served, and its store."""
 
-    def __init__(self, app: gr.Blocks, filled: Filled) -> None:
-        self.app, self.filled = app, filled
-        self.url = str(app.local_url).rstrip("/")
+    def __init__(self, server: Server, filled: Filled) -> None:
+        self.filled, self.url = filled, server.url
         self.client = Client(self.url, verbose=False)
 
     def ask(self, api_name: str, *arguments: Any) -> Any:
@@ -39,11 +39,11 @@ def served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with pytest.MonkeyPatch.context() as patch:
         # Even where somebody opens the folders around them, the store and the datasets stay closed.
         patch.setenv("GRADIO_ALLOWED_PATHS", f"{own.store.root.parent},{own.folder.path.parent}")
-        app = serve([own.folder], own.store, port=free_port(), block=False)
+        server = serve([own.folder], own.store, port=free_port(), block=False)
     try:
-        yield Served(app, own)
+        yield Served(server, own)
     finally:
-        app.close(verbose=False)
+        server.close()
 
 
 def free_port() -> int:
@@ -79,6 +79,7 @@ def test_board(served: Served) -> None:
     assert [row["rank"] for row in rows] == [1, 1, 3, None, None]
     assert 0 < rows[0]["mean_st"]["value"] < 1
     assert served.ask("/board", "synthetic/sa") == []
+    assert served.ask("/boards") == ["synthetic/nli", "synthetic/sa"]
     with pytest.raises(AppError, match="did you mean 'synthetic/nli'"):
         served.ask("/board", "syntetic/nli")
 
@@ -210,8 +211,7 @@ def test_server_and_dataset_files_cannot_be_fetched(served: Served, new_file: Pa
         for name in (file, f"{folder}/../{folder.name}/../..{file}", f"./{file}"):
             answer = httpx.get(f"{served.url}/gradio_api/file={name}")
             assert answer.status_code in (403, 404), name
-    # The route itself works, for files beside the store and for what somebody uploaded.
-    assert httpx.get(f"{served.url}/gradio_api/file={served.filled.files['good']}").status_code == 200
+    # The route itself works for what somebody uploaded.
     with new_file.open("rb") as stream:
         uploaded = httpx.post(f"{served.url}/gradio_api/upload", files={"files": ("new.csv", stream)}).json()[0]
     assert httpx.get(f"{served.url}/gradio_api/file={uploaded}").status_code == 200
@@ -219,8 +219,60 @@ def test_server_and_dataset_files_cannot_be_fetched(served: Served, new_file: Pa
 
 def test_only_the_named_endpoints_are_open(served: Served) -> None:
     api = served.client.view_api(return_format="dict", print_info=False)
-    assert set(api["named_endpoints"]) == {"/check", "/submit", "/scores", "/board"}
+    assert set(api["named_endpoints"]) == {"/check", "/submit", "/withdraw", "/scores", "/board", "/boards", "/compare"}
     assert api["unnamed_endpoints"] == {}
+
+
+def test_the_api_explains_itself(served: Served) -> None:
+    document = httpx.get(f"{served.url}/gradio_api/openapi.json").json()
+    assert {"/gradio_api/call/board", "/gradio_api/call/submit"} <= {path.split("/{")[0] for path in document["paths"]}
+    tools = httpx.get(f"{served.url}/gradio_api/mcp/schema").json()
+    assert {tool["name"] for tool in tools} >= {"board", "boards", "scores", "compare"}
+    assert all(tool["description"] for tool in tools)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_request_that_is_too_large_is_refused(served: Served, said: bool) -> None:
+    """Whether it says how large it is or not, and whatever reads it."""
+    size = MAX_BODY_BYTES + 1
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(-(-size // 2**16)):
+            yield b" " * 2**16
+
+    content: Any = b" " * size if said else parts()
+    for path in ("/gradio_api/queue/join", "/gradio_api/call/check", "/"):
+        answer = httpx.post(f"{served.url}{path}", content=content, headers={"content-type": "application/json"})
+        assert answer.status_code in (400, 405, 413), path
+        content = b" " * size if said else parts()
+    assert httpx.get(f"{served.url}/healthz").text == "ok"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/rows", "/board.csv", "/entry?id={good}", "/scores.json?id={good}", "/compare", "/data", "/about"]
+)
+def test_every_page_answers_with_a_strict_policy(served: Served, path: str) -> None:
+    answer = httpx.get(served.url + path.format(good=served.filled.entries["good"].id))
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("identity", ["nonsense", "../../../etc/passwd", "%2e%2e%2f", "0" * 16, "", "x" * 3000])
+def test_an_entry_that_is_not_there_gets_a_page_that_says_so(served: Served, identity: str) -> None:
+    for path in ("/entry", "/compare"):
+        answer = httpx.get(served.url + path, params={"id": identity})
+        assert answer.status_code in (200, 404)
+        assert str(served.filled.store.root) not in answer.text
+    assert httpx.get(served.url + "/scores.json", params={"id": identity}).status_code == 404
+
+
+def test_an_old_address_of_an_entry_leads_to_its_page(served: Served) -> None:
+    entry = served.filled.entries["good"].id
+    answer = httpx.get(served.url, params={"entry": entry})
+    assert (answer.status_code, answer.headers["location"]) == (307, f"/entry?id={entry}")
 
 
 def test_the_page_serves_what_other_programs_add(served: Served, filled: Filled, new_file: Path) -> None:
@@ -228,4 +280,5 @@ def test_the_page_serves_what_other_programs_add(served: Served, filled: Filled,
     card = filled.card("poor").model_copy(update={"name": "Added beside"})
     entry, new = Store(served.filled.store.root).submit(new_file, card, [filled.folder])
     assert new
+    time.sleep(1.1)  # the folder is looked at once a second
     assert entry.id in [row["id"] for row in served.ask("/board", "synthetic/sa")]

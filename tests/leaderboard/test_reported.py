@@ -1,159 +1,52 @@
-"""Boards of tasks with one training domain, and the figures of papers below their entries."""
+"""Figures of papers below a board's entries: as printed, on their own boards, with what keeps them apart."""
 
 import csv
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from builders.folder import DatasetFolder
-from leaderboard.app import create_app
-from leaderboard.store import Store
-from leaderboard.views import pages, reported
-from leaderboard.views.board import Board, BoardRow, board_rows, boards, find_board
-from leaderboard.views.listing import Catalogue
-from leaderboard.views.reported import ReportedRow, ReportedTable, reported_tables
-from leaderboard.views.submission import check
+from builders.manifest import SizeFacts
+from leaderboard.index import Board
+from leaderboard.index.boards import boards_of
+from leaderboard.views import reported
+from leaderboard.views.reported import ReportedRow, reported_tables
 from tests.conftest import SHARED
-from validation.cards import Card
 
-from .conftest import SCRIPT, Visible
-from .id_folder import NER, SA, id_predictions
+from .id_folder import NER
 
 DATA = Path(reported.__file__).parent
-
-
-def fill_id_store(folder: DatasetFolder, root: Path) -> Store:
-    """Submit a good, a poor, a zero-shot, a partial and a joined entry."""
-
-    def predict(source: str, errors: float, targets: list[str] | None = None, tasks: str = "sa ner") -> pl.DataFrame:
-        homes = {"sa": "amazon", "ner": "few_nerd"}
-        return pl.concat(
-            id_predictions(
-                folder,
-                task,
-                source.replace("ID", homes[task]),
-                errors=errors,
-                targets=targets if task == "sa" else None,
-            )
-            for task in tasks.split()
-        )
-
-    store = Store(root / "store")
-    entries = {
-        "Good model": predict("ID", 0.1),
-        SCRIPT: predict("ID", 0.3),
-        "Zero-shot model": predict("none", 0.15),
-        "Partial model": predict("ID", 0.02, ["amazon", "sst"]),
-        "Joined model": predict("amazon+dynasent", 0.02, tasks="sa"),
-    }
-    for name, frame in entries.items():
-        path = root / f"{len(name)}.parquet"
-        frame.write_parquet(path)
-        store.submit(path, Card(name=name, paradigm="fine-tuned", data=folder.content_hash), [folder])
-    return store
-
-
-@pytest.fixture(scope="module")
-def store(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return fill_id_store(id_folder, tmp_path_factory.mktemp("id-store"))
-
-
-@pytest.fixture(scope="module")
-def catalogue(id_folder: DatasetFolder, store: Store) -> Catalogue:
-    return Catalogue([id_folder], store)
+DROPS = {
+    "avg_in_domain": "mean_ss",
+    "avg_cross_domain": "mean_st",
+    "avg_drop": "average_drop",
+    "worst_sd": "worst_sd",
+    "worst_td": "worst_td",
+}
 
 
 def board(folder: DatasetFolder, task: str = "sa") -> Board:
-    return find_board(f"boss/{task}", boards([folder]))
+    return next(item for item in boards_of([folder]) if item.task == task)
 
 
-@pytest.fixture(scope="module")
-def rows(catalogue: Catalogue, id_folder: DatasetFolder) -> list[BoardRow]:
-    return board_rows(board(id_folder), catalogue.entries())
+def printed(source: str) -> list[dict[str, str]]:
+    """Read a table of a paper as it was typed out beside the project."""
+    path = SHARED / "reported" / source
+    if not path.is_file():
+        pytest.skip("the papers' figures are not beside the project")
+    with path.open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
 
 
-def shown(catalogue: Catalogue, folder: DatasetFolder, task: str) -> Visible:
-    listed = catalogue.entries()
-    return Visible(pages.board_html(board(folder, task), board_rows(board(folder, task), listed), listed))
-
-
-# Entries
-
-
-def test_candidates_are_no_board(id_folder: DatasetFolder) -> None:
-    assert [item.name for item in boards([id_folder])] == ["boss/sa", "boss/ner", "boss/nli"]
-
-
-def test_complete_entries_are_ranked_by_mean_ood(rows: list[BoardRow]) -> None:
-    assert [(row.rank, row.name) for row in rows[:3]] == [(1, "Good model"), (2, "Zero-shot model"), (3, SCRIPT)]
-    assert {(row.rank, row.name) for row in rows[3:]} == {(None, "Joined model"), (None, "Partial model")}
-    # They score highest, and still stand below.
-    assert min(row.mean_st.value for row in rows[3:]) > rows[0].mean_st.value  # type: ignore[type-var, operator]
-    means = [row.id_ood.mean_ood.value for row in rows[:3] if row.id_ood]
-    assert means == sorted(means, reverse=True)  # type: ignore[type-var]
-    assert [row.mean_st.value for row in rows[:3]] == means
-
-
-def test_unranked_entries_say_why(rows: list[BoardRow]) -> None:
-    by_name = {row.name: row for row in rows}
-    assert by_name["Partial model"].missing[0] == "amazon \N{RIGHTWARDS ARROW} dynasent: no predictions"
-    assert "some data set is not OOD for it" in by_name["Joined model"].missing[0]
-    assert by_name["Zero-shot model"].missing == ()
-
-
-def test_the_table_has_a_column_for_each_data_set(catalogue: Catalogue, id_folder: DatasetFolder) -> None:
-    page = shown(catalogue, id_folder, "sa")
-    heads = ["Mean OOD", "Amazon (ID)", "Dynasent", "SemEval", "SST", "ID \N{MINUS SIGN} OOD"]
-    places = [page.text.index(head) for head in heads]
-    assert places == sorted(places)
-    assert "Worst SD" not in page.text
-    assert "Scenarios" not in page.text
-    assert "4 types" not in page.text
-    # A name that is a program is text.
-    assert SCRIPT in page.text
-    assert "script" not in page.tags
-
-
-def test_entities_have_the_four_types_below(catalogue: Catalogue, id_folder: DatasetFolder) -> None:
-    row = board_rows(board(id_folder, "ner"), catalogue.entries())[0]
-    assert row.id_ood is not None
-    four = row.id_ood.four_types
-    assert four is not None
-    text = shown(catalogue, id_folder, "ner").text
-    for value in (four.id, four.mean_ood, *four.ood.values()):
-        assert f"4 types {100 * value:.1f}" in text  # type: ignore[operator]
-
-
-def test_the_legend_is_the_boards_own(id_folder: DatasetFolder, synthetic: DatasetFolder) -> None:
-    assert "Mean OOD" in pages.legend_html(board(id_folder))
-    assert "4 types" in pages.legend_html(board(id_folder, "ner"))
-    assert "4 types" not in pages.legend_html(board(id_folder))
-    assert pages.legend_html(boards([synthetic])[0]) == pages.legend_html()
-
-
-def test_an_entrys_page_heads_with_id_and_ood(catalogue: Catalogue) -> None:
-    item = next(item for item in catalogue.entries() if item.name == "Zero-shot model")
-    assert item.scores is not None
-    text = Visible(pages.entry_html(item, item.scores.tasks[0])).text
-    assert "amazon (ID)" in text
-    assert "zero-shot" in text
-    assert f"{100 * item.scores.tasks[0].id_ood.mean_ood.value:.1f}" in text  # type: ignore[union-attr, operator]
-
-
-def test_a_submission_is_previewed(catalogue: Catalogue, id_folder: DatasetFolder, tmp_path: Path) -> None:
-    id_predictions(id_folder, "sa", "amazon").write_parquet(tmp_path / "p.parquet")
-    card = f"name: x\nparadigm: other\ndata: {id_folder.content_hash}\n"
-    answer = check(catalogue, str(tmp_path / "p.parquet"), card)
-    assert answer["ok"]
-    assert answer["summary"]["tasks"][0]["complete"]
-    assert "boss/sa" in pages.answer_html(answer)
-
-
-# What papers report
+def ours(file: str) -> dict[tuple[str, str, str, str], str]:
+    """Give a table's figures as they are kept, by task, model, setting and figure."""
+    with (DATA / file).open(encoding="utf-8") as stream:
+        lines = list(csv.DictReader(stream))
+    found = {(row["task"], row["model"], row["setting"], row["figure"]): row["score"] for row in lines}
+    assert len(found) == len(lines)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -163,20 +56,38 @@ def test_a_submission_is_previewed(catalogue: Catalogue, id_folder: DatasetFolde
         ("boss_table6.csv", "boss_table6_llms.csv", "model"),
     ],
 )
-def test_figures_are_those_of_the_paper(file: str, source: str, model: str) -> None:
-    path = SHARED / "reported" / source
-    if not path.is_file():
-        pytest.skip("the papers' figures are not beside the project")
-    with path.open(encoding="utf-8") as stream:
-        printed = [
-            (row["task"].lower(), row[model], row.get("setting", ""), row["dataset"], row["score"])
-            for row in csv.DictReader(stream)
-        ]
-    with (DATA / file).open(encoding="utf-8") as stream:
-        ours = [
-            (row["task"], row["model"], row["setting"], row["dataset"], row["score"]) for row in csv.DictReader(stream)
-        ]
-    assert ours == printed
+def test_figures_of_boss_are_those_of_the_paper(file: str, source: str, model: str) -> None:
+    lines = printed(source)
+    assert ours(file) == {
+        (row["task"].lower(), row[model], row.get("setting", ""), row["dataset"]): row["score"] for row in lines
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [("dr_table4.csv", "dr_table4_finetuned_large.csv"), ("dr_table5.csv", "dr_table5_fewshot.csv")],
+)
+def test_figures_of_domain_robustness_are_those_of_the_paper(file: str, source: str) -> None:
+    lines = printed(source)
+    assert ours(file) == {
+        (row["task"].lower(), row["model"], f"{row['shots']}-shot" if row.get("shots") else "", figure): row[column]
+        for row in lines
+        for column, figure in DROPS.items()
+        if column in row
+    }
+
+
+def test_figures_of_depth_f1_are_those_of_the_paper() -> None:
+    lines = printed("df1_table2_3_results.csv")
+    for file, task in (("df1_table2.csv", "SA"), ("df1_table3.csv", "NLI")):
+        mine = [row for row in lines if row["task"] == task]
+        wanted = {(row["pairing"].lower(), row["model"], "", "mean_st"): row["f1"] for row in mine}
+        wanted |= {
+            (row["pairing"].lower(), row["model"], "", f"depth_f1_{row['lambda']}"): row["df1"]
+            for row in mine
+            if row["lambda"] in ("0", "50", "90")
+        }
+        assert ours(file) == wanted
 
 
 def by_model(folder: DatasetFolder, task: str) -> dict[tuple[str, str, str], ReportedRow]:
@@ -189,30 +100,30 @@ def by_model(folder: DatasetFolder, task: str) -> dict[tuple[str, str, str], Rep
 
 def test_points_become_fractions_with_their_mean_and_drop(id_folder: DatasetFolder) -> None:
     row = by_model(id_folder, "sa")["BOSS Table 5", "Vanilla", ""]
-    assert row.scores == pytest.approx({"amazon": 0.9094, "dynasent": 0.4738, "semeval": 0.4990, "sst": 0.7516})
     mean = (0.4738 + 0.4990 + 0.7516) / 3
-    assert row.mean_ood == pytest.approx(mean)
-    assert row.drop == pytest.approx(0.9094 - mean)
+    away = {"ood.dynasent": 0.4738, "ood.semeval": 0.4990, "ood.sst": 0.7516}
+    assert row.figures == pytest.approx({"mean_ood": mean, "id_score": 0.9094, **away, "drop": 0.9094 - mean})
+    assert (row.name, row.paradigm) == ("Vanilla", "fine-tuned")
 
 
 def test_what_is_not_printed_stays_open(id_folder: DatasetFolder) -> None:
     found = by_model(id_folder, "ner")
     row = found["BOSS Table 6", "Turbo", "ICL*"]
-    assert row.scores["few_nerd"] is None
-    assert (row.mean_ood, row.drop) == (None, None)
+    assert row.figures["id_score"] is None
+    assert (row.figures["mean_ood"], row.figures["drop"]) == (None, None)
     # Methods that cannot be used on a task, and figures that are lost.
     assert not [key for key in found if key[1] in ("EDA", "ES")]
     assert [key[2] for key in found if key[1] == "T5-3B"] == ["0-shot"]
     # A zero-shot model has no home to drop from.
-    assert found["BOSS Table 6", "Turbo", "0-shot"].mean_ood is not None
-    assert found["BOSS Table 6", "Turbo", "0-shot"].drop is None
-    assert found["BOSS Table 6", "Turbo", "ICL"].drop is not None
+    assert found["BOSS Table 6", "Turbo", "0-shot"].figures["mean_ood"] is not None
+    assert found["BOSS Table 6", "Turbo", "0-shot"].figures["drop"] is None
+    assert found["BOSS Table 6", "Turbo", "ICL"].figures["drop"] is not None
 
 
 def test_a_domain_that_is_not_here_leaves_the_mean_open(id_folder: DatasetFolder) -> None:
     # The synthetic folder's nli lacks ContractNLI: figures are of the domains that are here.
     row = by_model(id_folder, "nli")["BOSS Table 5", "Vanilla", ""]
-    assert list(row.scores) == ["mnli", "anli", "wanli"]
+    assert list(row.figures) == ["mean_ood", "id_score", "ood.anli", "ood.wanli", "drop"]
 
 
 def notes(folder: DatasetFolder, task: str) -> dict[str, tuple[str, ...]]:
@@ -249,46 +160,44 @@ def test_odd_figures_have_footnotes(id_folder: DatasetFolder) -> None:
 def test_they_are_on_their_own_board_only(id_folder: DatasetFolder, synthetic: DatasetFolder) -> None:
     assert [table.title for table in reported_tables(board(id_folder))] == ["BOSS Table 5", "BOSS Table 6"]
     assert reported_tables(replace(board(id_folder), subset="fewshot")) == []
-    assert all(reported_tables(item) == [] for item in boards([synthetic]))
+    assert all(reported_tables(item) == [] for item in boards_of([synthetic]))
     other = with_manifest(id_folder, benchmark="mine")
     assert reported_tables(Board("mine/sa", other, "sa", "all")) == []
 
 
-def test_they_stand_below_the_entries(catalogue: Catalogue, id_folder: DatasetFolder) -> None:
-    text = shown(catalogue, id_folder, "sa").text
-    places = [text.index(words) for words in ("Partial model", "Reported in BOSS Table 5", "Vanilla", "LLaMA-13B")]
-    assert places == sorted(places)
-    assert "equals 0-shot on every data set" in text
+def test_tables_of_domain_robustness_stand_on_its_boards(synthetic: DatasetFolder) -> None:
+    folder = with_manifest(synthetic, benchmark="dr", synthetic=False)
+    found = by_model(folder, "nli")
+    row = found["Domain Robustness Table 4", "RoBERTa-L", ""]
+    wanted = {"mean_ss": 0.8929, "mean_st": 0.8781, "average_drop": 0.0148, "worst_sd": 0.0483, "worst_td": 0.0289}
+    assert row.figures == pytest.approx(wanted)
+    few = found["Domain Robustness Table 5", "GPT4", "4-shot"]
+    assert (few.paradigm, few.figures["worst_td"]) == ("few-shot", pytest.approx(0.039))
+    assert "average_drop" not in few.figures
+    assert found["Domain Robustness Table 5", "Best FT", ""].paradigm == "fine-tuned"
+    assert "three domains alone" in notes(folder, "nli")["Domain Robustness Table 5"][0]
+    assert "how its F1 is averaged" in notes(folder, "nli")["Domain Robustness Table 4"][0]
+    subset = replace(board(folder, "nli"), subset="fewshot")
+    assert [table.title for table in reported_tables(subset)] == ["Domain Robustness Table 5"]
+    assert "which 200 test texts is not known" in reported_tables(subset)[0].notes[0]
 
 
-def test_an_empty_board_shows_them_too(id_folder: DatasetFolder, tmp_path: Path) -> None:
-    text = shown(Catalogue([id_folder], Store(tmp_path)), id_folder, "ner").text
-    assert text.index("No entries yet") < text.index("Reported in BOSS Table 5")
+def test_smaller_sizes_than_the_papers_are_told(synthetic: DatasetFolder) -> None:
+    info = synthetic.task("nli")
+    cut = info.model_copy(update={"sizes": {"train": SizeFacts(paper=50_000, rows=4_000, smallest="kettles")}})
+    tasks = {**synthetic.manifest.tasks, "nli": cut}
+    folder = with_manifest(synthetic, benchmark="dr", synthetic=False, tasks=tasks)
+    assert "4,000 rows a domain, 50,000 in the paper" in notes(folder, "nli")["Domain Robustness Table 4"][-1]
 
 
-def test_notes_and_names_are_escaped(
-    id_folder: DatasetFolder, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row = ReportedRow(SCRIPT, SCRIPT, SCRIPT, {"amazon": 0.5}, None, None, (SCRIPT,))
-    table = ReportedTable(SCRIPT, SCRIPT, (row,), (SCRIPT,))
-    monkeypatch.setattr("leaderboard.views.id_ood.reported_tables", lambda _: [table])
-    page = shown(catalogue, id_folder, "sa")
-    assert "script" not in page.tags
-    assert page.text.count(SCRIPT) >= 7
-
-
-def test_the_endpoint_gives_entries_and_then_what_is_reported(id_folder: DatasetFolder, store: Store) -> None:
-    app = create_app([id_folder], store)
-    (function,) = [item.fn for item in app.fns.values() if item.api_name == "board"]
-    found = json.loads(json.dumps(function("boss/sa"), allow_nan=False))  # type: ignore[misc]
-    entries = [row for row in found if row["reported"] is None]
-    printed = [row for row in found if row["reported"]]
-    assert found == entries + printed
-    assert [row["rank"] for row in entries] == [1, 2, 3, None, None]
-    assert entries[0]["id_ood"]["id_domain"] == "amazon"
-    assert {row["reported"] for row in printed} == {"BOSS Table 5", "BOSS Table 6"}
-    assert all((row["rank"], row["id"], row["verified"]) == (None, None, False) for row in printed)
-    assert set(printed[0]["scores"]) == set(SA)
+def test_tables_of_depth_f1_stand_on_their_pairings(synthetic: DatasetFolder) -> None:
+    tasks = {name: synthetic.task("nli") for name in ("mus-3", "sis-1")}
+    folder = with_manifest(synthetic, benchmark="df1", tasks=tasks)
+    row = by_model(folder, "mus-3")["Depth F1 Table 3", "SBERTLR", ""]
+    figures = {"mean_st": 0.383, "depth_f1_0": 0.677, "depth_f1_50": 0.406, "depth_f1_90": 0.399}
+    assert row.figures == pytest.approx(figures)
+    assert "impossible" in row.notes[0]
+    assert by_model(folder, "sis-1")["Depth F1 Table 2", "RAG", ""].paradigm == "retrieval"
 
 
 def test_titles_join_the_papers_names(id_folder: DatasetFolder) -> None:

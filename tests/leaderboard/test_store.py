@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -11,8 +12,9 @@ import pytest
 from baselines.majority import fit
 from baselines.program import make_card, train_and_predict
 from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
-from leaderboard.store import Store, _entry_id
+from leaderboard.scoring import N_STORED, SCORE_COLUMNS, score_file
+from leaderboard.store import Store, open_store
+from leaderboard.store.entries import entry_id
 from validation.cards import Card
 from validation.report import InvalidInput
 
@@ -89,7 +91,7 @@ def test_entries_differ_wherever_their_tables_do(synthetic: DatasetFolder, tmp_p
     first = pl.DataFrame({"source": ["a"], "id": ["b"], "prediction": ["c\x1f0\x1ed"], "seed": [0]})
     second = first.with_columns(source=pl.lit("a\x1f0\x1ed"), prediction=pl.lit("c"))
     third = pl.DataFrame({"source": ["a", "d"], "id": ["b", ""], "prediction": ["c", ""], "seed": [0, 0]})
-    identities = {_entry_id("me", card, rows) for rows in (first, second, third)}
+    identities = {entry_id("me", card, rows) for rows in (first, second, third)}
     assert len(identities) == 3
 
 
@@ -137,3 +139,158 @@ def test_the_card_file_is_plain_json(synthetic: DatasetFolder, submission: tuple
     content = json.loads((tmp_path / "store" / "entries" / entry.id / "card.json").read_text())
     assert content["card"]["name"] == "Majority"
     assert set(content) == {"id", "submitter", "submitted_at", "card"}
+
+
+def test_a_quota_counts_what_was_sent_that_day(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
+) -> None:
+    path, card = submission
+    store, folders = Store(tmp_path / "store"), [synthetic]
+    cards = [card.model_copy(update={"name": f"model {number}"}) for number in range(4)]
+    first, _ = store.submit(path, cards[0], folders, "ada", daily_quota=2)
+    assert store.submit(path, cards[0], folders, "ada", daily_quota=1) == (first, False)
+    store.submit(path, cards[1], folders, "ada", daily_quota=2)
+    # What was withdrawn counts on.
+    store.withdraw(first.id, "ada")
+    with pytest.raises(InvalidInput, match="ada: today's quota is used up; found 2 of 2 entries sent on"):
+        store.submit(path, cards[2], folders, "ada", daily_quota=2)
+    store.submit(path, cards[2], folders, "bob", daily_quota=2)
+    today = datetime.now(UTC).date()
+    assert (store.sent_on("ada", today), store.sent_on("bob", today)) == (2, 1)
+    assert store.sent_on("ada", today - timedelta(days=1)) == 0
+    again = Store(store.root)
+    assert (again.looks("ada", card.data), again.looks("bob", card.data), again.looks("eve", card.data)) == (2, 1, 0)
+    assert again.looks("ada", "0" * 64) == 0
+    # What was sent on another day is no part of today's quota.
+    file = store.root / "entries" / first.id / "card.json"
+    file.write_text(file.read_text().replace(str(today), "2020-01-01"))
+    Store(store.root).submit(path, cards[3], folders, "ada", daily_quota=2)
+
+
+def test_a_withdrawn_entry_is_gone_and_stays_so(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
+) -> None:
+    path, card = submission
+    store = Store(tmp_path / "store")
+    entry, _ = store.submit(path, card, [synthetic], "ada")
+    other, _ = store.submit(path, card, [synthetic], "bob")
+    before = {file: file.read_bytes() for file in (store.root / "entries").rglob("*") if file.is_file()}
+    with pytest.raises(InvalidInput, match="only who sent an entry may withdraw it; found 'bob'"):
+        store.withdraw(entry.id, "bob")
+    with pytest.raises(InvalidInput, match="no such entry"):
+        store.withdraw("0" * 16, "ada")
+    assert store.ids() == sorted([entry.id, other.id])
+    store.withdraw(entry.id, "ada")
+    store.withdraw(entry.id, "ada")
+    for each in (store, Store(store.root)):
+        assert (each.ids(), each.entries()) == ([other.id], [other])
+        with pytest.raises(InvalidInput, match="this entry was withdrawn"):
+            each.entry(entry.id)
+        with pytest.raises(InvalidInput, match="was withdrawn, and stays so; say in the card what is new"):
+            each.submit(path, card, [synthetic], "ada")
+    assert before == {file: file.read_bytes() for file in before}
+    anew, new = store.submit(path, card.model_copy(update={"name": "anew"}), [synthetic], "ada")
+    assert new
+    assert store.ids() == sorted([other.id, anew.id])
+
+
+def test_the_long_table_is_rebuilt_like_the_scores(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
+) -> None:
+    path, card = submission
+    store = Store(tmp_path / "store")
+    entry, _ = store.submit(path, card, [synthetic])
+    table = store.table(entry, synthetic)
+    assert table.schema == pl.Schema(SCORE_COLUMNS)
+    assert table.filter(pl.col("replicates").list.len() == N_STORED).height > 0
+    file = next(store.root.glob("scores/*/*.parquet"))
+    kept = file.read_bytes()
+    for damaged in (b"", kept[:200], kept[:-8] + b"\0" * 8):
+        file.write_bytes(damaged)
+        assert store.table(entry, synthetic).equals(table)
+    file.unlink()
+    assert store.table(entry, synthetic).equals(table)
+    bare = DatasetFolder(synthetic.path, synthetic.manifest.model_copy(update={"encoder": None}))
+    assert "@" not in "".join(store.table(entry, bare)["metric"].unique())
+    assert store.table(entry, synthetic).equals(table)
+
+
+def test_racing_clients_never_exceed_a_quota(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
+) -> None:
+    path, card = submission
+    root, refused, accepted = tmp_path / "store", [], []
+
+    def send(number: int) -> None:
+        # As of another process: a store of its own.
+        try:
+            entry, _ = Store(root).submit(
+                path, card.model_copy(update={"name": str(number)}), [synthetic], "ada", daily_quota=3
+            )
+            accepted.append(entry.id)
+        except InvalidInput as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=send, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(accepted)) == len(accepted) == 3
+    assert Store(root).ids() == sorted(accepted)
+    assert len(refused) == 9
+    assert all("today's quota is used up" in said for said in refused)
+
+
+def test_what_a_killed_process_left_is_swept(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
+) -> None:
+    path, card = submission
+    store = Store(tmp_path / "store")
+    half = store.root / ".new" / "0123456789abcdef"
+    half.mkdir(parents=True)
+    (half / "card.json").write_text("{")
+    entry, _ = store.submit(path, card, [synthetic])
+    assert store.ids() == [entry.id]
+    assert sorted(item.name for item in store.root.iterdir()) == [".lock", "entries", "scores"]
+
+
+def test_names_that_are_no_ids_are_no_entries(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path
+) -> None:
+    path, card = submission
+    store = Store(tmp_path / "store")
+    entry, _ = store.submit(path, card, [synthetic])
+    for name in ("notes", "0123456789ABCDEF", "0123456789abcdef0", ".hidden"):
+        (store.root / "entries" / name).mkdir()
+    damaged = store.root / "entries" / "0123456789abcdef"
+    damaged.mkdir()
+    assert store.ids() == sorted([entry.id, damaged.name])
+    for content in ("{", "[]", '{"id": 1}', (store.root / "entries" / entry.id / "card.json").read_text()):
+        (damaged / "card.json").write_text(content)
+        with pytest.raises(InvalidInput, match="0123456789abcdef: the entry's card is damaged"):
+            store.entry(damaged.name)
+    assert store.looks("local", card.data) == 1
+
+
+def test_places_that_are_no_store(synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path) -> None:
+    path, card = submission
+    file = tmp_path / "file"
+    file.write_text("")
+    for place, says in (
+        (file, "file: this is no store"),
+        ("https://huggingface.co/datasets/org/store", "this is no store"),
+        (synthetic.path, "this folder holds other files than a store's; found README.md, "),
+    ):
+        with pytest.raises(InvalidInput, match=says):
+            open_store(place)
+    unwritable = open_store(file / "store")
+    with pytest.raises(InvalidInput, match="the store cannot be written; found Not a directory"):
+        unwritable.check_writable()
+    with pytest.raises(InvalidInput, match="the store cannot be written; found Not a directory"):
+        unwritable.submit(path, card, [synthetic])
+    new = open_store(tmp_path / "new")
+    assert new.ids() == []
+    assert not new.root.exists()
+    new.check_writable()
+    assert open_store(new.root).ids() == []

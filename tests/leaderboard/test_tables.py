@@ -11,7 +11,7 @@ from leaderboard.bench import Timing
 from leaderboard.compare import compare_files
 from leaderboard.scores import Estimate, Scores
 from leaderboard.scoring import score_file
-from leaderboard.tables import print_board, print_comparison, print_coverage, print_scores, print_timing
+from leaderboard.tables import print_board, print_comparisons, print_coverage, print_scores, print_timing
 
 from .conftest import Filled
 
@@ -42,7 +42,7 @@ def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Pat
     out = console(width)
     print_scores(scores, out)
     print_board([("Majority, of the source's train split", scores)], out)
-    print_comparison(compare_files(preds, preds, filled.folder, n_swaps=1000), out)
+    print_comparisons([compare_files(preds, preds, filled.folder, n_swaps=1000)], out)
     text = printed(out)
     assert "…" not in text
     assert "Majority, of the source's train split" in text

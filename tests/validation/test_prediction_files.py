@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from validation import prediction_files
+from validation import prediction_lines
+from validation.limits import MAX_CHARACTERS
 from validation.prediction_files import read_predictions
 from validation.report import InvalidInput
 
@@ -152,9 +153,19 @@ def test_no_file_a_folder_and_an_unknown_kind(tmp_path: Path) -> None:
     assert refusal(tmp_path / "p.csv") == "p.csv: there is no such prediction file; check the path"
     (tmp_path / "d.csv").mkdir()
     assert "there is no such prediction file" in refusal(tmp_path / "d.csv")
-    message = refusal(tmp_path / "p.xlsx", b"PK\x03\x04")
-    assert message == "p.xlsx: unknown kind of file; found '.xlsx'; use .parquet, .jsonl or .csv for prediction files"
-    assert "unknown kind of file; found ''" in refusal(tmp_path / "p", b"x")
+    assert refusal(tmp_path / "p.csv", b"PK\x03\x04") == (
+        "p.csv: this is neither parquet, nor JSON lines, nor CSV; found a zip archive (or a spreadsheet); "
+        "send predictions as a parquet, JSON lines or CSV file"
+    )
+    assert "column 'source': a column is missing; found columns x" in refusal(tmp_path / "p", b"x")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
+@pytest.mark.parametrize("name", ["p.csv", "p.jsonl", "p.parquet", "p.txt", "p"])
+def test_the_content_says_what_a_file_is_and_not_its_name(tmp_path: Path, suffix: str, name: str) -> None:
+    frame = frame_of(["neutral", ""], seed=[1, 2])
+    path = write(frame, tmp_path / f"written{suffix}").rename(tmp_path / name)
+    assert_frame_equal(read_predictions(path), frame)
 
 
 # Columns
@@ -361,7 +372,19 @@ def test_an_empty_row_is_named(tmp_path: Path, empty: str) -> None:
 @pytest.mark.parametrize("n_rows", [3, 30_000])
 def test_a_quote_left_open(tmp_path: Path, n_rows: int) -> None:
     message = refusal(tmp_path / "p.csv", HEAD + f'fiction,{A},"neutral\n' + f"fiction,{B},neutral\n" * n_rows)
-    assert message.startswith("p.csv: the CSV cannot be read; found ")
+    # Over as many lines it is a row without end.
+    what = ": the CSV cannot be read; found " if n_rows == 3 else ", row 1: this row is too long; found more than "
+    assert message.startswith(f"p.csv{what}")
+    assert "close every quote" in message
+
+
+@pytest.mark.parametrize("field", ['a"b', '"a"b', 'a"', '"a" '])
+def test_a_quote_out_of_place_is_refused_where_readers_differ(tmp_path: Path, field: str) -> None:
+    message = refusal(tmp_path / "p.csv", HEAD + f"fiction,{A},{field}\n")
+    assert message == (
+        "p.csv: the CSV cannot be read; found a quote out of place, or left open, after row 0; "
+        "put quotes around whole fields, close every quote, and write a quote in a field twice"
+    )
 
 
 def test_words_that_a_spreadsheet_writes_in_capitals_reach_the_label_check(tmp_path: Path) -> None:
@@ -383,12 +406,13 @@ def test_words_that_a_spreadsheet_writes_in_capitals_reach_the_label_check(tmp_p
         ("[1]", "this line is not a JSON object"),
         ('"text"', "this line is not a JSON object"),
         ("NaN", "this line is not a JSON object"),
+        ('{"source": "a", "source": "b", "id": "c", "prediction": "d"}', "this line is not JSON text"),
     ],
 )
 def test_a_line_that_is_no_json_object(tmp_path: Path, line: str, words: str) -> None:
     message = refusal(tmp_path / "p.jsonl", json_lines(ROW) + line + "\n")
     assert message.startswith(f"p.jsonl, row 2: {words}; found b")
-    assert message.endswith("write one JSON object a line")
+    assert message.endswith("write one JSON object a line, each key once")
     assert len(message) < 400
 
 
@@ -418,19 +442,17 @@ def zip_bytes() -> bytes:
 @pytest.mark.parametrize(
     ("content", "found"),
     [
-        (HEAD.encode(), "found text, perhaps CSV: 'source,id,prediction'"),
-        (json_lines(ROW).encode(), "found JSON lines"),
         (zip_bytes(), "found a zip archive (or a spreadsheet)"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "found a Git LFS pointer: fetch the real"),
         (b"<!DOCTYPE html><html></html>", "found a web page: was it the download link?"),
         (b"\n<html></html>", "found a web page: was it the download link?"),
-        (b"PA", "found bytes b'PA'"),
+        (b"\x80\x04\x95\x0b\x00\x00", "found bytes b'\\x80\\x04\\x95\\x0b\\x00\\x00'"),
     ],
 )
-def test_a_parquet_that_is_none_says_what_it_seems_to_be(tmp_path: Path, content: bytes, found: str) -> None:
+def test_what_is_none_of_the_formats_says_what_it_seems_to_be(tmp_path: Path, content: bytes, found: str) -> None:
     message = refusal(tmp_path / "p.parquet", content)
-    assert message.startswith(f"p.parquet: this is not a parquet file; {found}")
-    assert message.endswith("name the file by what it is, or write it again")
+    assert message.startswith(f"p.parquet: this is neither parquet, nor JSON lines, nor CSV; {found}")
+    assert message.endswith("send predictions as a parquet, JSON lines or CSV file")
 
 
 def test_a_parquet_that_breaks_off(tmp_path: Path) -> None:
@@ -443,17 +465,50 @@ def test_a_parquet_that_breaks_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1"])
 def test_a_parquet_with_nothing_between_its_ends(tmp_path: Path, content: bytes) -> None:
     message = refusal(tmp_path / "p.parquet", content)
-    assert message.startswith("p.parquet: the parquet file cannot be read; found ")
+    assert message.startswith("p.parquet: the parquet file cannot be read; found damaged content")
     assert message.endswith("write it again; the copy may be cut off")
 
 
-def test_too_many_rows_are_refused_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction_files, "MAX_ROWS", 2)
-    frame = frame_of(["a", "b", "c"])
-    assert "more rows than any grid of shifts has; found 3 rows; keep it under 2" in refusal(
-        write(frame, tmp_path / "p.parquet")
-    )
-    assert "more rows than any grid of shifts has; keep it under 2" in refusal(write(frame, tmp_path / "p.jsonl"))
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
+def test_too_many_rows_are_refused(tmp_path: Path, suffix: str) -> None:
+    path = write(frame_of(["a", "b", "c"]), tmp_path / f"p{suffix}")
+    assert len(read_predictions(path, max_rows=3)) == 3
+    with pytest.raises(InvalidInput, match="more rows than any grid of shifts has; found 3 rows; keep it under 2"):
+        read_predictions(path, max_rows=2)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
+@pytest.mark.parametrize("column", ["source", "id", "prediction"])
+def test_a_value_that_is_too_long_is_named(tmp_path: Path, suffix: str, column: str) -> None:
+    most = MAX_CHARACTERS[column]
+    texts = pl.Series(column, ["a", "ü" * most, "b", "ü" * (most + 1), "c" * (5 * most)])
+    path = write(frame_of(["x"] * 5).with_columns(texts), tmp_path / f"p{suffix}")
+    message = refusal(path)
+    # So long a text in parquet is not even read.
+    row, found = (5, f"more than {4 * most:,} bytes") if suffix == ".parquet" else (4, f"{most + 1:,} characters (2 ")
+    assert message.startswith(f"p{suffix}, column '{column}', row {row}: a value is too long; found {found}")
+    assert message.endswith(f"keep it under {most:,} characters")
+    assert read_predictions(write(frame_of(["x"] * 3).with_columns(texts.head(3)), path))[column][1] == "ü" * most
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
+def test_files_of_many_parts_read_as_one(tmp_path: Path, suffix: str) -> None:
+    n = 250_000
+    texts = ["neutral", 'say "so"', "two\nlines", "ü" * 40, ""] * (n // 5)
+    frame = frame_of(texts, seed=list(range(n)), confidence=[0.5] * n)
+    path = write(frame, tmp_path / f"p{suffix}")
+    assert path.stat().st_size > 4 * 2**20 or suffix == ".parquet"
+    assert_frame_equal(read_predictions(path), frame)
+    holed = frame.with_columns(pl.when(pl.col("seed") != n - 3).then("seed").cast(pl.String).fill_null("x"))
+    message = refusal(write(holed, path))
+    assert message.startswith(f"p{suffix}, column 'seed', row {n - 2}: a seed is not a whole number; found 'x' (1 such")
+
+
+def test_seeds_that_only_some_json_lines_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction_lines, "BATCH_LINES", 2)
+    seeds = [{}, {}, {"seed": 1}, {"seed": 2}, {}]
+    message = refusal(tmp_path / "p.jsonl", json_lines(*({**ROW, **seed} for seed in seeds)))
+    assert message.startswith("p.jsonl, column 'seed', row 1: a seed is not a whole number; found None (3 such rows)")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)

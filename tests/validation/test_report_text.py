@@ -18,6 +18,11 @@ def test_parts_that_are_not_known_are_left_out() -> None:
     assert str(Problem("bad", "p.csv", row=1)) == "p.csv, row 1: bad"
 
 
+def test_characters_that_do_not_show_are_escaped() -> None:
+    problem = Problem("unknown key", "card", "'a\nb\u202e'", key="a\nb\ud800")
+    assert str(problem) == r"card, key 'a\nb\ud800': unknown key; found 'a\nb\u202e'"
+
+
 def test_an_error_carries_all_its_problems_one_a_line() -> None:
     problems = [Problem("one", "a"), Problem("two", "b")]
     error = InvalidInput(problem for problem in problems)

@@ -1,63 +1,76 @@
 """Figures that papers report, to stand below the entries of a board: never ranked, never verified.
 
-A table of a paper is a CSV beside this file, a score a row: benchmark, task, model, setting, dataset (its name in the
-paper, ``Provenance.title``, or our name of the domain), score in points (empty: the paper prints none) and note, a
-footnote on the model's row. ``tables.json`` lists the tables with what holds for all rows: ``notes`` (of some tasks, or
-of all) and the settings ``without_home``, whose models learned from no ID data, so that they have no drop.
+A table of a paper is a CSV beside this file, a score a row: benchmark, task, model, setting, figure (a column of the
+board, or a data set: its name in the paper, ``Provenance.title``, or our name of the domain), score as printed (empty:
+the paper prints none) and note, a footnote on the model's row. ``tables.json`` lists the tables with what holds for all
+rows: ``notes`` (of some tasks and subsets, or of all), the ``paradigms`` of models or settings, and the settings
+``without_home``, whose models learned from no ID data, so that they have no drop.
 """
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import pydantic
 
 from builders.manifest import TaskManifest
-from leaderboard.views.board import Board
+from leaderboard.index import Board
+from leaderboard.index.rows import OOD
 
 _HERE = Path(__file__).parent
-_COLUMNS = ("benchmark", "task", "model", "setting", "dataset", "score", "note")
+_COLUMNS = ("benchmark", "task", "model", "setting", "figure", "score", "note")
 
 
-class _Note(pydantic.BaseModel):
+class _Shape(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    tasks: tuple[str, ...] = pydantic.Field(description="Empty: all")
+
+class _Note(_Shape):
+    tasks: tuple[str, ...] = pydantic.Field((), description="Empty: all")
+    subsets: tuple[str, ...] = pydantic.Field((), description="Empty: all")
     text: str
 
 
-class _Table(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
+class _Table(_Shape):
     file: str
     title: str
     about: str
-    without_home: tuple[str, ...]
+    unit: Literal["points", "fraction"] = "points"
+    subsets: tuple[str, ...] = ("all",)
+    paradigms: dict[str, str]
+    without_home: tuple[str, ...] = ()
     notes: tuple[_Note, ...]
 
 
 @dataclass(frozen=True)
 class ReportedRow:
-    """One model of a paper's table. Scores are fractions by domain, None where the paper prints none.
+    """One model of a paper's table.
 
-    ``mean_ood`` is over all of the paper's OOD data sets, also those that a partial build lacks; ``drop`` is the ID
-    score minus it. Both are computed here.
+    ``figures`` are fractions by their column on the board, None where the paper prints none. Of tasks with an ID
+    domain ``mean_ood`` is over all of the paper's OOD data sets, also those that a partial build lacks, and ``drop`` is
+    the ID score minus it; both are computed here.
     """
 
     reported: str
     model: str
     setting: str
-    scores: dict[str, float | None]
-    mean_ood: float | None
-    drop: float | None
+    paradigm: str
+    figures: dict[str, float | None]
     notes: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give the row as plain JSON data, in fractions: no rank, no entry, and nothing that was checked here."""
-        return {"rank": None, "id": None, "name": self.model, "verified": False, **asdict(self)}
+    @property
+    def name(self) -> str:
+        """The model with its setting: a model has a row for each."""
+        return ", ".join(part for part in (self.model, self.setting) if part)
+
+    @property
+    def shots(self) -> int | None:
+        """Number of demonstrations in a prompt, where the setting tells it."""
+        number, _, shot = self.setting.partition("-")
+        return int(number) if shot == "shot" and self.paradigm in ("zero-shot", "few-shot") else None
 
 
 @dataclass(frozen=True)
@@ -71,49 +84,47 @@ class ReportedTable:
 
 
 def reported_tables(board: Board) -> list[ReportedTable]:
-    """Give what papers report on a board's task and full test sets; a table without a figure of it is left out."""
-    if board.subset != "all":
-        return []
+    """Give what papers report on a board's task and subset; a table without a figure of it is left out."""
     manifest = board.folder.manifest
     found = []
     for table in _tables():
-        rows = tuple(_rows(table, manifest.benchmark, board.task, manifest.tasks[board.task]))
-        if not rows:
+        rows = tuple(_rows(table, manifest.benchmark, board.task, board.info))
+        if not rows or board.subset not in table.subsets:
             continue
-        notes = [note.text for note in table.notes if not note.tasks or board.task in note.tasks]
+        notes = [
+            note.text
+            for note in table.notes
+            if (not note.tasks or board.task in note.tasks) and (not note.subsets or board.subset in note.subsets)
+        ]
         if manifest.synthetic:
             notes.insert(0, "Not comparable with entries: this copy of the benchmark holds synthetic texts.")
         elif manifest.partial:
             notes.insert(0, "Not comparable with entries: this copy was built from a part of the upstream rows.")
+        shortfalls = [facts.shortfall(split) for split, facts in board.info.sizes.items()]
+        notes += [f"Other sizes: {text}." for text in shortfalls if text]
         found.append(ReportedTable(table.title, table.about, rows, tuple(notes)))
     return found
 
 
 def _rows(table: _Table, benchmark: str, task: str, info: TaskManifest) -> Iterator[ReportedRow]:
-    names = {name: domain for domain, name in titles(info).items()} | {domain: domain for domain in info.domains}
     by_model: dict[tuple[str, str], list[dict[str, str]]] = {}
     for line in _lines(table.file):
         if (line["benchmark"], line["task"]) == (benchmark, task):
             by_model.setdefault((line["model"], line["setting"]), []).append(line)
     for (model, setting), lines in by_model.items():
-        printed = {line["dataset"]: _fraction(line["score"]) for line in lines}
-        if all(score is None for name, score in printed.items() if name in names):
-            continue
-        # The ID stands first in the papers' tables; a partial build may not have it.
-        home = next((name for name, domain in names.items() if domain == info.id_domain), lines[0]["dataset"])
-        mean_ood, drop = _id_ood(printed, home) if info.id_domain else (None, None)
-        scores = {names[name]: score for name, score in printed.items() if name in names}
-        if info.id_domain:
-            scores[info.id_domain] = printed.get(home)
-        yield ReportedRow(
-            reported=table.title,
-            model=model,
-            setting=setting,
-            scores=scores,
-            mean_ood=mean_ood,
-            drop=None if setting in table.without_home else drop,
-            notes=tuple(dict.fromkeys(line["note"] for line in lines if line["note"])),
-        )
+        printed = {line["figure"]: _fraction(line["score"], table.unit) for line in lines}
+        figures = _by_domain(printed, info, lines[0]["figure"]) if info.id_domain else printed
+        if setting in table.without_home:
+            figures["drop"] = None
+        if any(score is not None for score in figures.values()):
+            yield ReportedRow(
+                reported=table.title,
+                model=model,
+                setting=setting,
+                paradigm=table.paradigms.get(model) or table.paradigms.get(setting, ""),
+                figures=figures,
+                notes=tuple(dict.fromkeys(line["note"] for line in lines if line["note"])),
+            )
 
 
 def titles(info: TaskManifest) -> dict[str, str]:
@@ -121,17 +132,24 @@ def titles(info: TaskManifest) -> dict[str, str]:
     return {domain: facts.provenance.title if facts.provenance else domain for domain, facts in info.domains.items()}
 
 
-def _id_ood(printed: dict[str, float | None], home: str) -> tuple[float | None, float | None]:
-    """Give the mean over the paper's OOD data sets, None unless all are printed, and the ID score minus it."""
-    away = [score for name, score in printed.items() if name != home]
-    known = [score for score in away if score is not None]
+def _by_domain(printed: dict[str, float | None], info: TaskManifest, first: str) -> dict[str, float | None]:
+    """Name scores on data sets as the board does; none where no domain that is here has a score."""
+    names = {name: domain for domain, name in titles(info).items()} | {domain: domain for domain in info.domains}
+    if all(score is None for name, score in printed.items() if name in names):
+        return {}
+    # The ID stands first in the papers' tables; a partial build may not have it.
+    home = next((name for name, domain in names.items() if domain == info.id_domain and name in printed), first)
+    away = {name: score for name, score in printed.items() if name != home}
+    known = [score for score in away.values() if score is not None]
     mean = sum(known) / len(known) if known and len(known) == len(away) else None
-    own = printed.get(home)
-    return mean, None if own is None or mean is None else own - mean
+    own = printed[home]
+    drop = None if own is None or mean is None else own - mean
+    scores = {f"{OOD}{names[name]}": score for name, score in away.items() if name in names}
+    return {"mean_ood": mean, "id_score": own, **scores, "drop": drop}
 
 
-def _fraction(points: str) -> float | None:
-    return float(points) / 100 if points else None
+def _fraction(printed: str, unit: str) -> float | None:
+    return None if not printed else float(printed) / (100 if unit == "points" else 1)
 
 
 @cache

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from leaderboard.metrics import comparison
-from leaderboard.metrics.comparison import holm, rank_intervals, rank_stability, swap_test
+from leaderboard.metrics.comparison import RankedReplicates, holm, rank_intervals, rank_stability, swap_test
 
 
 def rng(seed=0):
@@ -207,3 +207,32 @@ def test_rank_stability_agrees_with_a_loop():
 def test_malformed_input_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_entries_added_one_by_one_get_the_same_intervals():
+    generator = rng(3)
+    points = generator.normal(0.7, 0.02, size=150)
+    noise = 0.01 * generator.normal(size=(150, 60))
+    noise[3], noise[70] = noise[4], noise[5] * (1 + 1e-9)  # one that deviates as another, one that nearly does
+    replicates = points[:, None] + noise + 0.003
+    together = rank_intervals(points, replicates)
+    ranked = RankedReplicates()
+    for part in (slice(0, 1), slice(1, 90), slice(90, 150)):
+        ranked.add(points[part], replicates[part])
+    np.testing.assert_array_equal(ranked.intervals(), together)
+    np.testing.assert_array_equal(together, slow_rank_intervals(points, replicates))
+
+
+def slow_rank_intervals(points, replicates, level=0.95):
+    """The definition, entry by entry."""
+    deviations = replicates - points[:, None]
+    found = []
+    for entry in range(len(points)):
+        moved = deviations - deviations[entry]
+        sd = moved.std(axis=1)
+        varies = sd > 1e-12
+        critical = np.quantile((np.abs(moved[varies]) / sd[varies, None]).max(axis=0), level, method="higher")
+        apart = points - points[entry]
+        clear = np.abs(apart) > np.maximum(critical * sd, 1e-12)
+        found.append((1 + (clear & (apart > 0)).sum(), len(points) - (clear & (apart < 0)).sum()))
+    return np.array(found).T

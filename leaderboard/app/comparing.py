@@ -1,0 +1,74 @@
+"""From the ids that an address names to a comparison, and to the page that shows it."""
+
+import threading
+from collections.abc import Sequence
+
+from leaderboard.comparisons import MAX_ENTRIES, Side, compare_sides
+from leaderboard.index import Board, Index, say
+from leaderboard.store import Entry, folder_of
+from leaderboard.views.compare_page import Choice, Compared, compare_page
+from leaderboard.views.html import Markup
+from validation.report import InvalidInput, Problem
+
+MAX_CHOICES = 200
+"""Entries that the page offers, best first; any other one is compared by its address."""
+_at_once = threading.BoundedSemaphore(2)
+"""Comparing takes seconds of both cores when it is done for the first time."""
+
+
+def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
+    """Compare 2 to 4 entries on a task; without one, on the first that all have.
+
+    Raises: InvalidInput when they cannot be compared.
+    """
+    entries = [index.entry(identity) for identity in ids[: MAX_ENTRIES + 1]]
+    scores = [index.scores(entry.id) for entry in entries]
+    folder = folder_of(entries[0].card, index.folders)
+    names = [[part.task for part in each.tasks] for each in scores]
+    shared = [name for name in names[0] if all(name in others for others in names)]
+    if not shared:
+        where = " and ".join(entry.id for entry in entries)
+        raise InvalidInput(Problem("the entries share no task", where, cure="choose entries of one board"))
+    chosen = task if task in shared else shared[0]
+    sides = [_side(index, entry) for entry in entries]
+    with _at_once:
+        pairs = compare_sides(sides, folder, index.store.root, chosen)
+    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen)
+
+
+def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Markup:
+    """Give the page: a comparison where the address names one that can be made, else why there is none."""
+    problems: list[str] = []
+    found = None
+    asked = [identity for identity in dict.fromkeys(ids) if identity]
+    if len(asked) > 1:
+        try:
+            found = compared(index, asked, task)
+        except InvalidInput as error:
+            problems = [say(problem, index.names()) for problem in error.problems]
+    board = _board(index, asked, found.task if found else task)
+    return compare_page(_choices(index, board), asked, found, task=found.task if found else task, problems=problems)
+
+
+def _side(index: Index, entry: Entry) -> Side:
+    return Side(entry.id, entry.card.name, index.store.predictions(entry), entry.card.data, entry.card.subset)
+
+
+def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
+    """Give the board whose entries are offered: that of the first entry and the task, or the first that has any."""
+    boards = [board for board in index.boards() if index.frame(board).height]
+    for board in boards:
+        of_task = task in (None, board.task)
+        if of_task and ids and ids[0] in set(index.frame(board)["id"]):
+            return board
+    return boards[0] if boards else None
+
+
+def _choices(index: Index, board: Board | None) -> list[Choice]:
+    if board is None:
+        return []
+    rows = index.frame(board).head(MAX_CHOICES).select("id", "name", "same_name", "submitter").iter_rows()
+    return [
+        Choice(identity, f"{name}{f' ({same})' if same else ''} \N{MIDDLE DOT} {submitter}")
+        for identity, name, same, submitter in rows
+    ]

@@ -1,0 +1,73 @@
+"""The named endpoints that read (``gradio_client.Client(url).predict(..., api_name=...)``); figures in fractions.
+
+    /boards   -> the names of the boards
+    /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported")
+    /scores   entry id -> its scores (``leaderboard.scores.Scores`` as JSON)
+    /compare  2 to 4 entry ids, task -> the first against each other one: paired tests, Holm-corrected together
+
+``/check``, ``/submit`` and ``/withdraw`` belong to the form (``leaderboard.app.submitting``).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from leaderboard.app.comparing import compared
+from leaderboard.app.keeper import Keeper
+from leaderboard.index import Index, find_board
+from leaderboard.scores import Scores
+from leaderboard.views.board_data import board_rows
+from leaderboard.views.compare_page import Compared
+from validation.report import InvalidInput
+
+
+def add_endpoints(keeper: Keeper) -> None:
+    """Add the endpoints to the ``gr.Blocks`` that is being made. Docstrings are what clients and MCP users read."""
+
+    def boards() -> list[str]:
+        """List the names of the leaderboard's boards, one for each benchmark, task and subset."""
+        return [board.name for board in keeper.index.boards()]
+
+    def board(name: str) -> list[dict[str, Any]]:
+        """Give a board's rows, as fractions, best first, then rows that a paper reports.
+
+        Args:
+            name: the board's name, such as dr/nli; /boards lists them.
+        """
+        rows: list[dict[str, Any]] = _or_error(lambda: _rows(keeper.index, name))
+        return rows
+
+    def scores(entry: str) -> dict[str, Any]:
+        """Give all scores of an entry, as fractions.
+
+        Args:
+            entry: the entry's id, 16 hexadecimal digits, as boards list it.
+        """
+        found: Scores = _or_error(lambda: keeper.index.scores(entry))
+        return found.model_dump(mode="json")
+
+    def compare(entries: list[str], task: str | None = None) -> list[dict[str, Any]]:
+        """Compare the first of 2 to 4 entries with each other one, on every shift that both have.
+
+        Args:
+            entries: their ids.
+            task: the task; without one the first that all have.
+        """
+        found: Compared = _or_error(lambda: compared(keeper.index, entries, task))
+        return [pair.model_dump(mode="json") for pair in found.pairs]
+
+    for endpoint in (boards, board, scores, compare):
+        gr.api(endpoint, api_name=endpoint.__name__, concurrency_limit=4)
+
+
+def _rows(index: Index, name: str) -> list[dict[str, Any]]:
+    return board_rows(index, find_board(name, index.boards()))
+
+
+def _or_error(read: Callable[[], Any]) -> Any:
+    """Tell a client what was wrong with a request, in the words of the refusal."""
+    try:
+        return read()
+    except InvalidInput as error:
+        raise gr.Error(str(error), print_exception=False) from error

@@ -1,0 +1,107 @@
+"""Who sends a request: the machine's own user, or somebody that Hugging Face vouches for. Never what a form says."""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from leaderboard.store import LOCAL_SUBMITTER
+from validation.report import InvalidInput, Problem
+
+PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded")
+TOKEN_HEADERS = ("x-hf-authorization", "authorization")
+"""Where clients of Gradio send a Hugging Face token."""
+
+
+def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
+    """Name who sends a request to a server without sign-in: the machine's own user.
+
+    The address must be a loopback one and no proxy may stand between. Host and origin must be loopback names too,
+    or a web page elsewhere could have the visitor's browser submit in their name.
+
+    Raises: InvalidInput for everybody else.
+    """
+    named = [urlsplit(f"//{headers['host']}").hostname] if "host" in headers else []
+    if "origin" in headers:
+        named.append(urlsplit(headers["origin"]).hostname)
+    direct = client_host is not None and _is_loopback(client_host) and not any(key in headers for key in PROXY_HEADERS)
+    if direct and all(name is not None and _is_loopback(name) for name in named):
+        return LOCAL_SUBMITTER
+    raise InvalidInput(
+        Problem(
+            "this server takes submissions from its own machine only",
+            "submit",
+            "a request from elsewhere",
+            "open the page on the machine that runs 'shiftbench serve', or use 'shiftbench submit' there",
+        )
+    )
+
+
+def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) -> str:
+    """Name who sends a request to a server with sign-in: by the browser's session, else by a token.
+
+    Args:
+        session_name: the user that signed in with this browser, if any.
+        headers: the request's. A session counts only for requests of this server's own pages: browsers send its cookie
+            with those of other sites, too.
+    Raises: InvalidInput when nobody has signed in, or the token is not one of a user.
+    """
+    if session_name is not None and _same_origin(headers):
+        return session_name
+    for name in TOKEN_HEADERS:
+        kind, _, token = headers.get(name, "").partition(" ")
+        if kind == "Bearer" and token:
+            return _token_user(token)
+    raise InvalidInput(
+        Problem(
+            "nobody has signed in",
+            "submit",
+            cure="use 'Sign in with Hugging Face', or send a token: 'hf auth login' saves one that "
+            "'shiftbench submit' takes (a token without any permission is enough)",
+        )
+    )
+
+
+def _token_user(token: str) -> str:
+    """Ask the Hub whose token this is; a token that it does not know, or an organisation's, is refused."""
+    from httpx2 import HTTPError
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        account = HfApi(token=token).whoami()
+    except HfHubHTTPError as error:
+        if error.response is not None and error.response.status_code in (401, 403):
+            cure = "make a new one in your Hugging Face settings; it needs no permission"
+            raise InvalidInput(Problem("Hugging Face does not know this token", "submit", cure=cure)) from error
+        raise InvalidInput(_unreachable()) from error
+    except (HTTPError, OSError) as error:
+        raise InvalidInput(_unreachable()) from error
+    if account.get("type") != "user" or not isinstance(account.get("name"), str):
+        cure = "send the token of a person"
+        raise InvalidInput(Problem("entries belong to people", "submit", "a token of an organisation", cure))
+    return str(account["name"])
+
+
+def _unreachable() -> Problem:
+    return Problem("Hugging Face did not say whose token this is", "submit", cure="try again in a minute")
+
+
+def _same_origin(headers: Mapping[str, str]) -> bool:
+    """Whether a browser sends this from a page of this server; programs send no origin."""
+    if "origin" not in headers:
+        return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    origin = urlsplit(headers["origin"]).netloc
+    hosts = {headers.get("host", ""), *os.environ.get("SPACE_HOST", "").split(",")}
+    return origin != "" and origin in hosts
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,56 @@
+"""What a running server does beside answering: looks for entries that others added, and scores what waits for it."""
+
+import threading
+import time
+
+from leaderboard.index import Index
+from validation.report import InvalidInput
+
+SECONDS_BETWEEN_LOOKS = 60
+"""How often the store's place is asked for entries that came by another way; a Hub repository is far."""
+_SECONDS_FRESH = 1.0
+
+
+class Keeper:
+    """Keeps an index up to date while a server runs: ``start`` and ``stop`` come from the application's lifespan."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._looked = time.monotonic()
+        self._stopped = threading.Event()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to look and to score."""
+        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; an entry whose scoring is under way is scored again by the next server."""
+        self._stopped.set()
+        self._wake.set()
+
+    @property
+    def index(self) -> Index:
+        """The index, with what was added to the store's folder meanwhile; it is looked at once a second at most."""
+        if time.monotonic() - self._looked > _SECONDS_FRESH:
+            self._looked = time.monotonic()
+            self._index.refresh()
+        if self._index.waiting():
+            self._wake.set()
+        return self._index
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            for identity in self._index.waiting():
+                if self._stopped.is_set():
+                    return
+                self._index.score(identity)
+            self._wake.wait(SECONDS_BETWEEN_LOOKS)
+            self._wake.clear()
+            try:
+                self._index.store.refresh()
+            except InvalidInput:
+                continue  # the store says so itself (``Store.behind``), and the board shows it
+            self._index.refresh()

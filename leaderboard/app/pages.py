@@ -1,0 +1,165 @@
+"""The pages' addresses: each reads what was asked for and has ``leaderboard.views`` write it."""
+
+from collections.abc import Callable, Sequence
+from urllib.parse import urlencode
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from leaderboard.app.comparing import comparison_page
+from leaderboard.app.keeper import Keeper
+from leaderboard.disclosure import labels_are_public
+from leaderboard.examples import WrongExample, wrong_examples
+from leaderboard.index import Index
+from leaderboard.scores import TaskScores
+from leaderboard.store import folder_of
+from leaderboard.unseen import Unseen, unseen_drops
+from leaderboard.views.about_page import about_page
+from leaderboard.views.board_data import board_csv
+from leaderboard.views.board_page import board_page, rows_fragment
+from leaderboard.views.board_query import BoardQuery
+from leaderboard.views.data_page import data_page
+from leaderboard.views.entry_page import entry_page
+from leaderboard.views.html import Markup
+from leaderboard.views.site import SECURITY_HEADERS, box, page, script, style_sheet
+from validation.report import InvalidInput, Problem
+
+A_YEAR = "public, max-age=31536000, immutable"
+
+
+def add_pages(app: FastAPI, keeper: Keeper) -> None:
+    """Add the pages' routes; they are read only, and answer everybody alike."""
+    _add_static(app)
+    _add_board(app, keeper)
+    _add_entries(app, keeper)
+
+    @app.get("/data")
+    def data(task: str = "") -> Response:
+        return _page("Data", data_page(keeper.index.folders, task), "data")
+
+    @app.get("/about")
+    def about() -> Response:
+        return _page("About", about_page(), "about")
+
+    @app.get("/healthz")
+    def healthz() -> Response:
+        return PlainTextResponse("ok")
+
+
+def _add_static(app: FastAPI) -> None:
+    # Their addresses carry a digest of the content.
+    @app.get("/static/page.css")
+    def css() -> Response:
+        return Response(style_sheet(), media_type="text/css", headers={"Cache-Control": A_YEAR})
+
+    @app.get("/static/page.js")
+    def js() -> Response:
+        return Response(script(), media_type="text/javascript", headers={"Cache-Control": A_YEAR})
+
+
+def _add_board(app: FastAPI, keeper: Keeper) -> None:
+    @app.get("/")
+    def board(request: Request) -> Response:
+        entry = request.query_params.get("entry")
+        if entry is not None:  # the address that an entry had before it got a page of its own
+            return RedirectResponse(f"/entry?{urlencode({'id': entry})}")
+        return _page("", board_page(*_asked(request, keeper)), "board")
+
+    @app.get("/rows")
+    def rows(request: Request) -> Response:
+        return _html(rows_fragment(*_asked(request, keeper)))
+
+    @app.get("/board.csv")
+    def csv(request: Request) -> Response:
+        text = board_csv(*_asked(request, keeper))
+        headers = {"Content-Disposition": 'attachment; filename="board.csv"', **SECURITY_HEADERS}
+        return Response(text, media_type="text/csv", headers=headers)
+
+
+def _asked(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
+    index = keeper.index
+    return index, BoardQuery.parse(request.query_params.multi_items(), index)
+
+
+def _add_entries(app: FastAPI, keeper: Keeper) -> None:
+    @app.get("/entry")
+    def entry(id: str = "", task: str = "") -> Response:
+        return _found("Entry", lambda: _entry(keeper.index, id, task or None))
+
+    @app.get("/scores.json")
+    def scores(id: str = "") -> Response:
+        try:
+            return JSONResponse(keeper.index.scores(id).model_dump(mode="json"), headers=SECURITY_HEADERS)
+        except InvalidInput as error:
+            return JSONResponse({"problems": [str(problem) for problem in error.problems]}, 404, SECURITY_HEADERS)
+
+    @app.get("/predictions.parquet")
+    def predictions(id: str = "") -> Response:
+        return _found("Predictions", lambda: _predictions(keeper.index, id))
+
+    @app.get("/compare")
+    def compare(request: Request) -> Response:
+        ids: Sequence[str] = request.query_params.getlist("id")
+        task = request.query_params.get("task")
+        return _page("Compare", comparison_page(keeper.index, ids, task), "compare")
+
+
+def _entry(index: Index, identity: str, task: str | None) -> Markup:
+    reasons = index.reasons(identity)
+    try:
+        entry = index.entry(identity)
+    except InvalidInput:
+        if not reasons:
+            raise
+        return entry_page(identity, None, None, reasons)
+    if reasons:
+        return entry_page(identity, entry, None, reasons)
+    folder = folder_of(entry.card, index.folders)
+    store = index.store
+
+    def examples(task: str, source: str, target: str) -> Sequence[WrongExample]:
+        return wrong_examples(store.predictions(entry), folder, task, source, target)
+
+    def unseen(task: TaskScores) -> Unseen | None:
+        if not entry.card.pretraining_domains:
+            return None
+        return unseen_drops(store.table(entry, folder), entry.card, folder, task)
+
+    return entry_page(
+        identity,
+        entry,
+        index.scores(identity),
+        task=task,
+        folder=folder,
+        looks=index.looks(identity),
+        examples=examples,
+        unseen=unseen,
+    )
+
+
+def _predictions(index: Index, identity: str) -> Response:
+    """Give an entry's prediction file, which lets anybody compute its scores again, where labels are public."""
+    entry = index.entry(identity)
+    if not labels_are_public(folder_of(entry.card, index.folders)):
+        what = "predictions are not given out where labels are withheld"
+        raise InvalidInput(Problem(what, identity, cure="ask who sent them"))
+    name = f"{entry.id}.parquet"
+    path = index.store.predictions(entry)
+    return FileResponse(path, media_type="application/octet-stream", filename=name, headers=SECURITY_HEADERS)
+
+
+def _found(title: str, write: Callable[[], Markup | Response], active: str = "") -> Response:
+    """Answer with a page, or a file; what is not there gets a page, too, and the status that says so."""
+    try:
+        found = write()
+        return found if isinstance(found, Response) else _page(title, found, active)
+    except InvalidInput as error:
+        return _page(title, box("Not found", *(str(problem) for problem in error.problems)), active, 404)
+
+
+def _page(title: str, body: Markup, active: str = "", status: int = 200) -> Response:
+    return _html(page(title, body, active=active), status)
+
+
+def _html(text: str, status: int = 200) -> Response:
+    return HTMLResponse(text, status, headers={**SECURITY_HEADERS, "Cache-Control": "no-cache"})

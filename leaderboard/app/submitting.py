@@ -1,0 +1,225 @@
+"""The page and the endpoints that take submissions: a Gradio form, for its uploads, queue and sign-in.
+
+/check     file, card text -> an answer (``leaderboard.submission.Answer``); nothing is stored
+/submit    the same, and the entry is kept
+/withdraw  entry id -> an answer; only who sent it may
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import yaml
+from gradio.utils import get_space, get_upload_folder
+
+from builders.folder import DatasetFolder
+from leaderboard.app.identity import local_submitter, signed_in_submitter
+from leaderboard.app.keeper import Keeper
+from leaderboard.submission import Answer, check, submit, withdraw
+from leaderboard.views.answer import answer_html, submit_html
+from leaderboard.views.site import header
+from validation.cards import MAX_CARD_BYTES, Card
+
+SCORED_AT_ONCE = 2
+"""Submissions checked or scored at the same time; others wait in the queue and see their place in it."""
+_LISTS = ("pretraining_domains",)
+_FORM = (
+    ("name", "base_model", "family", "parameters", "tunable_parameters"),
+    ("paradigm", "model_selection", "shots", "training_size", "extra_data", "pretraining_domains"),
+    ("url", "contact", "licence"),
+)
+"""Keys of the card that the form asks for, a column each; all the others can be written as text."""
+_CARD_EXAMPLE = """name: My model
+paradigm: fine-tuned
+base_model: roberta-base
+data: <content hash from shiftbench.json>"""
+
+Sender = Callable[[gr.Request, gr.OAuthProfile | None], str]
+
+
+def add_submit_page(keeper: Keeper, *, sign_in: bool, daily_quota: int | None) -> None:
+    """Add the form and its endpoints to the page of a ``gr.Blocks`` that is being made."""
+    _html(header("submit"))
+    _html(submit_html(keeper.index.folders, sign_in=sign_in, daily_quota=daily_quota))
+    # Elsewhere than on a Space, Gradio would sign every visitor in as the server's own user.
+    if sign_in and get_space() is not None:
+        gr.LoginButton("Sign in with Hugging Face", size="md", elem_id="sign-in")
+    with gr.Row(equal_height=False):
+        with gr.Column(min_width=300):
+            file = _upload_only(gr.File(label="Prediction file", height=200, elem_id="prediction-file"))
+        with gr.Column(min_width=300):
+            card = _card_text_box(keeper.index.folders)
+    with gr.Row(elem_id="send"):
+        check_button = gr.Button("Check", variant="secondary", scale=0, min_width=150)
+        submit_button = gr.Button("Submit", variant="primary", scale=0, min_width=150)
+    answer = gr.JSON(visible=False)
+    report = _html("", elem_id="answer")
+    with gr.Accordion("Withdraw an entry of yours", open=False):
+        entry = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="withdraw-id")
+        withdraw_button = gr.Button("Withdraw", scale=0, min_width=150)
+    sender = _sender(sign_in)
+
+    def check_file(file: str | None, card: str) -> Answer:
+        """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
+
+        Args:
+            file: the prediction file (.parquet, .jsonl or .csv).
+            card: the card's text, YAML or JSON.
+        """
+        return check(keeper.index, file, card)
+
+    def submit_file(file: str | None, card: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
+        """Check, score and keep a prediction file; the same file and card sent twice are one entry.
+
+        Args:
+            file: the prediction file (.parquet, .jsonl or .csv).
+            card: the card's text, YAML or JSON.
+            request: says where it comes from.
+            profile: who has signed in with this browser.
+        """
+        return submit(keeper.index, file, card, sender=lambda: sender(request, profile), daily_quota=daily_quota)
+
+    def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
+        """Withdraw an entry of one's own from the leaderboard.
+
+        Args:
+            entry: the entry's id.
+            request: says where it comes from.
+            profile: who has signed in with this browser.
+        """
+        return withdraw(keeper.index, entry, sender=lambda: sender(request, profile))
+
+    handlers: list[tuple[gr.Button, Callable[..., Answer], list[Any], str]] = [
+        (check_button, check_file, [file, card], "check"),
+        (submit_button, submit_file, [file, card], "submit"),
+        (withdraw_button, withdraw_entry, [entry], "withdraw"),
+    ]
+    for button, handler, inputs, name in handlers:
+        sent = button.click(
+            handler,
+            inputs,
+            answer,
+            api_name=name,
+            show_progress_on=report,
+            concurrency_limit=SCORED_AT_ONCE,
+            concurrency_id="scoring",
+        )
+        sent.success(answer_html, answer, report, api_visibility="private", show_progress="hidden")
+
+
+def _sender(sign_in: bool) -> Sender:
+    def signed_in(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
+        return signed_in_submitter(profile.username if profile else None, request.headers)
+
+    def local(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
+        return local_submitter(request.client.host if request.client else None, request.headers)
+
+    return signed_in if sign_in else local
+
+
+def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
+    """Add the card: its text, and beside it a form that writes the text."""
+    with gr.Tabs():
+        with gr.Tab("Card as text"):
+            card = gr.Textbox(
+                label="Card (YAML or JSON)",
+                placeholder=_CARD_EXAMPLE,
+                lines=8,
+                max_lines=18,
+                max_length=MAX_CARD_BYTES,
+                elem_id="card-text",
+            )
+            card_file = _upload_only(gr.UploadButton("Load the card from a file", size="sm", elem_id="card-file"))
+        with gr.Tab("Card as a form", elem_id="card-form"):
+            data = gr.Dropdown(_datasets(folders), label="Data", elem_id="card-data")
+            subset = gr.Dropdown(_subsets(folders), value="all", label="Subset")
+            fields = {"data": data, "subset": subset}
+            with gr.Row(equal_height=False):
+                for keys in _FORM:
+                    with gr.Column(min_width=200):
+                        fields |= {key: _field(key) for key in keys}
+    names = list(fields)
+
+    def written(*values: Any) -> str:
+        return _card_of_form(dict(zip(names, values, strict=True)))
+
+    gr.on(
+        [field.change for field in fields.values()],
+        written,
+        list(fields.values()),
+        card,
+        api_visibility="private",
+        show_progress="hidden",
+        trigger_mode="always_last",
+        queue=False,
+    )
+    card_file.upload(_text_of, card_file, card, api_visibility="private")
+    return card
+
+
+def _field(key: str) -> Any:
+    """Give the form's component for a key of the card."""
+    schema = Card.model_json_schema()["properties"][key]
+    kinds = [schema, *schema.get("anyOf", [])]
+    choices = next((kind["enum"] for kind in kinds if "enum" in kind), None)
+    label, info = key.replace("_", " ").capitalize(), schema.get("description")
+    if choices:
+        return gr.Dropdown(choices, value=schema.get("default", choices[0]), label=label, elem_id=f"card-{key}")
+    if any(kind.get("type") == "integer" for kind in kinds):
+        return gr.Number(None, label=label, info=info, precision=0, minimum=0, elem_id=f"card-{key}")
+    return gr.Textbox(label=label, info=info, max_length=500, elem_id=f"card-{key}")
+
+
+def _card_of_form(values: dict[str, Any]) -> str:
+    """Write a form's values as a card; what was not filled in is left out."""
+    filled = {key: value for key, value in values.items() if value not in (None, "") and (key, value) != _ALL}
+    for key in _LISTS:
+        if key in filled:
+            filled[key] = [part.strip() for part in filled[key].split(",") if part.strip()]
+    return yaml.safe_dump(filled, sort_keys=False, allow_unicode=True) if filled else ""
+
+
+_ALL = ("subset", "all")
+
+
+def _datasets(folders: Sequence[DatasetFolder]) -> list[tuple[str, str]]:
+    return [(f"{folder.manifest.benchmark} {folder.content_hash[:12]}", folder.content_hash) for folder in folders]
+
+
+def _subsets(folders: Sequence[DatasetFolder]) -> list[str]:
+    names = {name for folder in folders for info in folder.manifest.tasks.values() for name in info.subsets}
+    return ["all", *sorted(names - {"all"})]
+
+
+def _text_of(path: str | None) -> str:
+    """Read a card's file into the text box, where its problems are then told."""
+    if path is None or Path(path).stat().st_size > MAX_CARD_BYTES:
+        raise gr.Error("the card's file is larger than 64 KiB", print_exception=False)
+    return Path(path).read_text(encoding="utf-8", errors="replace")
+
+
+def _html(value: str, **options: Any) -> gr.HTML:
+    return gr.HTML(value, elem_classes=["sb-page"], apply_default_css=False, js_on_load=None, **options)
+
+
+def _upload_only(component: Any) -> Any:
+    """Let a component take uploaded files only.
+
+    Gradio would also fetch a file from an address that a client names, and, where it is mounted in another
+    application, open any file of the server by its path.
+    """
+    move = component.async_move_resource_to_block_cache
+    uploads = Path(get_upload_folder()).resolve()
+
+    async def refuse_others(path: Any) -> str | None:
+        if isinstance(path, str):
+            if "://" in path:
+                raise gr.Error("send the file itself, not an address", print_exception=False)
+            if not Path(path).resolve().is_relative_to(uploads):
+                raise gr.Error("send the file itself, not a path", print_exception=False)
+        moved: str | None = await move(path)
+        return moved
+
+    component.async_move_resource_to_block_cache = refuse_others
+    return component

@@ -1,0 +1,71 @@
+"""The tables there are: one for each benchmark, task and subset. Entries of different subsets never share a table."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import PLACEBO
+
+
+@dataclass(frozen=True)
+class Board:
+    """One table's identity: a version of a dataset, one of its tasks, a subset of its test texts."""
+
+    name: str
+    folder: DatasetFolder
+    task: str
+    subset: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Content hash of the data, subset and task: what its rows have in common."""
+        return self.folder.content_hash, self.subset, self.task
+
+    @property
+    def info(self) -> TaskManifest:
+        """The task's facts."""
+        return self.folder.task(self.task)
+
+
+def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
+    """List every task's full test set, and each smaller subset that an entry is for.
+
+    Placebo tasks have none: their scores stand beside those of the task they were dealt from. Nor have candidates for
+    a benchmark's data sets, which are not part of the benchmark.
+
+    Args:
+        folders: the datasets at hand; of a public and a gold folder, which have one hash, the gold one counts.
+        used: content hash and subset of the entries there are.
+    Returns: boards named ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
+        several versions of one benchmark are at hand.
+    """
+    by_hash: dict[str, DatasetFolder] = {}
+    for folder in folders:
+        known = by_hash.get(folder.content_hash)
+        if known is None or known.manifest.withholds_labels:
+            by_hash[folder.content_hash] = folder
+    versions = Counter(folder.manifest.benchmark for folder in by_hash.values())
+    found = []
+    for folder in by_hash.values():
+        benchmark = folder.manifest.benchmark
+        version = f"@{folder.content_hash[:8]}" if versions[benchmark] > 1 else ""
+        for task, info in folder.manifest.tasks.items():
+            if info.candidates_for or task.endswith(PLACEBO):
+                continue
+            for subset in ("all", *(name for name in info.subsets if name != "all")):
+                if subset == "all" or (folder.content_hash, subset) in used:
+                    name = f"{benchmark}/{task}" + ("" if subset == "all" else f":{subset}") + version
+                    found.append(Board(name, folder, task, subset))
+    return found
+
+
+def find_board(name: str, choices: Sequence[Board]) -> Board:
+    """Give the board of a name; InvalidInput names those there are."""
+    for board in choices:
+        if board.name == name:
+            return board
+    cure = did_you_mean(name[:80], [board.name for board in choices]) if choices else "this server has no dataset"
+    raise InvalidInput(Problem("there is no such board", "leaderboard", f"'{name[:80]}'", cure))

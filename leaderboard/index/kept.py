@@ -1,0 +1,77 @@
+"""What an index keeps on disk beside the scores, so that a server starts without reading every entry again.
+
+    ROOT/scores/<metric version>/index/rows.parquet        the rows of all entries
+    ROOT/scores/<metric version>/index/replicates.parquet  the ranked figure's replicates: id, task, replicates
+
+Both are derived and disposable: files that are missing, damaged or of another shape are made again.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from builders.folder import DatasetFolder
+from leaderboard.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
+from leaderboard.index.ranks import Replicates
+from leaderboard.index.rows import OOD, rows_frame
+from leaderboard.scores import METRIC_VERSION
+from leaderboard.scoring import N_STORED, encoder_name, token_encoder
+from leaderboard.summary import depth_encoder_name
+
+SHAPE = 1
+"""Changes when the same scores would give other rows."""
+Key = tuple[str, str]
+"""An entry and one of its tasks."""
+_REPLICATES: dict[str, Any] = {"id": pl.String, "task": pl.String, "replicates": pl.Array(pl.Float32, 1 + N_STORED)}
+
+
+def stamp(folder: DatasetFolder) -> str:
+    """Say what rows of a dataset are made with: one of another stamp is made again."""
+    rule = "public" if labels_are_public(folder) else f"{DECIMALS}/{MIN_TEXTS}"
+    parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
+    return json.dumps(parts, separators=(",", ":"))
+
+
+def read_rows(root: Path) -> pl.DataFrame:
+    """Read the kept rows; none where there are none to be had."""
+    try:
+        rows = pl.read_parquet(_folder(root) / "rows.parquet")
+    except (OSError, pl.exceptions.PolarsError):
+        return rows_frame([])
+    known = {name: dtype for name, dtype in rows.schema.items() if not name.startswith(OOD)}
+    return rows if known == rows_frame([]).schema else rows_frame([])
+
+
+def read_replicates(root: Path) -> dict[Key, Replicates]:
+    """Read the kept replicates; none where there are none to be had."""
+    try:
+        frame = pl.read_parquet(_folder(root) / "replicates.parquet")
+    except (OSError, pl.exceptions.PolarsError):
+        return {}
+    if frame.schema != _REPLICATES:
+        return {}
+    keys = zip(frame["id"], frame["task"], strict=True)
+    return dict(zip(keys, frame["replicates"].to_numpy(), strict=True))
+
+
+def write(root: Path, rows: pl.DataFrame, replicates: dict[Key, Replicates]) -> None:
+    """Keep rows and replicates, each file put in its place when it is whole."""
+    folder = _folder(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = np.stack(list(replicates.values())) if replicates else np.empty((0, 1 + N_STORED), np.float32)
+    columns = {"id": [key[0] for key in replicates], "task": [key[1] for key in replicates], "replicates": drawn}
+    frames = {"rows": rows, "replicates": pl.DataFrame(columns, schema=_REPLICATES)}
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as temporary:
+        for name, frame in frames.items():
+            new = Path(temporary) / name
+            # Replicates are noise: packing them would cost time and save nothing.
+            frame.write_parquet(new, compression="lz4" if name == "rows" else "uncompressed")
+            new.replace(folder / f"{name}.parquet")
+
+
+def _folder(root: Path) -> Path:
+    return root / "scores" / METRIC_VERSION / "index"

@@ -1,0 +1,227 @@
+"""Scores on a CSV of one's own, without building a dataset first: its rows become one for as long as it is needed.
+
+Ids are what the CSV has in its id column; its rows are then test rows, but for those that a split column calls
+otherwise. Without an id column they are those of ``shiftbench build own``, and so is the cut into splits.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from builders.encoder import Encoder
+from builders.folder import DatasetFolder
+from builders.own import build_rows, domain_names
+from leaderboard.scores import Scores
+from leaderboard.scoring import score_predictions
+from validation.csv_text import csv_text, repeated_columns
+from validation.prediction_files import read_predictions
+from validation.predictions import check_predictions
+from validation.report import InvalidInput, Problem, and_more, did_you_mean
+from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, is_name
+
+TASK = "own"
+"""What the task is called where ids do not say."""
+_ID = re.compile(r"'own/[^']*'")
+_TEXT = ("text", "premise", "hypothesis")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a CSV hold what; those without a name are not there, but for texts (see ``builders.own``)."""
+
+    domain: str
+    label: str
+    text: str | None = None
+    id: str | None = None
+    split: str | None = None
+
+    def renamed(self) -> dict[str, str]:
+        """Give the names that ``builders.own`` has for them, by the CSV's own."""
+        known = {"domain": self.domain, "label": self.label, "text": self.text, "split": self.split}
+        return {own: name for name, own in known.items() if own is not None}
+
+
+@dataclass(frozen=True)
+class OwnScores:
+    """Scores on own data, with what examples are made from; all of it goes when the context ends.
+
+    Attributes:
+        scores: the scores.
+        folder: the dataset that the rows became.
+        predictions: the predictions with that dataset's ids, as parquet.
+        own_ids: the CSV's ids by the dataset's; empty without an id column.
+        repeats: rows left out because they repeat another one word for word.
+    """
+
+    scores: Scores
+    folder: DatasetFolder
+    predictions: Path
+    own_ids: Mapping[str, str]
+    repeats: int
+
+
+@contextmanager
+def scored_own_data(
+    predictions: Path, csv: Path, columns: Columns, *, encoder: Encoder | None = None
+) -> Iterator[OwnScores]:
+    """Score a prediction file on the rows of a CSV; nothing is left behind.
+
+    Args:
+        predictions: the file; ``source`` names domains as the CSV does.
+        csv: the CSV.
+        columns: which of its columns hold what.
+        encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
+    Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
+    """
+    rows = _rows(csv, columns)
+    frame = read_predictions(predictions)
+    names = domain_names(rows["domain"], str(csv))
+    with TemporaryDirectory(prefix="shiftbench-own-") as place:
+        out = Path(place) / "data"
+        build_rows(_task_name(frame, columns), rows.drop("own_id", strict=False), csv, out, encoder=encoder)
+        folder = DatasetFolder.open(out)
+        if encoder is not None:
+            _check_trained(folder, str(csv))
+        ids = _ids(rows, names, folder) if columns.id else pl.DataFrame()
+        own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
+        checked = _checked(frame, folder, ids, own_ids, names, str(predictions), str(csv), columns.id)
+        scores = score_predictions(checked, folder).scores
+        kept = Path(place) / "predictions.parquet"
+        checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
+        repeats = int((~ids["first"]).sum()) if columns.id else 0
+        yield OwnScores(scores, folder, kept, own_ids, repeats)
+
+
+def _rows(csv: Path, columns: Columns) -> pl.DataFrame:
+    """Read the CSV into the columns that ``builders.own`` names, and ``own_id`` where there is an id column."""
+    if not csv.is_file():
+        raise InvalidInput(Problem("there is no such CSV file", str(csv), cure="give --data FILE.csv"))
+    nothing = Problem("the file is empty", str(csv), "no header", "give it a header and a row an example")
+    frame = csv_text(csv, lambda found: _check_columns(found, columns, str(csv)), nothing)
+    renamed = columns.renamed()
+    texts = [name for name in (_TEXT if columns.text is None else ()) if name in frame.columns and name not in renamed]
+    groups = [name for name in ("group",) if name in frame.columns and name not in renamed]
+    rows = frame.select(pl.col(own).alias(name) for own, name in renamed.items())
+    rows = rows.hstack(frame.select(*texts, *groups))
+    if columns.id is None:
+        return rows
+    _check_own_ids(frame[columns.id], str(csv))
+    rows = rows.with_columns(frame[columns.id].alias("own_id"))
+    return rows if columns.split else rows.with_columns(split=pl.lit("test"))
+
+
+def _check_columns(found: list[str], columns: Columns, file: str) -> None:
+    problems = repeated_columns(found, file)
+    wanted = {"--domain-column": columns.domain, "--label-column": columns.label, "--text-column": columns.text,
+              "--id-column": columns.id, "--split-column": columns.split}  # fmt: skip
+    for option, name in wanted.items():
+        if name is not None and name not in found:
+            what = f"the column that {option} names is not there"
+            problems.append(Problem(what, file, f"columns {', '.join(found)}", did_you_mean(name, found), column=name))
+    if columns.text is None and not ("text" in found or {"premise", "hypothesis"} <= set(found)):
+        what, cure = "there is no column 'text'", "name the column of the texts with --text-column"
+        problems.append(Problem(what, file, f"columns {', '.join(found)}", cure))
+    given = [name for name in wanted.values() if name is not None]
+    for name in sorted({name for name in given if given.count(name) > 1}):
+        problems.append(Problem("one column cannot be two things", file, f"'{name}' given twice", column=name))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _check_own_ids(ids: pl.Series, file: str) -> None:
+    problems = []
+    empty, again = ids.str.strip_chars() == "", ~ids.is_first_distinct()
+    for bad, what, cure in (
+        (empty, "an id is empty", "give every row an id"),
+        (again & ~empty, "an id is repeated", "give every row an id of its own"),
+    ):
+        if bad.any():
+            row = int(bad.arg_true()[0])
+            found = repr(ids[row]) + and_more(int(bad.sum()) - 1)
+            problems.append(Problem(what, file, found, cure, column=ids.name, row=row + 1))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _check_trained(folder: DatasetFolder, file: str) -> None:
+    """Refuse to measure depths where no domain has the train texts that depth is measured from."""
+    task = folder.task(next(iter(folder.manifest.tasks)))
+    if not any("train" in facts.splits for facts in task.domains.values()):
+        cure = "say with --split-column which rows are train rows, or leave --depth and --encoder out"
+        raise InvalidInput(Problem("depths need train rows", file, "test rows alone", cure))
+
+
+def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
+    """Name the task as the predictions' ids do, where these are of a dataset that was built."""
+    if columns.id is None and len(predictions):
+        parts = str(predictions["id"][0]).split("/")
+        if len(parts) > 1 and is_name(parts[1]):
+            return parts[1]
+    return TASK
+
+
+def _ids(rows: pl.DataFrame, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
+    """Find the dataset's id of every test row: columns id, own_id, first (not a repeat of a row before it)."""
+    task = next(iter(folder.manifest.tasks))
+    info = folder.task(task)
+    labels = dict(enumerate(info.labels))
+    key = ["domain", *info.inputs, "label", *({"group"} & set(rows.columns))]
+    tests = folder.test(task).with_columns(pl.col("label").replace_strict(labels, return_dtype=pl.String))
+    chosen = rows.filter(split="test").with_columns(pl.col("domain").replace_strict(names))
+    joined = chosen.select(*key, "own_id").join(tests.select(*key, "id"), on=key, how="left", maintain_order="left")
+    return joined.select("id", "own_id", first=pl.col("id").is_first_distinct())
+
+
+def _checked(
+    frame: pl.DataFrame,
+    folder: DatasetFolder,
+    ids: pl.DataFrame,
+    own_ids: Mapping[str, str],
+    names: Mapping[str, str],
+    file: str,
+    csv: str,
+    id_column: str | None,
+) -> pl.DataFrame:
+    """Check predictions as those of any dataset, in the CSV's own words."""
+    task = next(name for name in folder.manifest.tasks)
+    facts = folder.facts(task)
+    if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
+        facts = replace(facts, sources=tuple(folder.task(task).domains))
+    sources = {text: _source(text, names) for text in frame["source"].unique().to_list()}
+    frame = frame.with_columns(pl.col("source").replace_strict(sources, return_dtype=pl.String))
+    if id_column:
+        frame = _with_ids(frame, ids, file, csv, id_column)
+    try:
+        return check_predictions(frame, [facts], file)
+    except InvalidInput as error:
+        problems = [replace(problem, found=_in_own_ids(problem.found, own_ids)) for problem in error.problems]
+        raise InvalidInput(problems) from error
+
+
+def _source(text: str, names: Mapping[str, str]) -> str:
+    """Name a source as the dataset does; one that the CSV does not have stays as it is, to be told."""
+    if text == NO_SOURCE or text in names.values():
+        return text
+    parts = [names.get(part.strip(), part.strip()) for part in text.split(SOURCE_JOINER)]
+    return names.get(text, SOURCE_JOINER.join(sorted(parts)))
+
+
+def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column: str) -> pl.DataFrame:
+    """Put the dataset's ids in the place of the CSV's; rows that repeat another one have no predictions."""
+    known = frame.rename({"id": "own_id"}).join(ids, on="own_id", how="left", maintain_order="left")
+    unknown = known["id"].is_null()
+    if unknown.any():
+        row = int(unknown.arg_true()[0])
+        found = repr(frame["id"][row]) + and_more(int(unknown.sum()) - 1, "unknown id")
+        cure = f"ids are those of the test rows in column '{column}' of {csv}, such as '{ids['own_id'][0]}'"
+        raise InvalidInput(Problem("an id is unknown", file, found, cure, column="id", row=row + 1))
+    return known.filter("first").select(frame.columns)
+
+
+def _in_own_ids(text: str, own_ids: Mapping[str, str]) -> str:
+    return _ID.sub(lambda found: repr(own_ids.get(found[0][1:-1], found[0][1:-1])), text)

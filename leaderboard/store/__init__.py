@@ -1,0 +1,18 @@
+"""The store: accepted entries, each an immutable folder, with scores derived beside them.
+
+    ROOT/entries/<id>/card.json          who, when, and the card
+    ROOT/entries/<id>/predictions.parquet
+    ROOT/withdrawn/<id>.json             tombstone: its sender withdrew the entry, which itself never changes
+    ROOT/scores/<metric version>/<id>.parquet   the long table of scores, with replicates
+    ROOT/scores/<metric version>/<id>.json      the nested scores; both are made again when missing
+
+ROOT is a local folder or a dataset repository of the Hub (``open_store``). An entry's id is a hash of submitter, card
+and predictions: the same file sent twice is the same entry. What was withdrawn stays withdrawn: the same file sent
+again is refused, and its sender told so; with another card it is another entry.
+"""
+
+from leaderboard.store.entries import LOCAL_SUBMITTER, Entry
+from leaderboard.store.opening import is_hub_place, open_store
+from leaderboard.store.store import Store, folder_of
+
+__all__ = ["LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "is_hub_place", "open_store"]

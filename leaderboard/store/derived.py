@@ -1,0 +1,55 @@
+"""The files of an entry's scores: derived, so whatever of them is missing, damaged or outdated is made again."""
+
+import io
+import json
+
+import polars as pl
+
+from leaderboard.scores import METRIC_VERSION, Scores
+from leaderboard.scoring import SCORE_COLUMNS, Scored
+from leaderboard.store.entries import SCORES, check_id
+from leaderboard.store.local import Files
+
+MadeWith = tuple[str | None, str | None]
+"""Encoders of the depths and of BERTScore's tokens; None where there was none."""
+_MADE_WITH = "made_with"
+
+
+def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
+    """Give the place of an entry's nested scores in a store."""
+    return f"{SCORES}/{version}/{check_id(identity)}.json"
+
+
+def table_path(identity: str, version: str = METRIC_VERSION) -> str:
+    """Give the place of an entry's long table of scores in a store."""
+    return f"{SCORES}/{version}/{check_id(identity)}.parquet"
+
+
+def derived_files(identity: str, scored: Scored) -> Files:
+    """Give the files of an entry's scores."""
+    made_with = json.dumps([scored.scores.depth_encoder, scored.scores.token_encoder])
+    table = io.BytesIO()
+    scored.table.write_parquet(table, metadata={_MADE_WITH: made_with})
+    return {
+        table_path(identity): table.getvalue(),
+        scores_path(identity): scored.scores.model_dump_json().encode(),
+    }
+
+
+def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:
+    """Read nested scores; None when they are damaged or were made with other encoders."""
+    try:
+        scores = Scores.model_validate_json(content)
+    except ValueError:
+        return None
+    return scores if (scores.depth_encoder, scores.token_encoder) == made_with else None
+
+
+def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
+    """Read a long table; None when it is damaged or was made with other encoders."""
+    try:
+        known = json.loads(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
+        table = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return None
+    return table if known == list(made_with) and table.schema == pl.Schema(SCORE_COLUMNS) else None

@@ -1,0 +1,120 @@
+"""An entry, its id, the files it is made of, and what others may learn of it without reading its card."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import polars as pl
+
+from validation.cards import Card
+from validation.report import InvalidInput, Problem
+
+LOCAL_SUBMITTER = "local"
+"""Submitter of entries added on the machine itself or over its loopback address."""
+ENTRIES, WITHDRAWN, SCORES = "entries", "withdrawn", "scores"
+"""Folders of a store."""
+CARD, PREDICTIONS = "card.json", "predictions.parquet"
+ENTRY_ID = re.compile(r"[0-9a-f]{16}")
+VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
+"""What a metric version looks like."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One accepted submission. ``submitted_at`` is in UTC, ISO 8601, to the second."""
+
+    id: str
+    submitter: str
+    submitted_at: str
+    card: Card
+
+
+class Sending(NamedTuple):
+    """Who sent an entry, on which UTC day (ISO), for which data (content hash): what quotas count."""
+
+    submitter: str
+    day: str
+    data: str
+
+
+def entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
+    """Give an entry's id; ``rows`` are its sorted predictions."""
+    digest = hashlib.sha256(json.dumps([submitter, card.as_dict()], sort_keys=True).encode())
+    for name in rows.columns:
+        digest.update(json.dumps([name, rows[name].to_list()], ensure_ascii=False).encode())
+    return digest.hexdigest()[:16]
+
+
+def check_id(identity: str) -> str:
+    """Give back an entry's id; InvalidInput when it cannot be one, so that no name leads out of the store."""
+    if not ENTRY_ID.fullmatch(identity):
+        raise InvalidInput(Problem("this is no entry id", "entry", repr(identity[:40]), "ids are 16 hex digits"))
+    return identity
+
+
+def card_path(identity: str) -> str:
+    """Give the place of an entry's card in a store."""
+    return f"{ENTRIES}/{check_id(identity)}/{CARD}"
+
+
+def predictions_path(identity: str) -> str:
+    """Give the place of an entry's predictions in a store."""
+    return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
+
+
+def tombstone_path(identity: str) -> str:
+    """Give the place of a withdrawn entry's tombstone in a store."""
+    return f"{WITHDRAWN}/{check_id(identity)}.json"
+
+
+def now() -> str:
+    """Give the time as entries have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def entry_bytes(entry: Entry) -> bytes:
+    """Give the content of an entry's card file."""
+    content = {
+        "id": entry.id,
+        "submitter": entry.submitter,
+        "submitted_at": entry.submitted_at,
+        "card": entry.card.as_dict(),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False).encode()
+
+
+def parse_entry(content: bytes, identity: str) -> Entry:
+    """Read an entry's card file; InvalidInput when it is damaged or another entry's."""
+    try:
+        read = json.loads(content)
+        entry = Entry(
+            str(read["id"]), str(read["submitter"]), str(read["submitted_at"]), Card.model_validate(read["card"])
+        )
+        datetime.fromisoformat(entry.submitted_at)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(identity, type(error).__name__) from error
+    if entry.id != identity:
+        raise _damaged(identity, f"the card of '{entry.id[:40]}'")
+    return entry
+
+
+def _damaged(identity: str, found: str) -> InvalidInput:
+    return InvalidInput(Problem("the entry's card is damaged", identity, found, "submit the file again"))
+
+
+def parse_sending(content: bytes, identity: str) -> Sending | None:
+    """Read who sent an entry; None when its card file is damaged or another entry's, which then counts for nobody."""
+    try:
+        read = json.loads(content)
+        sending = Sending(str(read["submitter"]), str(read["submitted_at"])[:10], str(read["card"]["data"]))
+        return sending if read["id"] == identity else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def tombstone_bytes(identity: str) -> bytes:
+    """Give the content of a tombstone written now."""
+    return json.dumps({"id": identity, "withdrawn_at": now()}, indent=2).encode()

@@ -1,0 +1,287 @@
+"""A store's files in a dataset repository of the Hub, with a copy of what is read often on this machine.
+
+Every addition is one commit on top of the one that was looked at before (``parent_commit``), so whoever is second is
+refused, looks again, and counts again. After a failure the repository is looked at, too: a commit that landed though
+its answer got lost is not made twice. The copy may be lost at any time; predictions are fetched when they are needed.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from filelock import FileLock, Timeout
+
+from builders.hub import trying, writing_to_hub
+from leaderboard.scores import METRIC_VERSION
+from leaderboard.store.derived import scores_path, table_path
+from leaderboard.store.entries import (
+    CARD,
+    ENTRIES,
+    ENTRY_ID,
+    SCORES,
+    VERSION,
+    WITHDRAWN,
+    card_path,
+    tombstone_path,
+)
+from leaderboard.store.local import Files, LocalPlace
+from validation.report import InvalidInput, Problem
+
+T = TypeVar("T")
+
+OVERTAKEN_TRIES = 30
+"""How often a commit is made where others get ahead of it: each time one of theirs was accepted."""
+PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
+"""Seconds after which a request without an answer counts as failed; the Hub's client would wait for ever."""
+_THREADS, _BATCH, _COMMITTED = 8, 64, 500
+_OURS = {ENTRIES, WITHDRAWN, SCORES, "README.md", "LICENSE", ".gitattributes"}
+_CURE = "send it again; what arrived is not stored twice"
+
+
+class HubPlace:
+    """A dataset repository, and its copy in a local folder."""
+
+    def __init__(self, repo_id: str, copy: LocalPlace, api: Any) -> None:
+        self.root = copy.root
+        self._repo_id, self._copy, self._api = repo_id, copy, api
+        self._head: str | None = None
+        self._threads = threading.RLock()
+        self._processes = FileLock(copy.root / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
+
+    def ids(self) -> set[str]:
+        """Give the ids of all entries."""
+        return self._copy.ids()
+
+    def withdrawn(self) -> set[str]:
+        """Give the ids of withdrawn entries."""
+        return self._copy.withdrawn()
+
+    def add(self, make: Callable[[], Files | None]) -> bool:
+        """Add files in one commit; see ``Place``. ``make`` is called anew on each version that is built upon."""
+        sent: list[Files] = []
+
+        def attempt(_: int) -> bool:
+            with self._locked():
+                head = self._look()
+                files = make()
+                if files is None:
+                    return self._landed(sent)
+                sent.append(files)
+                made = self._commit(files, head)
+                self._copy.keep(files)
+                self._head = made  # not before the copy has it, or it would not be looked for
+                return True
+
+        try:
+            with writing_to_hub(self._repo_id, _CURE):
+                return trying(attempt, overtaken_tries=OVERTAKEN_TRIES)
+        except InvalidInput:
+            if sent and self._landed_after_all(sent):
+                return True
+            raise
+
+    def keep(self, files: Files) -> None:
+        """Write derived files into the copy."""
+        self._copy.keep(files)
+
+    def fetch(self, path: str) -> Path:
+        """Give a file's path in the copy, where it is put when it is not there."""
+        if not (self.root / path).is_file():
+            with writing_to_hub(self._repo_id, "try again later"):
+                content = self._get(path, self._head or "main")
+            if content is None:
+                raise InvalidInput(Problem("the store has no such file", self._repo_id, path, "submit it again"))
+            self._copy.keep({path: content})
+        return self.root / path
+
+    def refresh(self) -> None:
+        """Bring the copy to what the repository holds now."""
+
+        def attempt(_: int) -> str:
+            with self._locked():
+                return self._look()
+
+        with writing_to_hub(self._repo_id, "try again later"):
+            trying(attempt)
+
+    def check_writable(self) -> None:
+        """Refuse a repository that the token may not write to."""
+        with writing_to_hub(self._repo_id, "try again later"):
+            trying(lambda _: self._ask(lambda: self._api.auth_check(self._repo_id, repo_type="dataset", write=True)))
+
+    def versions(self) -> set[str]:
+        """Give the metric versions of which the repository or the copy has scores."""
+        with writing_to_hub(self._repo_id, "try again later"):
+            names = trying(lambda _: self._names(SCORES, self._head or "main"))
+        return self._copy.versions() | {name for name in names if VERSION.fullmatch(name)}
+
+    def fetch_scores(self, version: str) -> None:
+        """Fetch the nested scores of another metric version."""
+        with writing_to_hub(self._repo_id, "try again later"), self._locked():
+            self._fetch_scores(version, self._head or "main", (".json",), self.ids() - self.withdrawn())
+
+    def share(self, made: Collection[str]) -> None:
+        """Send scores of this metric version: those made anew, and those that the repository lacks."""
+        folder = f"{SCORES}/{METRIC_VERSION}"
+        self.refresh()
+        with writing_to_hub(self._repo_id, "try again later"):
+            there = trying(lambda _: self._names(folder, self._head or "main"))
+        ids = self.ids() - self.withdrawn()
+        lacking = {name for name in set(self._copy.names(folder)) - there if PurePosixPath(name).stem in ids}
+        paths = sorted({*made, *(f"{folder}/{name}" for name in lacking)})
+        for start in range(0, len(paths), _COMMITTED):
+            some = paths[start : start + _COMMITTED]
+            self.add(lambda some=some: {path: (self.root / path).read_bytes() for path in some})  # type: ignore[misc]
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Let one at a time look and commit on this machine; the others would only be overtaken."""
+        self._copy.make_folder()
+        try:
+            with self._threads, self._processes:
+                yield
+        except Timeout as error:
+            raise InvalidInput(Problem("others keep writing to this store", str(self.root), cure=_CURE)) from error
+
+    def _look(self) -> str:
+        """Bring the copy to the repository's newest commit; returns that."""
+        info = self._ask(lambda: self._api.repo_info(self._repo_id, repo_type="dataset", expand=["sha"]))
+        head = str(info.sha)
+        if head == self._head:
+            return head
+        if self._head is None and (foreign := sorted(self._names(None, head) - _OURS)):
+            found, cure = ", ".join(foreign[:3]), "give a repository of its own"
+            raise InvalidInput(
+                Problem("this repository holds other files than a store's", self._repo_id, found[:200], cure)
+            )
+        there = {name for name in self._names(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
+        gone = {name.removesuffix(".json") for name in self._names(WITHDRAWN, head)}
+        gone = {name for name in gone if ENTRY_ID.fullmatch(name)}
+        self._copy.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
+        self._copy.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
+        self._fetch_all((tombstone_path(identity) for identity in gone - self.withdrawn()), head)
+        new = there - self.ids()
+        if self._head is None:
+            self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet"), there - gone)
+        else:  # an entry comes with its scores: they need no listing, which is long
+            derived = (path(identity) for identity in new - gone for path in (scores_path, table_path))
+            self._fetch_all(derived, head)
+        self._fetch_all((card_path(identity) for identity in new), head)
+        self._head = head
+        return head
+
+    def _fetch_scores(self, version: str, head: str, kinds: tuple[str, ...], ids: set[str]) -> None:
+        """Fetch the scores of some entries that are not here."""
+        folder = f"{SCORES}/{version}"
+        missing = self._names(folder, head) - set(self._copy.names(folder))
+        wanted = (f"{identity}{kind}" for identity in ids for kind in kinds)
+        self._fetch_all((f"{folder}/{name}" for name in wanted if name in missing), head)
+
+    def _fetch_all(self, paths: Iterable[str], head: str) -> None:
+        """Fetch files of a commit into the copy; what is no file there (an entry without a card) is left out."""
+
+        def get(path: str) -> bytes | None:
+            return trying(lambda _: self._get(path, head))
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            wanted = sorted(paths)
+            for start in range(0, len(wanted), _BATCH):
+                some = wanted[start : start + _BATCH]
+                contents = zip(some, pool.map(get, some), strict=True)
+                self._copy.keep({path: content for path, content in contents if content is not None})
+
+    def _get(self, path: str, revision: str) -> bytes | None:
+        """Give a file's content; None when it is not there."""
+        from huggingface_hub import get_session, hf_hub_url
+        from huggingface_hub.errors import EntryNotFoundError
+        from huggingface_hub.utils._headers import build_hf_headers
+        from huggingface_hub.utils._http import hf_raise_for_status
+
+        where = {"repo_type": "dataset", "revision": revision, "endpoint": self._api.endpoint}
+        url, headers = hf_hub_url(self._repo_id, path, **where), build_hf_headers(token=self._api.token)
+        try:
+            response = self._ask(lambda: get_session().get(url, headers=headers))
+            hf_raise_for_status(response)
+        except EntryNotFoundError:
+            return None
+        return bytes(response.content)
+
+    def _names(self, folder: str | None, head: str) -> set[str]:
+        """List what lies in a folder of a commit; nothing when it is not there."""
+        from huggingface_hub.errors import EntryNotFoundError
+
+        def tree() -> list[Any]:
+            return list(self._api.list_repo_tree(self._repo_id, folder, revision=head, repo_type="dataset"))
+
+        try:
+            return {PurePosixPath(item.path).name for item in self._ask(tree)}
+        except EntryNotFoundError:
+            return set()
+
+    def _commit(self, files: Files, parent: str) -> str:
+        from huggingface_hub import CommitOperationAdd
+
+        operations = [CommitOperationAdd(path, content) for path, content in files.items()]
+        title = _title(files)
+
+        def commit() -> Any:
+            where = {"repo_id": self._repo_id, "repo_type": "dataset", "parent_commit": parent}
+            return self._api.create_commit(operations=operations, commit_message=title, **where)
+
+        return str(self._ask(commit, COMMIT_PATIENCE).oid)
+
+    def _landed(self, sent: Sequence[Files]) -> bool:
+        """Say whether what is in the copy now is what was sent before, whose answer got lost."""
+
+        def is_here(path: str, content: bytes) -> bool:
+            file = self.root / path
+            return file.is_file() and file.read_bytes() == content
+
+        def marks(files: Files) -> list[str]:
+            return [path for path in files if path.endswith(f"/{CARD}") or path.startswith(f"{WITHDRAWN}/")]
+
+        return any(is_here(path, files[path]) for files in sent for path in marks(files))
+
+    def _landed_after_all(self, sent: Sequence[Files]) -> bool:
+        """Look once more after the last failure; False when the Hub does not answer: accepted is not said then."""
+        try:
+            self.refresh()
+        except InvalidInput:
+            return False
+        return self._landed(sent)
+
+    def _ask(self, request: Callable[[], T], patience: float | None = None) -> T:
+        """Make a request, and wait for its answer no longer than ``patience`` seconds; default ``PATIENCE``."""
+        import httpx2
+
+        answers: list[T] = []
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                answers.append(request())
+            except BaseException as error:
+                errors.append(error)
+
+        # A daemon: a request that never ends must not keep the program from ending.
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        patience = patience or PATIENCE
+        thread.join(patience)
+        if errors:
+            raise errors[0]
+        if not answers:
+            raise httpx2.ReadTimeout(f"no answer within {patience:,.0f} seconds")
+        return answers[0]
+
+
+def _title(files: Files) -> str:
+    """Name a commit by the entry that it adds or withdraws."""
+    for path in files:
+        folder, name = PurePosixPath(path).parts[:2]
+        if folder in (ENTRIES, WITHDRAWN):
+            return f"{'Entry' if folder == ENTRIES else 'Withdraw'} {name.removesuffix('.json')}"
+    return "Scores"

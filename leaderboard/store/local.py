@@ -1,0 +1,209 @@
+"""A store's files in a local folder: written durably, seen whole or not at all, by one process at a time.
+
+Whatever is being written lies in ``.new`` until it is whole, and only who holds the lock writes there: what is found in
+it by the next holder is what a killed process left, and is deleted.
+"""
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from filelock import FileLock
+
+from leaderboard.store.entries import ENTRIES, ENTRY_ID, SCORES, VERSION, WITHDRAWN
+from validation.report import InvalidInput, Problem
+
+LOCK_SECONDS = 120
+"""How long a writer waits for the others; each of them needs a fraction of a second."""
+
+Files = Mapping[str, bytes]
+"""Contents by place in the store."""
+
+
+class Place(Protocol):
+    """Where a store's files are: what ``Store`` asks of a local folder and of a repository alike."""
+
+    root: Path
+
+    def add(self, make: Callable[[], Files | None]) -> bool:
+        """Add what ``make`` gives, which is called when nobody else writes and may refuse or give None.
+
+        Returns: whether the files came from this call. It returns only when they are durable.
+        """
+
+    def keep(self, files: Files) -> None:
+        """Write derived files beside the entries, on this machine alone."""
+
+    def fetch(self, path: str) -> Path:
+        """Give a file's path on this machine."""
+
+    def ids(self) -> set[str]:
+        """Give the ids of all entries, withdrawn ones too."""
+
+    def withdrawn(self) -> set[str]:
+        """Give the ids of withdrawn entries."""
+
+    def refresh(self) -> None:
+        """Look for what others added."""
+
+    def check_writable(self) -> None:
+        """Refuse with InvalidInput where nothing can be added."""
+
+    def fetch_scores(self, version: str) -> None:
+        """Have the nested scores of another metric version on this machine."""
+
+    def share(self, made: Collection[str]) -> None:
+        """Let all who read the place have derived files that were made here; ``made`` are those made anew."""
+
+    def versions(self) -> set[str]:
+        """Give the metric versions of which there are scores."""
+
+
+class LocalPlace:
+    """A local folder; made when it is first written to."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._threads = threading.RLock()
+        self._processes = FileLock(root / ".lock", timeout=LOCK_SECONDS, poll_interval=0.01)
+
+    def add(self, make: Callable[[], Files | None]) -> bool:
+        """Add files; see ``Place``."""
+        with self._locked():
+            files = make()
+            if files is not None:
+                self._write(files)
+        return files is not None
+
+    def keep(self, files: Files) -> None:
+        """Write files, replacing those of the same place."""
+        with self._locked():
+            self._write(files)
+
+    def fetch(self, path: str) -> Path:
+        """Give a file's path."""
+        return self.root / path
+
+    def ids(self) -> set[str]:
+        """Give the ids of all entries, by one look at a folder."""
+        return {name for name in self.names(ENTRIES) if ENTRY_ID.fullmatch(name)}
+
+    def withdrawn(self) -> set[str]:
+        """Give the ids of withdrawn entries."""
+        names = (name.removesuffix(".json") for name in self.names(WITHDRAWN) if name.endswith(".json"))
+        return {name for name in names if ENTRY_ID.fullmatch(name)}
+
+    def names(self, folder: str) -> list[str]:
+        """List what lies in a folder of the store; nothing where it is not there."""
+        try:
+            with os.scandir(self.root / folder) as found:
+                return [item.name for item in found]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def refresh(self) -> None:
+        """Do nothing: a local folder is read as it is."""
+
+    def fetch_scores(self, version: str) -> None:
+        """Do nothing: scores in a local folder are here."""
+
+    def share(self, made: Collection[str]) -> None:
+        """Do nothing: who reads a local folder reads what was made."""
+
+    def versions(self) -> set[str]:
+        """Give the metric versions of which there are scores."""
+        return {name for name in self.names(SCORES) if VERSION.fullmatch(name)}
+
+    def drop(self, paths: Collection[str]) -> None:
+        """Delete files and folders."""
+        with self._locked():
+            for path in paths:
+                whole = self.root / path
+                if whole.is_dir():
+                    shutil.rmtree(whole)
+                else:
+                    whole.unlink(missing_ok=True)
+
+    def check_writable(self) -> None:
+        """Refuse a folder that cannot be written."""
+        with self._locked():
+            self._write({})
+
+    def make_folder(self) -> None:
+        """Make the folder where it is not there."""
+        with _writing(self.root):
+            _make_folder(self.root)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.make_folder()
+        with _writing(self.root), self._threads, self._processes:
+            yield
+
+    def _write(self, files: Files) -> None:
+        """Write files; the folder of a new entry appears last, and with all that is in it."""
+        scratch = self.root / ".new"
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        folders: dict[PurePosixPath, dict[str, bytes]] = {}
+        for path, content in files.items():
+            folder = PurePosixPath(path).parent
+            if folder.parts[0] == ENTRIES and not (self.root / folder).exists():
+                folders.setdefault(folder, {})[path] = content
+            else:
+                self._write_file(path, content, scratch)
+        for folder, inside in folders.items():
+            self._write_folder(folder, inside, scratch)
+        scratch.rmdir()
+
+    def _write_file(self, path: str, content: bytes, scratch: Path) -> None:
+        part, final = scratch / "part", self.root / path
+        _make_folder(final.parent)
+        part.write_bytes(content)
+        derived = path.startswith(f"{SCORES}/")  # made again when lost
+        if not derived:
+            _sync(part)
+        part.replace(final)
+        if not derived:
+            _sync(final.parent)
+
+    def _write_folder(self, folder: PurePosixPath, files: Files, scratch: Path) -> None:
+        part, final = scratch / folder.name, self.root / folder
+        _make_folder(final.parent)
+        part.mkdir()
+        for path, content in files.items():
+            (part / PurePosixPath(path).name).write_bytes(content)
+            _sync(part / PurePosixPath(path).name)
+        _sync(part)
+        part.rename(final)
+        _sync(final.parent)
+
+
+@contextmanager
+def _writing(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        found, cure = error.strerror or str(error), "check its permissions and the space on its disk"
+        raise InvalidInput(Problem("the store cannot be written", str(root), found, cure)) from error
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder durably."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        _sync(each.parent)
+
+
+def _sync(path: Path) -> None:
+    """Make a file or folder durable: accepted is said only after this."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,269 @@
+"""The one class that callers use, wherever a store's files are."""
+
+import io
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import polars as pl
+
+from builders.folder import DatasetFolder
+from leaderboard.scores import Scores
+from leaderboard.scoring import Scored, checked_predictions, encoder_name, score_predictions, token_encoder
+from leaderboard.store.derived import MadeWith, derived_files, read_scores, read_table, scores_path, table_path
+from leaderboard.store.entries import (
+    LOCAL_SUBMITTER,
+    Entry,
+    Sending,
+    card_path,
+    entry_bytes,
+    entry_id,
+    now,
+    parse_entry,
+    parse_sending,
+    predictions_path,
+    tombstone_bytes,
+    tombstone_path,
+)
+from leaderboard.store.local import Files, LocalPlace, Place
+from leaderboard.summary import depth_encoder_name
+from validation.cards import Card
+from validation.report import InvalidInput, Problem
+
+
+class Store:
+    """Entries in one place. Reading never changes them; a half-written entry is never seen.
+
+    ``root`` is the local folder that is read; of a repository on the Hub, its copy on this machine. ``behind`` says
+    why that copy may not be up to date; None where it is.
+    """
+
+    def __init__(self, root: Path | str, place: Place | None = None) -> None:
+        self.root = Path(root)
+        self.behind: str | None = None
+        self._place = place or LocalPlace(self.root)
+        self._sendings: dict[str, Sending | None] = {}
+        self._lock = threading.Lock()
+
+    def submit(
+        self,
+        predictions: Path,
+        card: Card,
+        folders: Sequence[DatasetFolder],
+        submitter: str = LOCAL_SUBMITTER,
+        *,
+        daily_quota: int | None = None,
+        score: Callable[[pl.DataFrame], bool] = lambda _: True,
+    ) -> tuple[Entry, bool]:
+        """Check and score a prediction file, and keep it.
+
+        Args:
+            predictions: the file.
+            card: its card; ``card.data`` says which dataset it is for.
+            folders: the datasets this store has at hand.
+            submitter: who sends it.
+            daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
+            score: whether the checked predictions are scored now; else ``scores`` does so when it is asked.
+        Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
+            It is durable then.
+        Raises: InvalidInput with every problem; nothing is stored then.
+        """
+        folder = folder_of(card, folders)
+        frame = checked_predictions(predictions, folder, card.subset)
+        _refuse_candidates_alone(frame, folder, predictions)
+        rows = frame.drop("task", "target").sort("source", "seed", "id")
+        identity = entry_id(submitter, card, rows)
+        if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
+            derived = {predictions_path(identity): _parquet(rows)}
+            if score(frame):
+                scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
+                derived |= derived_files(identity, scored)
+        else:
+            return self.entry(identity), False
+
+        def make() -> Files | None:
+            if not self._accepts(identity, submitter, daily_quota):
+                return None
+            return {**derived, card_path(identity): entry_bytes(Entry(identity, submitter, now(), card))}
+
+        new = self._place.add(make)
+        return self.entry(identity), new
+
+    def withdraw(self, identity: str, submitter: str) -> None:
+        """Withdraw an entry: it is not shown any more, and the same file is not taken again. Twice is as once.
+
+        Raises: InvalidInput when there is no such entry, or somebody else sent it.
+        """
+
+        def make() -> Files | None:
+            if self._read(identity).submitter != submitter:
+                cure = "sign in as who sent it"
+                raise InvalidInput(Problem("only who sent an entry may withdraw it", identity, f"'{submitter}'", cure))
+            return None if self._withdrawn(identity) else {tombstone_path(identity): tombstone_bytes(identity)}
+
+        self._place.add(make)
+
+    def ids(self) -> list[str]:
+        """List the ids of the entries that are not withdrawn, sorted; no file is read."""
+        return sorted(self._place.ids() - self._place.withdrawn())
+
+    def entries(self) -> list[Entry]:
+        """List the entries that are not withdrawn, oldest first."""
+        return sorted(map(self._read, self.ids()), key=lambda entry: (entry.submitted_at, entry.id))
+
+    def entry(self, identity: str) -> Entry:
+        """Read one entry; InvalidInput when there is none of that id, or it was withdrawn."""
+        entry = self._read(identity)
+        if self._withdrawn(identity):
+            raise InvalidInput(Problem("this entry was withdrawn by who sent it", identity, cure="see the board"))
+        return entry
+
+    def predictions(self, entry: Entry) -> Path:
+        """Give the path of an entry's prediction file on this machine."""
+        return self._place.fetch(predictions_path(entry.id))
+
+    def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
+        """Give an entry's scores: from the derived file, or computed again.
+
+        They are computed again where the file is missing or damaged, or was made with other encoders than the folder
+        and this machine have now: the content hash is of rows alone.
+        """
+        return self.kept_scores(entry, folder) or self.score_again(entry, folder)
+
+    def kept_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
+        """Give an entry's scores as far as they are there, and are what ``scores`` may give."""
+        content = self._bytes(scores_path(entry.id))
+        return None if content is None else read_scores(content, _made_with(folder))
+
+    def score_again(self, entry: Entry, folder: DatasetFolder) -> Scores:
+        """Score an entry anew, whatever there is."""
+        return self._score(entry, folder).scores
+
+    def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
+        """Give an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
+        content = self._bytes(table_path(entry.id))
+        kept = None if content is None else read_table(content, _made_with(folder))
+        return self._score(entry, folder).table if kept is None else kept
+
+    def versions(self) -> list[str]:
+        """List the metric versions of which there are scores, the newest first."""
+        return sorted(self._place.versions(), key=lambda name: [int(part) for part in name.split(".")], reverse=True)
+
+    def scores_of_version(self, version: str) -> Iterator[tuple[str, bytes]]:
+        """Give id and nested scores of the entries that have some of a metric version, as they were written then."""
+        self._place.fetch_scores(version)
+        for identity in self.ids():
+            content = self._bytes(scores_path(identity, version))
+            if content is not None:
+                yield identity, content
+
+    def share_scores(self, made: Iterable[str] = ()) -> None:
+        """Send scores that were made on this machine to the repository, where the store is one.
+
+        Args:
+            made: ids of the entries that were scored anew; scores that the repository lacks are sent anyway.
+        """
+        self._place.share([path for each in made for path in (scores_path(each), table_path(each))])
+
+    def sent_on(self, submitter: str, day: date) -> int:
+        """Count the entries that somebody sent on a UTC day, withdrawn ones too: what a quota is compared with."""
+        return Counter((each.submitter, each.day) for each in self._all_sendings())[submitter, day.isoformat()]
+
+    def looks(self, submitter: str, data: str) -> int:
+        """Count the entries that somebody sent for data of a content hash, withdrawn ones too: looks at its gold."""
+        return Counter((each.submitter, each.data) for each in self._all_sendings())[submitter, data]
+
+    def refresh(self) -> None:
+        """Look for what others added; InvalidInput when the place cannot be asked. Of a local folder nothing is to do.
+
+        ``behind`` says then why, so that what is here can be shown with it.
+        """
+        try:
+            self._place.refresh()
+        except InvalidInput as error:
+            self.behind = str(error)
+            raise
+        self.behind = None
+
+    def check_writable(self) -> None:
+        """Refuse, with InvalidInput, a place that would take no entry."""
+        self._place.check_writable()
+
+    def _accepts(self, identity: str, submitter: str, daily_quota: int | None) -> bool:
+        """Say whether an entry may come in, False when it is there; InvalidInput when it is withdrawn or over quota."""
+        if self._withdrawn(identity):
+            what = "this file with this card was withdrawn, and stays so"
+            raise InvalidInput(Problem(what, identity, cure="say in the card what is new, such as its name or step"))
+        if (self.root / card_path(identity)).is_file():
+            return False
+        today = datetime.now(UTC).date()
+        if daily_quota is not None and (sent := self.sent_on(submitter, today)) >= daily_quota:
+            found = f"{sent} of {daily_quota} entries sent on {today} (UTC)"
+            raise InvalidInput(Problem("today's quota is used up", submitter, found, "send it again tomorrow"))
+        return True
+
+    def _withdrawn(self, identity: str) -> bool:
+        return (self.root / tombstone_path(identity)).is_file()
+
+    def _read(self, identity: str) -> Entry:
+        content = self._bytes(card_path(identity))
+        if content is None:
+            raise InvalidInput(
+                Problem("the store has no such entry", str(self.root), f"'{identity}'", "see the board for ids")
+            )
+        return parse_entry(content, identity)
+
+    def _all_sendings(self) -> list[Sending]:
+        """Give who sent what; reads each card once, since they never change."""
+        with self._lock:
+            found = self._place.ids()
+            for identity in found - self._sendings.keys():
+                self._sendings[identity] = parse_sending(self._bytes(card_path(identity)) or b"", identity)
+            return [each for identity in found if (each := self._sendings[identity]) is not None]
+
+    def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
+        frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
+        scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
+        self._place.keep(derived_files(entry.id, scored))
+        return scored
+
+    def _bytes(self, path: str) -> bytes | None:
+        try:
+            return (self.root / path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
+    """Find the dataset that a card's predictions are for; InvalidInput names both versions when it is not there."""
+    same = [folder for folder in folders if folder.content_hash == card.data]
+    if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
+        return min(same, key=lambda folder: folder.manifest.withholds_labels)
+    here = ", ".join(f"{folder.manifest.benchmark} {folder.content_hash[:12]}" for folder in folders) or "none"
+    cure = f"the datasets here are {here}; predict on one of these, or build the same version"
+    raise InvalidInput(
+        Problem(
+            "the predictions were made for another version of the data", "card", card.data[:12], cure, column="data"
+        )
+    )
+
+
+def _made_with(folder: DatasetFolder) -> MadeWith:
+    return depth_encoder_name(folder), encoder_name(token_encoder(folder))
+
+
+def _parquet(rows: pl.DataFrame) -> bytes:
+    content = io.BytesIO()
+    rows.write_parquet(content)
+    return content.getvalue()
+
+
+def _refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
+    """Refuse a file that no board would show: candidate data sets serve ``shiftbench protocol`` alone."""
+    tasks = predictions["task"].unique().sort().to_list()
+    if all(folder.task(task).candidates_for is not None for task in tasks):
+        what = "no board would show this: its predictions are for candidate data sets alone"
+        cure = "give the file to 'shiftbench protocol', or predict the task that they are candidates for, too"
+        raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))

@@ -1,0 +1,88 @@
+"""The submit page's words, and what a check, a submission or a withdrawal answered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from builders.folder import DatasetFolder
+from leaderboard.scores import Estimate
+from leaderboard.submission import HEADLINES, Answer
+from leaderboard.views.cells import number_cell, scroll_box
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import drop_points, points, share
+
+
+def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota: int | None) -> Markup:
+    """Say what to submit, who may, and how from a program."""
+    who = "Your Hugging Face user name is the submitter: sign in, or send a token. " if sign_in else ""
+    often = f"Up to {daily_quota} entries a day (UTC). " if daily_quota is not None else ""
+    hashes = [
+        tag("li", f"{folder.manifest.benchmark}: ", tag("code", folder.content_hash), class_="sb-hashes")
+        for folder in folders
+    ]
+    return tag(
+        "div",
+        tag("h1", "Submit"),
+        tag(
+            "p",
+            "Send one prediction file (Parquet, JSON lines or CSV) and its card. ",
+            tag("b", "Check"),
+            " lists every problem at once and previews the scores; nothing is stored until ",
+            tag("b", "Submit"),
+            ". The same file and card sent twice are one entry. ",
+            who,
+            often,
+        ),
+        tag(
+            "p",
+            "From a terminal: ",
+            tag("code", "shiftbench submit preds.parquet --card preds.card.yaml --to ADDRESS-OF-THIS-PAGE"),
+        ),
+        tag("details", tag("summary", "Data that a card may name"), tag("ul", *hashes)),
+        class_="sb-prose",
+    )
+
+
+def answer_html(answer: Answer) -> Markup:
+    """Show what a check, a submission or a withdrawal answered."""
+    if not answer["ok"]:
+        n = len(answer["problems"])
+        head = tag("strong", f"Not accepted: {n} problem{'s' if n != 1 else ''}. Nothing was stored.")
+        problems = tag("ol", *(tag("li", problem) for problem in answer["problems"]))
+        return tag("div", head, problems, class_="sb-answer sb-bad", role="alert")
+    note = tag("p", answer["note"]) if answer["note"] else Markup("")
+    preview = _preview(answer["summary"]) if answer["summary"] else Markup("")
+    return tag("div", _head(answer), note, preview, class_="sb-answer sb-good", role="status")
+
+
+def _head(answer: Answer) -> Markup:
+    entry = answer["entry"]
+    if entry is None:
+        done = "No problems. This is what the board would show; nothing is stored yet."
+        return tag("strong", done if answer["summary"] else "No problems.")
+    link = tag("a", entry, href=f"/entry?id={entry}")
+    if answer["new"]:
+        return tag("strong", "Accepted as ", link, ".")
+    return tag("strong", "The same file and card were sent before: this is entry ", link, ".")
+
+
+def _preview(summary: dict[str, Any]) -> Markup:
+    names = ("Task", "Mean SS", "Mean ST", "Avg. drop", "Worst SD", "Worst TD", "Shifts", "Unparsed")
+    head = tag("tr", *(tag("th", name, scope="col", class_=None if name == "Task" else "sb-num") for name in names))
+    rows = [_task_row(summary["benchmark"], task) for task in summary["tasks"]]
+    missing = [tag("li", line) for line in summary["missing"]]
+    gaps = tag("div", tag("p", "Not there to be scored:"), tag("ul", *missing)) if missing else Markup("")
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
+    return join([scroll_box(table, "Scores"), gaps])
+
+
+def _task_row(benchmark: str, task: dict[str, Any]) -> Markup:
+    shifts = f"{task['n_shifts']}" + ("" if task["complete"] else ", partial")
+    estimates = [Estimate.model_validate(task[name]) for name in HEADLINES]
+    return tag(
+        "tr",
+        tag("td", f"{benchmark}/{task['task']}"),
+        *(number_cell(estimate, points) for estimate in estimates[:2]),
+        *(number_cell(estimate, drop_points) for estimate in estimates[2:]),
+        tag("td", shifts, class_="sb-num"),
+        tag("td", share(task["unparsed"]), class_="sb-num"),
+    )

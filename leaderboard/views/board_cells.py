@@ -1,0 +1,173 @@
+"""The cells of a board's table."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from leaderboard.index.rows import PARTS, SHARES
+from leaderboard.scores import Estimate
+from leaderboard.views.board_columns import Column
+from leaderboard.views.board_query import RANKED, REPORTED
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.intervals import Scale, picture
+from leaderboard.views.numbers import MISSING, count, drop_points, interval, points, share
+from validation.vocabulary import NO_SOURCE
+
+Row = Mapping[str, Any]
+"""One row of a board's table, as ``board_query.whole_table`` has it."""
+_DASH = "\N{EN DASH}"
+SCENARIO_WORDS = {
+    "Classic": "SD > 0, TD > 0: the shift hurt",
+    "Observed": "SD > 0, TD < 0: the target is harder, the shift itself did no harm",
+    "Unobserved": "SD < 0, TD > 0: harm hidden by an easier target",
+    "No Challenge": "SD < 0, TD < 0: the shift helped on both counts",
+    "Tie": "a drop is exactly 0",
+}
+
+
+def scales_of(table: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Scale]:
+    """Give each figure's scale: from the lowest to the highest of the whole board, so that rows compare by eye."""
+    found = {}
+    for column in columns:
+        names = [f"{column.key}{part}" for part in PARTS if f"{column.key}{part}" in table.columns]
+        if column.is_figure and names:
+            ends = table.select(low=pl.min_horizontal(pl.col(names).min()), high=pl.max_horizontal(pl.col(names).max()))
+            low, high = ends.row(0)
+            if low is not None:
+                found[column.key] = Scale(low, high)
+    return found
+
+
+def row_cells(row: Row, task: str, columns: Sequence[Column], scales: Mapping[str, Scale]) -> Markup:
+    """Give a row of the table."""
+    cells = [_pick(row), _rank(row), _name(row, task), *(_cell(row, column, scales) for column in columns)]
+    return tag("tr", *cells, class_=None if row["group"] == RANKED else "sb-unranked")
+
+
+def _pick(row: Row) -> Markup:
+    if row["group"] == REPORTED:
+        return tag("td")
+    label = f"Compare {row['name']}"
+    box = tag("input", type="checkbox", name="id", value=row["id"], form="sb-compare", aria_label=label)
+    return tag("td", box, class_="sb-pick")
+
+
+def _rank(row: Row) -> Markup:
+    if row["rank"] is None:
+        return tag("td", _DASH, class_="sb-num sb-rank sb-na")
+    rank = str(row["rank"])
+    if row["rank_low"] is None:
+        return tag("td", rank, class_="sb-num sb-rank")
+    low, high = row["rank_low"], row["rank_high"]
+    words = f"rank {rank}; with 95% confidence from {low} to {high}"
+    return tag(
+        "td", rank, tag("span", f"[{low}{_DASH}{high}]", class_="sb-interval"), class_="sb-num sb-rank", title=words
+    )
+
+
+def _name(row: Row, task: str) -> Markup:
+    if row["group"] == REPORTED:
+        notes = [tag("span", note, class_="sb-note") for note in (row["paradigm"], *(row["footnotes"] or ())) if note]
+        return tag("th", row["name"], *notes, scope="row")
+    same = [" ", tag("code", row["same_name"], title="first digits of the entry's id")] if row["same_name"] else []
+    link = tag("a", row["name"], href=f"/entry?id={row['id']}&task={task}")
+    return tag("th", link, *same, *_remarks(row), scope="row")
+
+
+def _remarks(row: Row) -> list[Markup]:
+    """Say what kind of model it is, and what is not seen in its figures: another training set, what it lacks."""
+    facts = [row["paradigm"], *([short_count(row["parameters"])] if row["parameters"] is not None else [])]
+    remarks = [tag("span", " \N{MIDDLE DOT} ".join(facts), class_="sb-note")]
+    if (row["trained_on"] == NO_SOURCE or row["basis"] == "zero-shot") and row["paradigm"] != "zero-shot":
+        remarks.append(tag("span", "trained on none of the domains", class_="sb-note"))
+    elif row["trained_on"] is not None and "+" in row["trained_on"]:
+        remarks.append(tag("span", f"trained on {row['trained_on'].replace('+', ' + ')}", class_="sb-note"))
+    if row["group"] != RANKED:
+        missing = list(row["missing"] or ())
+        n = row["n_shifts"]
+        text = f"{n} shift{'s' if n != 1 else ''}; " + "".join(missing[:1])
+        text += f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        remarks.append(tag("span", text, class_="sb-note", title="\n".join(missing[:40])))
+    return remarks
+
+
+def _cell(row: Row, column: Column, scales: Mapping[str, Scale]) -> Markup:
+    value = row.get(column.key)
+    if column.kind == "scenarios":
+        return tag("td", scenario_bar({name: row.get(f"share.{name}") for name in SHARES}))
+    if column.is_figure:
+        return _figure(row, column, scales.get(column.key))
+    if value is None:
+        return tag(
+            "td", "" if row["group"] == REPORTED else _DASH, class_="sb-na" if column.kind == "text" else "sb-num sb-na"
+        )
+    if column.kind == "share":
+        return tag("td", share(value), class_="sb-num")
+    if column.kind == "count":
+        return tag("td", short_count(value), class_="sb-num", title=count(value) if value >= 10_000 else None)
+    return tag("td", value, class_="sb-date" if column.key == "date" else "sb-text")
+
+
+def _figure(row: Row, column: Column, scale: Scale | None) -> Markup:
+    """Give a figure with its digits and its picture."""
+    key = column.key
+    estimate = Estimate(value=row.get(key), low=row.get(f"{key}.low"), high=row.get(f"{key}.high"))
+    if estimate.value is None or scale is None:
+        return tag("td", "" if row["group"] == REPORTED else MISSING, class_="sb-num sb-fig sb-na")
+    written = drop_points if column.kind == "drop" else points
+    placebo, four = row.get(f"{key}.placebo"), row.get(f"{key}.four")
+    bounds = interval(estimate)
+    words = f"{column.head} {written(estimate.value)}"
+    words += f", 95% interval from {points(estimate.low)} to {points(estimate.high)}" if bounds else ""
+    words += f"; placebo {written(placebo)}" if placebo is not None else ""
+    parts: list[str | Markup] = [
+        tag("span", written(estimate.value), class_="sb-v"),
+        picture(estimate, scale, words, placebo),
+    ]
+    if bounds:
+        parts.append(tag("span", bounds, class_="sb-interval"))
+    if four is not None:
+        parts.append(tag("span", f"4 types {points(four)}", class_="sb-interval"))
+    return tag("td", *parts, class_="sb-num sb-fig")
+
+
+def scenario_bar(shares: Mapping[str, float | None]) -> Markup:
+    """Draw the shares of the scenarios as one bar."""
+    known = [(name, value) for name, value in shares.items() if value]
+    if not known:
+        return tag("span", MISSING, class_="sb-na")
+    words = ", ".join(f"{name} {share(value)}" for name, value in known)
+    parts = [
+        tag(
+            "span", f"{100 * value:.0f}" if value >= 0.2 else "", style=f"width:{100 * value:.2f}%", class_=swatch(name)
+        )
+        for name, value in known
+    ]
+    return tag("div", *parts, class_="sb-bar", role="img", title=words, aria_label=words)
+
+
+def swatch(name: str) -> str:
+    """Give the class of a scenario's colour."""
+    return f"sb-scenario sb-s-{name.lower().replace(' ', '-')}"
+
+
+def short_count(number: int) -> str:
+    """Give a whole number in few letters.
+
+    >>> short_count(22_700_000), short_count(340), short_count(7_000_000_000), short_count(12_000)
+    ('22.7M', '340', '7B', '12K')
+    """
+    for size, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "")):
+        if number >= size and letter:
+            return f"{number / size:.3g}{letter}"
+    return f"{number / 1000:.3g}K" if number >= 10_000 else str(number)
+
+
+def legend_keys() -> Markup:
+    """Explain the colours of the scenario bar."""
+    keys = [
+        tag("li", tag("span", class_=f"sb-keybox {swatch(name)}"), tag("b", name), f" {words}", class_="sb-key")
+        for name, words in SCENARIO_WORDS.items()
+    ]
+    return tag("ul", join(keys), class_="sb-keys")

@@ -1,0 +1,68 @@
+"""A board's rows for programs: plain JSON data, and CSV. Figures are fractions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from leaderboard.index import Board, Index, find_board
+from leaderboard.index.rows import FIGURES, LAMBDAS, OOD, PARTS, SHARES
+from leaderboard.views.board_columns import columns_of
+from leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
+from validation.csv_export import guarded_csv
+
+_FACTS = (
+    "id", "name", "submitter", "date", "paradigm", "base_model", "family", "parameters", "shots", "model_selection",
+    "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share", "unparsed",
+)  # fmt: skip
+
+
+def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
+    """Give a board's rows as plain JSON data, best first, and after them what papers report.
+
+    Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked), ``missing``
+        (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and the
+        board's figures as ``{"value", "low", "high", "placebo"}``, null where undefined; those by lambda under
+        ``depth_f1``, those of single domains under ``ood``.
+    """
+    table = whole_table(index, board)
+    away = [name for name in table.columns if name.startswith(OOD) and not name.endswith(PARTS[1:])]
+    return [_nested(row, [name.removeprefix(OOD) for name in away]) for row in table.iter_rows(named=True)]
+
+
+def board_csv(index: Index, query: BoardQuery) -> str:
+    """Give the rows that a question asks for, of all pages, as CSV with a column for each bound and placebo value."""
+    board = find_board(query.board, index.boards())
+    table = whole_table(index, board)
+    found = matching(table, query, columns_of(board))
+    names = ["rank", "rank_low", "rank_high", "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
+    names += [
+        f"{column.key}{part}"
+        for column in columns_of(board)
+        if column.is_figure
+        for part in PARTS
+        if f"{column.key}{part}" in table.columns
+    ]
+    rows = found.select(name for name in names if name in found.columns)
+    return guarded_csv(rows.columns, rows.iter_rows())
+
+
+def _nested(row: Mapping[str, Any], away: list[str]) -> dict[str, Any]:
+    ranked = row["rank_low"] is not None
+    return {
+        "rank": row["rank"],
+        "rank_interval": [row["rank_low"], row["rank_high"]] if ranked else None,
+        **{name: row[name] for name in _FACTS},
+        "verified": row["group"] != REPORTED,
+        "reported": row["reported"],
+        "missing": row["missing"] or [],
+        "footnotes": row.get("footnotes") or [],
+        "scenario_shares": {name: row[f"share.{name}"] for name in SHARES},
+        **{name: _figure(row, name) for name in FIGURES if not name.startswith("depth_f1_")},
+        "depth_f1": {key: _figure(row, f"depth_f1_{key}") for key in LAMBDAS},
+        "ood": {domain: _figure(row, OOD + domain) for domain in away},
+    }
+
+
+def _figure(row: Mapping[str, Any], name: str) -> dict[str, float | None]:
+    parts = {"value": row[name], **{part: row.get(f"{name}.{part}") for part in ("low", "high", "placebo")}}
+    four = row.get(f"{name}.four")
+    return parts if four is None else {**parts, "four_types": four}

@@ -1,0 +1,225 @@
+"""What a reader asks of a board, from the address of the page: filters, search, order, page and columns."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+import polars as pl
+
+from leaderboard.index import Board, Index, find_board
+from leaderboard.views.board_columns import Column, columns_of
+from leaderboard.views.reported import ReportedTable, reported_tables
+from validation.cards import Card
+from validation.report import InvalidInput
+
+PAGE_ROWS = 50
+MAX_SEARCH = 100
+RANKED, PARTIAL, REPORTED = 0, 1, 2
+"""Groups of rows: they stand in this order however the table is sorted."""
+_MILLION = 1_000_000
+
+
+def _choices(field: str) -> dict[str, str]:
+    return {name: name for name in get_args(Card.model_fields[field].annotation)}
+
+
+FILTERS: dict[str, tuple[str, dict[str, str]]] = {
+    "paradigm": ("Paradigm", _choices("paradigm")),
+    "size": (
+        "Size",
+        {
+            "lt100m": "under 100M",
+            "100m-1b": "100M to 1B",
+            "1b-10b": "1B to 10B",
+            "gt10b": "over 10B",
+            "unknown": "not told",
+        },
+    ),
+    "shots": ("Shots", {"0": "none", "1-4": "1 to 4", "5-16": "5 to 16", "gt16": "over 16", "unknown": "not told"}),
+    "selection": ("Model selection", _choices("model_selection")),
+    "extra": ("Extra data", {"no": "none", "yes": "some"}),
+    "origin": ("Origin", {"scored": "scored here", "reported": "reported by papers"}),
+}
+"""Filters with a fixed choice: their label, and their values with the words for them."""
+_BRACKETS = {
+    "lt100m": (None, 100 * _MILLION),
+    "100m-1b": (100 * _MILLION, 1000 * _MILLION),
+    "1b-10b": (1000 * _MILLION, 10_000 * _MILLION),
+    "gt10b": (10_000 * _MILLION, None),
+    "0": (None, 1),
+    "1-4": (1, 5),
+    "5-16": (5, 17),
+    "gt16": (17, None),
+}
+
+
+@dataclass(frozen=True)
+class BoardQuery:
+    """A reader's question. What was not asked is empty; ``notes`` say what was asked and is not known."""
+
+    board: str = ""
+    q: str = ""
+    paradigm: str = ""
+    size: str = ""
+    shots: str = ""
+    selection: str = ""
+    extra: str = ""
+    origin: str = ""
+    sort: str = "rank"
+    order: str = "asc"
+    page: int = 1
+    columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "BoardQuery":
+        """Read the parameters of an address; what is unknown is left out, with a note.
+
+        Args:
+            pairs: names and values; a name may come several times (columns).
+            index: its boards are the ones that can be asked for; the first with entries is the default.
+        """
+        given: dict[str, list[str]] = {}
+        for name, value in pairs:
+            given.setdefault(name, []).append(value)
+        one = {name: values[-1].strip() for name, values in given.items()}
+        notes: list[str] = []
+        boards = index.boards()
+        board = _board(one.get("board", ""), boards, index, notes)
+        found: dict[str, Any] = {"q": one.get("q", "")[:MAX_SEARCH]}
+        for name, (label, values) in FILTERS.items():
+            if one.get(name, "") in values:
+                found[name] = one[name]
+            elif one.get(name):
+                notes.append(f"{label}: there is no choice '{one[name][:40]}'")
+        if board is not None:
+            found |= _order(one, columns_of(board), notes)
+            asked = [key for value in given.get("columns", []) for key in value.split(",") if key]
+            keys = {column.key for column in columns_of(board)}
+            found["columns"] = tuple(dict.fromkeys(key for key in asked if key in keys))
+            notes += [f"there is no column '{key[:40]}'" for key in dict.fromkeys(asked) if key not in keys][:3]
+        page = one.get("page", "1")
+        if not re.fullmatch("[0-9]{1,9}", page) or int(page) < 1:
+            notes.append(f"there is no page '{page[:40]}'")
+            page = "1"
+        return cls(board=board.name if board else "", page=int(page), notes=tuple(notes), **found)
+
+    def address(self, path: str = "/", **changes: Any) -> str:
+        """Give the address of this question, or of one that differs in some fields; a change goes to the first page."""
+        asked = replace(self, **{"page": 1, **changes}) if changes else self
+        pairs = []
+        for field in fields(self):
+            value = getattr(asked, field.name)
+            is_default = value == field.default and (field.name != "order" or asked.sort == "rank")
+            if field.name == "notes" or is_default:
+                continue
+            pairs.append((field.name, ",".join(value) if isinstance(value, tuple) else str(value)))
+        return path + (f"?{urlencode(pairs)}" if pairs else "")
+
+    def address_of_all(self) -> str:
+        """Give the address of the same board and columns without filters."""
+        return BoardQuery(board=self.board, columns=self.columns).address()
+
+
+def whole_table(index: Index, board: Board) -> pl.DataFrame:
+    """Give a board's entries and below them what papers report, with the group of each row."""
+    entries = index.frame(board)
+    group = pl.when("complete").then(pl.lit(RANKED)).otherwise(pl.lit(PARTIAL))
+    entries = entries.with_columns(group=group, reported=pl.lit(None, pl.String))
+    reported = reported_frame(reported_tables(board))
+    return entries if reported.is_empty() else pl.concat([entries, reported], how="diagonal")
+
+
+def reported_frame(tables: Sequence[ReportedTable]) -> pl.DataFrame:
+    """Give what papers report in the columns of a board: no id, no rank, no interval."""
+    rows = [
+        {
+            "name": row.name,
+            "paradigm": row.paradigm or None,
+            "shots": row.shots,
+            "words": f"{row.name}\n{table.title}".lower(),
+            "reported": table.title,
+            "footnotes": list(row.notes),
+            **row.figures,
+        }
+        for table in tables
+        for row in table.rows
+    ]
+    texts = dict.fromkeys(("name", "paradigm", "words", "reported"), pl.String)
+    figures = sorted({name for row in rows for name in row} - {*texts, "shots", "footnotes"})
+    others = {"shots": pl.Int64, "footnotes": pl.List(pl.String)}
+    schema: dict[str, Any] = {**texts, **others, **dict.fromkeys(figures, pl.Float64)}
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(group=pl.lit(REPORTED))
+
+
+def matching(table: pl.DataFrame, query: BoardQuery, columns: Sequence[Column]) -> pl.DataFrame:
+    """Keep the rows that a question asks for, in its order: missing values last, whichever way.
+
+    Entries that cover the grid come first, then partial ones, then each paper's table: scores over other shifts never
+    stand between ranked ones.
+    """
+    kept = table.with_row_index("place").filter(*_conditions(query))
+    by: list[pl.Expr] = [pl.col("group"), pl.when(group_is(REPORTED)).then("reported")]
+    descending = [False, False]
+    column = next((column for column in columns if column.key == query.sort), None)
+    if column is not None or query.sort == "name":
+        key = pl.col("name" if column is None else "submitted_at" if column.key == "date" else column.key)
+        is_text = column is None or column.kind == "text"
+        by.append(key.str.to_lowercase() if is_text else key)
+        descending.append(query.order == "desc")
+    elif query.order == "desc":
+        by.append(pl.col("rank"))
+        descending.append(True)
+    return kept.sort([*by, pl.col("place")], descending=[*descending, False], nulls_last=True)
+
+
+def group_is(group: int) -> pl.Expr:
+    """Tell whether a row is of a group."""
+    return pl.col("group") == group
+
+
+def _conditions(query: BoardQuery) -> list[pl.Expr]:
+    found = []
+    if query.q:
+        found.append(pl.col("words").str.contains(query.q.lower(), literal=True))
+    if query.origin:
+        found.append(group_is(REPORTED) == (query.origin == "reported"))
+    for name in ("paradigm", "selection"):
+        if getattr(query, name):
+            found.append(pl.col("model_selection" if name == "selection" else name) == getattr(query, name))
+    # What a paper does not tell is no answer to these: its rows are left out.
+    if query.extra:
+        some = pl.col("extra_data").is_not_null()
+        found.append(~group_is(REPORTED) & (some if query.extra == "yes" else ~some))
+    for name, column in (("size", "parameters"), ("shots", "shots")):
+        value = getattr(query, name)
+        if value == "unknown":
+            found.append(~group_is(REPORTED) & pl.col(column).is_null())
+        elif value:
+            low, high = _BRACKETS[value]
+            found.append(pl.col(column) >= low if low is not None else pl.lit(value=True))
+            found.append(pl.col(column) < high if high is not None else pl.lit(value=True))
+    return found
+
+
+def _board(name: str, boards: Sequence[Board], index: Index, notes: list[str]) -> Board | None:
+    if name:
+        try:
+            return find_board(name, boards)
+        except InvalidInput as error:
+            notes.append(str(error.problems[0]).partition(": ")[2])
+    return next((board for board in boards if index.has_entries(board)), boards[0] if boards else None)
+
+
+def _order(one: dict[str, str], columns: Sequence[Column], notes: list[str]) -> dict[str, str]:
+    """Read what is sorted by, and which way."""
+    known = {column.key: column.first_order for column in columns if column.kind != "scenarios"}
+    known |= {"rank": "asc", "name": "asc"}
+    sort = one.get("sort") or "rank"
+    if sort not in known:
+        notes.append(f"the table cannot be sorted by '{sort[:40]}'")
+        sort = "rank"
+    order = one.get("order", "")
+    return {"sort": sort, "order": order if order in ("asc", "desc") else known[sort]}

@@ -1,0 +1,270 @@
+"""The page that compares 2 to 4 entries: a sentence, differences by shift, curves, flips, and text to copy.
+
+Everything is drawn on the server and works by links and a form; who is better is said in words, not by colour alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leaderboard.compare import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
+from leaderboard.comparisons import MAX_ENTRIES, Side, command, distinct_names, sentence
+from leaderboard.scores import Scores, Shift, TaskScores
+from leaderboard.views import exports
+from leaderboard.views.compare_pictures import difference_bar, drop_dots
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import MISSING, drop_points, points
+from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
+from leaderboard.views.site import box
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An entry that may be chosen: its id, and the words that stand for it."""
+
+    id: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
+
+    ``scores`` are as they may be shown (see ``disclosure``), in the order of the sides.
+    """
+
+    sides: Sequence[Side]
+    scores: Sequence[Scores]
+    pairs: Sequence[Comparison]
+    benchmark: str
+    task: str
+
+
+def compare_page(
+    choices: Sequence[Choice],
+    chosen: Sequence[str],
+    compared: Compared | None,
+    *,
+    task: str | None = None,
+    problems: Sequence[str] = (),
+) -> Markup:
+    """Give the page's content.
+
+    Args:
+        choices: the entries there are, as the chooser offers them.
+        chosen: ids of those that the address names.
+        compared: the comparison, where there is one.
+        task: the task that the address names, kept in the form.
+        problems: why there is none, in words that may be shown.
+    """
+    parts = [tag("h1", "Compare entries"), _chooser(choices, chosen, task)]
+    if problems:
+        parts.append(box("These entries cannot be compared", *problems))
+    elif compared is not None:
+        parts.append(_comparison(compared))
+    elif not choices:
+        parts.append(box("No entries yet", "When there are two on a board, they can be compared here."))
+    elif len(choices) == 1:
+        parts.append(box("One entry so far", "Comparing takes two. Submit another one for the same data."))
+    else:
+        parts.append(box("Nothing chosen", f"Choose 2 to {MAX_ENTRIES} entries; the first is held against the others."))
+    return tag("div", join(parts), class_="sb-compare")
+
+
+def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None) -> Markup:
+    if len(choices) < 2:
+        return Markup("")
+    fields = []
+    for number in range(MAX_ENTRIES):
+        current = chosen[number] if number < len(chosen) else ""
+        options = [tag("option", "Choose an entry" if number < 2 else "None", value="")]
+        options += [
+            tag("option", choice.label, value=choice.id, selected="" if choice.id == current else None)
+            for choice in choices
+        ]
+        name = "Entry A" if number == 0 else f"against {'BCD'[number - 1]}"
+        select = tag("select", join(options), name_="id", id=f"compare-{number}")
+        fields.append(tag("p", tag("label", name, for_=f"compare-{number}"), select))
+    kept = tag("input", type="hidden", name_="task", value=task) if task else Markup("")
+    button = tag("button", "Compare", type="submit", class_="sb-primary")
+    return tag("form", join(fields), kept, button, action="/compare", method="get", class_="sb-chooser")
+
+
+def _comparison(compared: Compared) -> Markup:
+    names = distinct_names(compared.sides)
+    said = [
+        sentence(pair, (names[0], name), compared.benchmark)
+        for pair, name in zip(compared.pairs, names[1:], strict=True)
+    ]
+    tasks = [task for scores in compared.scores for task in scores.tasks if task.task == compared.task]
+    shifts = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
+    return join(
+        [
+            _said(said, compared),
+            join(_pair_table(pair, names[0], name) for pair, name in zip(compared.pairs, names[1:], strict=True)),
+            _pictures(names, tasks, shifts),
+            _flips(names, shifts),
+            _copies(compared, names, said),
+        ]
+    )
+
+
+def _said(said: Sequence[str], compared: Compared) -> Markup:
+    lines = join(tag("p", f"{line}.", class_="sb-said") for line in said)
+    files = [
+        tag("a", f"{side.id}.parquet", href=f"/predictions.parquet?id={side.id}", download="")
+        for side in compared.sides
+    ]
+    check = tag(
+        "p",
+        "Check it with the entries' prediction files (",
+        *[part for file in files for part in (file, ", ")][:-1],
+        "): ",
+        tag("code", command(compared.sides, compared.task)),
+    )
+    return tag("section", lines, check, class_="sb-verdict")
+
+
+def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
+    values = [each.value for shift in pair.shifts for each in shift.differences if each.value is not None]
+    values += [mean.difference.value for mean in pair.means if mean.difference.value is not None]
+    most = max((abs(value) for value in values), default=0.0)
+    heads = [tag("th", "Shift", scope="col")]
+    heads += [tag("th", f"Δ{name}", tag("span", _favours(name), class_="sb-note"), scope="col") for name in FIGURES]
+    rows = [
+        tag(
+            "tr",
+            tag(
+                "th",
+                f"{shift.source} → {shift.target}",
+                tag("span", _size(shift.n, shift.runs), class_="sb-note"),
+                scope="row",
+            ),
+            *(_difference(each, most, first, other) for each in shift.differences),
+        )
+        for shift in pair.shifts
+    ]
+    rows += [
+        tag(
+            "tr",
+            tag(
+                "th", f"{mean.source}, {MEAN_OOD}", tag("span", ", ".join(mean.targets), class_="sb-note"), scope="row"
+            ),
+            _difference(mean.difference, most, first, other),
+            *[tag("td", "")] * (len(FIGURES) - 1),
+        )
+        for mean in pair.means
+    ]
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-differences")
+    label = f"Differences between {first} and {other}"
+    note = "Points, first entry minus the other. p: paired swap test by group, corrected (Holm) over all tests here."
+    return tag(
+        "section",
+        tag("h2", first, tag("span", " minus ", class_="sb-quiet"), other),
+        tag("p", note, class_="sb-quiet"),
+        tag("div", table, class_="sb-scroll", role="region", aria_label=label, tabindex="0"),
+        _only(pair, first, other),
+    )
+
+
+def _only(pair: Comparison, first: str, other: str) -> Markup:
+    lines = [
+        tag("p", f"Only {name} has {', '.join(shift.replace('/', ' ') for shift in only)}.", class_="sb-quiet")
+        for name, only in ((first, pair.only_a), (other, pair.only_b))
+        if only
+    ]
+    return join(lines)
+
+
+def _favours(figure: str) -> str:
+    return "below 0 favours the first" if figure in ("SD", "TD") else "above 0 favours the first"
+
+
+def _size(n: int, runs: int) -> str:
+    return f"{n:,} texts, {runs} run{'' if runs == 1 else 's'}"
+
+
+def _difference(difference: Difference, most: float, first: str, other: str) -> Markup:
+    if difference.value is None:
+        return tag("td", MISSING, class_="sb-na")
+    better = {"a": first, "b": other, None: None}[winner(difference)]
+    said = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
+    return tag(
+        "td",
+        tag("span", drop_points(difference.value), class_="sb-value"),
+        difference_bar(difference.value, most, winner(difference)),
+        tag("span", f"p {p_text(difference.p_holm)}, ", said, class_="sb-note"),
+    )
+
+
+def _pictures(
+    names: Sequence[str], tasks: Sequence[TaskScores], shifts: Sequence[dict[tuple[str, str], Shift]]
+) -> Markup:
+    shared = sorted(set.intersection(*(set(each) for each in shifts)))
+    labels = [f"{source} \N{RIGHTWARDS ARROW} {target}" for source, target in shared]
+    dots = drop_dots("TD", names, labels, [[each[cell].td.value for cell in shared] for each in shifts])
+    named = list(zip(names, tasks, strict=True))
+    parts = []
+    if all(has_depth(task) for task in tasks):
+        what = "Micro F1, each text weighted by how far it lies from the source, as fewer source-like texts remain."
+        parts.append(_figure("Depth F1", what, depth_curves(named)))
+    if all(has_depth_drops(task) for task in tasks):
+        what = "Mean depth-weighted SD and TD over each entry's shifts."
+        parts.append(_figure("Drops by depth", what, drops_by_depth(named)))
+    if dots is not None:
+        what = "TD by shift, in points: above 0, score was lost by not having trained on the target."
+        parts.append(_figure("Drops by shift", what, dots))
+    return tag("div", *parts, class_="sb-pictures") if parts else Markup("")
+
+
+def _figure(title: str, caption: str, drawn: Markup) -> Markup:
+    return tag("figure", tag("h2", title), tag("p", caption, class_="sb-soft"), drawn, class_="sb-figure")
+
+
+def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
+    shared = sorted(set.intersection(*(set(each) for each in shifts))) if shifts else []
+    known = [cell for cell in shared if any(each[cell].flips is not None for each in shifts)]
+    if not known:
+        return Markup("")
+    groups = [tag("th", name, scope="colgroup", colspan="3") for name in names]
+    heads = [tag("th", word, scope="col", class_="sb-num") for _ in names for word in ("loss", "gain", "churn")]
+    rows = [
+        tag(
+            "tr",
+            tag("th", f"{cell[0]} → {cell[1]}", scope="row"),
+            *(part for each in shifts for part in _flip_cells(each[cell])),
+        )
+        for cell in known
+    ]
+    head = tag("thead", tag("tr", tag("th", "Shift", scope="col", rowspan="2"), *groups), tag("tr", *heads))
+    note = (
+        "Of 100 texts, those that a model of the target gets right and this one wrong (loss), the other way round "
+        "(gain), and those that two runs of one source differ on (churn). TD of the texts is loss minus gain."
+    )
+    table = tag("table", head, tag("tbody", *rows), class_="sb-table")
+    scroll = tag("div", table, class_="sb-scroll", role="region", aria_label="Flips", tabindex="0")
+    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-quiet"), scroll)
+
+
+def _flip_cells(shift: Shift) -> list[Markup]:
+    found = shift.flips
+    values = [None, None, None] if found is None else [found.loss, found.gain, found.churn_cross_domain]
+    return [tag("td", points(value), class_="sb-num" if value is not None else "sb-num sb-na") for value in values]
+
+
+def _copies(compared: Compared, names: Sequence[str], said: Sequence[str]) -> Markup:
+    texts = {
+        "LaTeX": exports.latex(compared.pairs, names),
+        "Markdown": exports.markdown(compared.pairs, names),
+        "CSV": exports.csv_table(compared.pairs, names),
+        "BibTeX": exports.bibtex(compared.pairs, names, said),
+    }
+    boxes = [
+        tag(
+            "details",
+            tag("summary", name),
+            tag("button", "Copy", type="button", data_copy=f"copy-{name}"),
+            tag("pre", text, id=f"copy-{name}", tabindex="0"),
+        )
+        for name, text in texts.items()
+    ]
+    return tag("section", tag("h2", "Copy"), *boxes, class_="sb-copies")

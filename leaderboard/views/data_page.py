@@ -1,0 +1,210 @@
+"""The data page: what a task's domains are, how large, how alike, how far apart, and where they come from."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import groupby
+
+import polars as pl
+
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from builders.statistics.task_statistics import TaskStatistics
+from builders.writer import read_statistics
+from leaderboard.disclosure import labels_are_public
+from leaderboard.views.cells import choices, fact_list, scroll_box
+from leaderboard.views.entry_page import citation_years
+from leaderboard.views.html import Markup, join, link, tag
+from leaderboard.views.notices import notices
+from leaderboard.views.numbers import MISSING, count, metric_name, share
+from leaderboard.views.pictures.colours import cell_colours
+from leaderboard.views.pictures.depths import QUANTILES, depth_boxes
+from leaderboard.views.pictures.matrix import matrix
+from leaderboard.views.pictures.words import ARROW
+from leaderboard.views.site import box
+from validation.report import did_you_mean
+
+_SPLITS = ("train", "validation", "test")
+_MEDIAN = 3
+"""Place of the median among the seven quantiles of lengths."""
+
+
+def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
+    """Give the page of a task, named ``benchmark/task`` (with ``@hash`` where versions differ); the first one without.
+
+    A name that is not there gets a page that says so, with the names that are.
+    """
+    tasks = _tasks(folders)
+    if not tasks:
+        return box("No data", "Start the server with a dataset folder: shiftbench serve --data DIR --store DIR")
+    wanted = name or next(iter(tasks))
+    menu = _menu(tasks, wanted)
+    if wanted not in tasks:
+        return join([menu, box("There is no such task here", did_you_mean(wanted[:80], list(tasks)))])
+    folder, task = tasks[wanted]
+    return join([menu, notices([folder]), _task(folder, task)])
+
+
+def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, str]]:
+    found: dict[str, tuple[DatasetFolder, str]] = {}
+    for folder in folders:
+        for task in folder.manifest.tasks:
+            name = f"{folder.manifest.benchmark}/{task}"
+            found[name if name not in found else f"{name}@{folder.content_hash[:8]}"] = (folder, task)
+    return found
+
+
+def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> Markup:
+    def link_to(name: str) -> Markup:
+        current = "page" if name == wanted else None
+        return tag("a", name.partition("/")[2], href=f"/data?task={name}", aria_current=current)
+
+    groups = groupby(tasks, key=lambda name: name.partition("/")[0])
+    return choices("Tasks", [(benchmark, [link_to(name) for name in names]) for benchmark, names in groups])
+
+
+def _task(folder: DatasetFolder, task: str) -> Markup:
+    info, manifest = folder.manifest.tasks[task], folder.manifest
+    facts: list[tuple[str, str | Markup]] = [
+        ("Kind", info.kind.value.replace("_", " ")),
+        ("Metric", metric_name(info.metric)),
+        ("Labels", ", ".join(info.labels) or MISSING),
+        ("Test labels", "public" if labels_are_public(folder) else "withheld"),
+        ("Data", tag("code", folder.content_hash)),
+        ("Depths", f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here"),
+    ]
+    parts = [tag("h1", f"{manifest.title}: {info.title}"), fact_list(facts, "sb-facts"), _domains(folder, info, task)]
+    statistics = _statistics(folder, task)
+    if statistics is not None and len(statistics.divergence) > 1:
+        caption = "Jensen-Shannon divergence of the domains' words, from 0 (the same) to 1 (none in common)."
+        parts += [tag("h2", "How unlike the words are"), tag("p", caption, class_="sb-soft"), _divergence(statistics)]
+    if statistics is not None and statistics.depths:
+        caption = (
+            "Q: the chance that a text of the source is no deeper in it than a test text of the target. 0.5: the "
+            "target lies as deep as the source itself; near 0: all of it lies outside."
+        )
+        parts += [tag("h2", "How deep targets lie"), tag("p", caption, class_="sb-soft"), _q(statistics)]
+    if folder.has_depth:
+        parts += [_depths(folder, task, info)]
+    parts += [tag("h2", "Where the texts come from"), _sources(folder, info)]
+    return tag("div", *parts, class_="sb-data")
+
+
+def _domains(folder: DatasetFolder, info: TaskManifest, task: str) -> Markup:
+    statistics = _statistics(folder, task)
+    names = ("Domain", *(f"{split} rows" for split in _SPLITS), "Test groups", "Median words", "Vocabulary", "Unseen")
+    titles = {
+        "Test groups": "what test texts share so that they are not independent",
+        "Median words": "of a test input",
+        "Vocabulary": "distinct words of the train texts",
+        "Unseen": "share of the test texts' words that no train text of the domain has",
+    }
+    head = [
+        tag("th", name, scope="col", title=titles.get(name), class_=None if name == "Domain" else "sb-num")
+        for name in names
+    ]
+    rows = []
+    for domain, facts in info.domains.items():
+        known = statistics.domains.get(domain) if statistics else None
+        test = facts.splits.get("test")
+        lengths = known.splits["test"].input_words.quantiles if known and "test" in known.splits else None
+        cells = [
+            *(count(facts.splits[split].rows if split in facts.splits else None) for split in _SPLITS),
+            count(test.groups if test else None),
+            f"{lengths[_MEDIAN]:.0f}" if lengths else MISSING,
+            count(known.vocabulary if known else None),
+            share(known.unseen_test_share if known else None),
+        ]
+        note = [tag("span", "rebuild only: its licence lets nobody pass it on", class_="sb-note")] * facts.rebuild_only
+        first = tag("th", domain, *note, scope="row")
+        rows.append(tag("tr", first, *(tag("td", cell, class_="sb-num") for cell in cells)))
+    absent = [*info.absent_domains, *info.withheld]
+    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table")
+    left = tag("p", f"Not here: {', '.join(absent)}.", class_="sb-soft") if absent else Markup("")
+    return join([tag("h2", "Domains"), scroll_box(table, "Domains"), left])
+
+
+def _divergence(statistics: TaskStatistics) -> Markup:
+    names = list(statistics.divergence)
+    cells = {
+        (row, column): value
+        for row, columns in statistics.divergence.items()
+        for column, value in columns.items()
+        if row != column
+    }
+    return _shaded(names, names, cells, "Divergence of words")
+
+
+def _q(statistics: TaskStatistics) -> Markup:
+    cells = {(pair.source, pair.target): pair.q for pair in statistics.depths}
+    sources = list(dict.fromkeys(pair.source for pair in statistics.depths))
+    targets = list(dict.fromkeys(pair.target for pair in statistics.depths))
+    return _shaded(sources, targets, cells, "Q of every pair", f"from {ARROW} to")
+
+
+def _shaded(
+    rows: Sequence[str], columns: Sequence[str], cells: dict[tuple[str, str], float], name: str, corner: str = ""
+) -> Markup:
+    low, high = min(cells.values()), max(cells.values())
+
+    def cell(row: str, column: str) -> Markup:
+        value = cells.get((row, column))
+        if value is None:
+            return tag("td", "", class_="sb-own")
+        fill, ink = cell_colours(value, low, high, "ST")
+        return tag("td", f"{value:.2f}", title=f"{row}, {column}: {value:.4f}", style=f"background:{fill};color:{ink}")
+
+    return matrix(rows, columns, name, cell, corner)
+
+
+def _depths(folder: DatasetFolder, task: str, info: TaskManifest) -> Markup:
+    found = _quantiles(folder.path.as_posix(), folder.content_hash, task)
+    if not found:
+        return Markup("")
+    every = [value for targets in found.values() for values in targets.values() for value in values]
+    span = (min(every), max(every))
+    pictures = [
+        tag("figure", tag("figcaption", tag("h3", source)), depth_boxes(source, targets, span), class_="sb-figure")
+        for source, targets in found.items()
+    ]
+    caption = (
+        "Depth of test texts in each source: 2 minus the mean cosine distance to its train texts. Boxes hold the "
+        "middle half, lines 5% to 95%; the source's own test texts are filled."
+    )
+    return join([tag("p", caption, class_="sb-soft"), tag("div", *pictures, class_="sb-pictures")])
+
+
+@lru_cache(maxsize=64)
+def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, list[float]]]:
+    """Give quantiles of the depths of each target's test texts, by source and target; data never changes."""
+    folder = DatasetFolder.open(path)
+    pairs = folder.manifest.tasks[task].depth_pairs
+    found: dict[str, dict[str, list[float]]] = {}
+    for source, target in pairs:
+        ids = f"{folder.manifest.benchmark}/{task}/{target}/test/"
+        depths = folder.depth(task, source, target).filter(pl.col("id").str.starts_with(ids))["depth"]
+        if len(depths):
+            found.setdefault(source, {})[target] = [float(depths.quantile(part, "linear") or 0) for part in QUANTILES]
+    return found
+
+
+def _statistics(folder: DatasetFolder, task: str) -> TaskStatistics | None:
+    """Read a task's statistics; placebos have none."""
+    return _read(folder.path.as_posix(), folder.content_hash, task)
+
+
+@lru_cache(maxsize=64)
+def _read(path: str, content_hash: str, task: str) -> TaskStatistics | None:
+    folder = DatasetFolder.open(path)
+    return read_statistics(folder.path, task) if (folder.path / "statistics" / f"{task}.json").is_file() else None
+
+
+def _sources(folder: DatasetFolder, info: TaskManifest) -> Markup:
+    names = dict.fromkeys(source for facts in info.domains.values() for source in facts.sources)
+    items = []
+    for name in names:
+        source = folder.manifest.sources[name]
+        years = citation_years(source.citation)
+        since = f"public since {min(years)}" if years else "year unknown"
+        words = f", revision {source.revision}, licence: {source.licence}, {since}"
+        items.append(tag("li", link(source.url, source.title), words))
+    return tag("ul", *items)

@@ -1,0 +1,174 @@
+"""An entry's page: who and what made it, how robust it is on one task, how sure that is, how exposed the test was."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from builders.folder import DatasetFolder
+from leaderboard.disclosure import labels_are_public
+from leaderboard.scores import Scores, TaskScores
+from leaderboard.store import Entry
+from leaderboard.unseen import Unseen
+from leaderboard.views.cells import fact_list
+from leaderboard.views.html import Markup, join, link, tag
+from leaderboard.views.notices import notices
+from leaderboard.views.numbers import count
+from leaderboard.views.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
+from validation.cards import Card
+
+_YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
+
+
+def entry_page(
+    identity: str,
+    entry: Entry | None,
+    scores: Scores | None,
+    reasons: Sequence[str] = (),
+    *,
+    task: str | None = None,
+    folder: DatasetFolder | None = None,
+    looks: int = 0,
+    examples: Examples | None = None,
+    unseen: Callable[[TaskScores], Unseen | None] | None = None,
+) -> Markup:
+    """Give the page of an entry on one task.
+
+    Args:
+        identity: the entry's id.
+        entry: the entry; None where its card cannot be read.
+        scores: its scores as they may be shown (``leaderboard.disclosure``); None where it has none here.
+        reasons: why it has none.
+        task: the task to show; without one, or with one that it does not have, its first.
+        folder: the dataset that it was scored on.
+        looks: how many entries its submitter has sent for this data, this one included.
+        examples: gives what it predicted wrong (``leaderboard.examples.wrong_examples``).
+        unseen: gives the means over domains not in pretraining (``leaderboard.unseen.unseen_drops``).
+    """
+    shown = find_task(scores, task) if scores else None
+    parts = [
+        notices([folder] if folder else []),
+        _heading(identity, entry, shown),
+        _reasons(reasons) if scores is None else Markup(""),
+        _exposure(entry, shown, folder, looks) if entry and shown and folder else Markup(""),
+        card_html(entry.card) if entry else Markup(""),
+        _chooser(identity, scores, shown) if scores and shown else Markup(""),
+    ]
+    if scores and shown:
+        means = unseen(shown) if unseen else None
+        parts.append(score_parts(Shown(scores, shown, folder, examples, means)))
+    return tag("div", *parts, class_="sb-entry")
+
+
+def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
+    """Give the first and last year in which the texts of a task's test sets were published, by their citations.
+
+    Returns: None where no source names a year.
+    """
+    manifest = folder.manifest
+    tested = [facts for facts in folder.task(task).domains.values() if "test" in facts.splits]
+    citations = [manifest.sources[source].citation for facts in tested for source in facts.sources]
+    years = [year for citation in citations for year in citation_years(citation)]
+    return (min(years), max(years)) if years else None
+
+
+def citation_years(citation: str) -> list[int]:
+    """Give the years that a BibTeX citation names.
+
+    >>> citation_years("@inproceedings{key, year = {2018}}")
+    [2018]
+    """
+    return [int(year) for year in _YEAR.findall(citation)]
+
+
+def _heading(identity: str, entry: Entry | None, task: TaskScores | None) -> Markup:
+    chosen = f"&task={task.task}" if task else ""
+    permalink = tag("a", f"/entry?id={identity}", href=f"/entry?id={identity}{chosen}", class_="sb-mono")
+    if entry is None:
+        return join([tag("h1", identity, class_="sb-name"), tag("p", permalink, class_="sb-by")])
+    card = entry.card
+    subset = "" if card.subset == "all" else f" \N{MIDDLE DOT} subset {card.subset}"
+    by = (
+        f"{card.paradigm}{subset} \N{MIDDLE DOT} sent by {entry.submitter} on {entry.submitted_at[:10]} \N{MIDDLE DOT} "
+    )
+    actions = [
+        tag("a", "Compare with others", href=f"/compare?id={identity}{chosen}", class_="sb-button"),
+        tag("a", "Scores as JSON", href=f"/scores.json?id={identity}", class_="sb-button"),
+    ]
+    return join(
+        [
+            tag("h1", card.name, class_="sb-name"),
+            tag("p", by, permalink, class_="sb-by"),
+            tag("p", *(actions if task else []), class_="sb-actions"),
+        ]
+    )
+
+
+def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
+    names = shown_tasks(scores)
+    title = tag("h2", f"{scores.benchmark}/{task.task}", class_="sb-task")
+    if len(names) < 2:
+        return title
+    links = [
+        tag(
+            "a",
+            name,
+            href=f"/entry?id={identity}&task={name}",
+            aria_current="page" if name == task.task else None,
+        )
+        for name in names
+    ]
+    return join([tag("nav", *links, class_="sb-tasks", aria_label="Tasks"), title])
+
+
+def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder, looks: int) -> Markup:
+    """Say how much of the test may have been seen: looks at withheld labels, or labels and texts that are public."""
+    if labels_are_public(folder):
+        said = ["Test labels are public."]
+    else:
+        said = ["Test labels are withheld; figures are rounded, small slices hidden."]
+        said += [f"This is this submitter's {_ordinal(looks)} look at withheld labels of this data."] if looks else []
+    years = public_years(folder, task.task)
+    if years:
+        first, last = years
+        sent = int(entry.submitted_at[:4])
+        ages = _range(max(sent - last, 0), max(sent - first, 0))
+        said.append(f"Test texts are public since {_range(first, last)}: {ages} years when this was sent.")
+    return tag("p", " ".join(said), class_="sb-exposure")
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _ordinal(number: int) -> str:
+    """Write a place.
+
+    >>> [_ordinal(number) for number in (1, 2, 11, 23)]
+    ['1st', '2nd', '11th', '23rd']
+    """
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _reasons(reasons: Sequence[str]) -> Markup:
+    lines = tag("ul", *(tag("li", reason) for reason in reasons))
+    return tag("div", tag("strong", "Not scored on this server."), lines, class_="sb-notice", role="note")
+
+
+def card_html(card: Card) -> Markup:
+    """Give what a card says, behind a heading that opens it."""
+    facts: list[tuple[str, str | Markup]] = []
+    for key, value in card.as_dict().items():
+        label = key.replace("_", " ")
+        if key == "url":
+            facts.append((label, link(value, value)))
+        elif key == "versions":
+            facts.append((label, ", ".join(f"{name} {version}" for name, version in value.items())))
+        elif isinstance(value, list):
+            facts.append((label, ", ".join(value)))
+        elif isinstance(value, int):
+            facts.append((label, count(value)))
+        elif key in ("command", "data"):
+            facts.append((label, tag("code", value)))
+        elif key != "name":
+            facts.append((label, str(value)))
+    return tag("details", tag("summary", "Card"), fact_list(facts, "sb-facts"), class_="sb-card")

@@ -1,0 +1,154 @@
+"""Comparisons as text for papers, notes and spreadsheets: LaTeX (booktabs), Markdown, CSV, BibTeX.
+
+All take the comparisons of one first entry with others, and the names of all, the first one's before.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from leaderboard.compare import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
+from validation.csv_export import Cell, guarded_csv
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    **{letter: f"\\{letter}" for letter in "&%$#_"},
+}
+_MARKDOWN = "\\`*_[]<>|~#&$"
+
+
+def latex_text(text: str) -> str:
+    r"""Write a text so that LaTeX prints it as it is.
+
+    >>> print(latex_text("a_b & 50%"))
+    a\_b \& 50\%
+    """
+    return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
+
+
+def markdown_text(text: str) -> str:
+    r"""Write a text so that Markdown shows it as it is, in a table too.
+
+    >>> print(markdown_text("a|b *c*"))
+    a\|b \*c\*
+    """
+    return "".join(f"\\{letter}" if letter in _MARKDOWN else letter for letter in " ".join(text.split()))
+
+
+def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
+    """Give a table for the LaTeX package booktabs, in points; bold where a difference is significant."""
+    lines = [
+        r"\begin{tabular}{ll" + "rr" * len(FIGURES) + "}",
+        r"\toprule",
+        " & ".join(["Shift", "Against", *(cell for name in FIGURES for cell in (rf"$\Delta${name}", "$p$"))]) + r" \\",
+        r"\midrule",
+    ]
+    for other, name, found in _rows(pairs, names):
+        cells = [cell for difference in found for cell in _latex_cells(difference)]
+        cells += [""] * (2 * (len(FIGURES) - len(found)))
+        lines.append(" & ".join([latex_text(name).replace("→", r"$\to$"), latex_text(other), *cells]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}", f"% {latex_text(_comment(pairs, names))}"]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
+    """Give a Markdown table in points; bold where a difference is significant."""
+    head = ["Shift", "Against", *(cell for name in FIGURES for cell in (f"Δ{name}", "p"))]
+    lines = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---", "---", *["---:"] * 2 * len(FIGURES)]) + " |"]
+    for other, name, found in _rows(pairs, names):
+        cells = [cell for difference in found for cell in _markdown_cells(difference)]
+        cells += [""] * (2 * (len(FIGURES) - len(found)))
+        lines.append("| " + " | ".join([markdown_text(name), markdown_text(other), *cells]) + " |")
+    return "\n".join(lines) + f"\n\n{markdown_text(_comment(pairs, names))}\n"
+
+
+def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
+    """Give CSV: a row for each difference, as fractions, unrounded."""
+    header = [
+        "a",
+        "b",
+        "entry_a",
+        "entry_b",
+        "task",
+        "source",
+        "target",
+        "figure",
+        "a_minus_b",
+        "p",
+        "p_holm",
+        "better",
+    ]
+    rows: list[list[Cell]] = []
+    for other, pair in zip(names[1:], pairs, strict=True):
+        facts = [(shift.task, shift.source, shift.target, each) for shift in pair.shifts for each in shift.differences]
+        facts += [(mean.task, mean.source, "+".join(mean.targets), mean.difference) for mean in pair.means]
+        for task, source, target, each in facts:
+            better = {"a": names[0], "b": other, None: ""}[winner(each)]
+            ids = [names[0], other, pair.a, pair.b]
+            rows.append([*ids, task, source, target, each.figure, each.value, each.p, each.p_holm, better])
+    return guarded_csv(header, rows)
+
+
+def bibtex(pairs: Sequence[Comparison], names: Sequence[str], said: Sequence[str]) -> str:
+    """Give a BibTeX entry of the comparison; ``said`` are its sentences."""
+    first = pairs[0]
+    key = f"shiftbench-{first.a[:6]}-" + "-".join(pair.b[:6] for pair in pairs)
+    title = f"Comparison of {names[0]} with {', '.join(names[1:])}"
+    fields = {
+        "title": "{" + _bibtex_text(title) + "}",
+        "howpublished": "shiftbench leaderboard",
+        "note": _bibtex_text(" ".join(f"{sentence}." for sentence in said)),
+    }
+    written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    return f"@misc{{{''.join(letter for letter in key if letter.isalnum() or letter == '-')},\n{written}\n}}\n"
+
+
+def _bibtex_text(text: str) -> str:
+    # BibTeX counts braces, escaped ones too.
+    return latex_text(text.replace("{", "(").replace("}", ")").replace("\\", "/"))
+
+
+Row = tuple[str, str, Sequence[Difference]]
+
+
+def _rows(pairs: Sequence[Comparison], names: Sequence[str]) -> Iterator[Row]:
+    """List the rows of a table: the other's name, what was compared, and by which figures."""
+    for other, pair in zip(names[1:], pairs, strict=True):
+        for shift in pair.shifts:
+            yield other, f"{shift.task}: {shift.source} → {shift.target}", shift.differences
+        for mean in pair.means:
+            yield other, f"{mean.task}: {mean.source}, {MEAN_OOD}", (mean.difference,)
+
+
+def _comment(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
+    first = pairs[0]
+    entries = ", ".join(pair.b for pair in pairs)
+    return (
+        f"{names[0]} minus the other, in points; bold: p < 0.05 after Holm's correction. "
+        f"Entries {first.a} and {entries}, data {first.data[:12]}, metric version {first.metric_version}, "
+        f"{first.n_swaps:,} swaps, seed {first.seed}."
+    )
+
+
+def _cell(difference: Difference) -> tuple[str, str]:
+    if difference.value is None:
+        return "n/a", "n/a"
+    # Adding 0.0 turns a rounded minus zero into zero.
+    return f"{round(100 * difference.value, 1) + 0.0:+.1f}", p_text(difference.p_holm)
+
+
+def _latex_cells(difference: Difference) -> tuple[str, str]:
+    value, p = _cell(difference)
+    number = rf"$\mathbf{{{value}}}$" if winner(difference) else f"${value}$"
+    return (value if value == "n/a" else number), p.replace("< ", "$<$")
+
+
+def _markdown_cells(difference: Difference) -> tuple[str, str]:
+    value, p = _cell(difference)
+    return (f"**{value}**" if winner(difference) else value), p.replace("<", "&lt;")

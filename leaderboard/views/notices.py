@@ -1,0 +1,29 @@
+"""Warnings about data that is not the benchmark itself."""
+
+from collections.abc import Iterable
+
+from builders.folder import DatasetFolder
+from leaderboard.views.html import Markup, join, tag
+
+
+def notices(folders: Iterable[DatasetFolder]) -> Markup:
+    """Warn of data that is not the benchmark: synthetic texts, or a build from a part of the upstream rows."""
+    boxes = []
+    for folder in folders:
+        manifest = folder.manifest
+        if manifest.synthetic:
+            what = "Synthetic data. "
+            why = (
+                f"'{manifest.benchmark}' holds texts that a program made up, to show the tools at work. "
+                "Its scores say nothing about any model."
+            )
+        elif manifest.partial:
+            what = "Partial build. "
+            why = (
+                f"This copy of '{manifest.benchmark}' was built from a part of the upstream rows. "
+                "Its scores compare with each other, not with published ones."
+            )
+        else:
+            continue
+        boxes.append(tag("div", tag("strong", what), why, class_="sb-notice", role="note"))
+    return join(boxes)

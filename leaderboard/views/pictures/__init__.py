@@ -1,0 +1,13 @@
+"""Pictures of scores, drawn on the server as SVG or as HTML tables, in milliseconds and without a script.
+
+colours     scales of the matrices, sources and scenarios; contrast
+axes        axes with round ticks, the frame of a picture, marks
+heatmap     sources by targets: ST, SD or TD
+plane       every shift by its two drops, over the four scenarios
+by_idd      average drops as ever easier shifts are added (Domain Robustness paper, Figure 2)
+curves      Depth F1 and drops by depth, of one entry or several
+id_ood      scores out of distribution over the score in it
+flips       transfer loss and gain of every shift
+
+Values come in as fractions and are drawn in points. Colours are CSS variables, so that light and dark both work.
+"""

@@ -1,0 +1,175 @@
+"""What pictures share: axes with round ticks, the frame with its lettering, marks, legends.
+
+Pictures are 420 units wide: lettering of 12 units can be read on a phone, where a unit is a bit less than a pixel.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from leaderboard.scores import Estimate
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import MINUS
+
+WIDTH = 420
+LEFT, RIGHT, TOP = 46, 10, 10
+"""Margins of a picture's frame; below it stand ticks, notes and the axis' name."""
+
+_SHAPES = {
+    "circle": None,
+    "square": "M-.88-.88H.88V.88H-.88Z",
+    "diamond": "M0-1.25L1.25 0L0 1.25L-1.25 0Z",
+    "triangle": "M0-1.15L1.1.85H-1.1Z",
+    "down": "M0 1.15L1.1-.85H-1.1Z",
+    "cross": "M-.4-1.1H.4V-.4H1.1V.4H.4V1.1H-.4V.4H-1.1V-.4H-.4Z",
+    "star": "M0-1.35L.35-.45L1.3-.42L.56.18L.8 1.1L0 .57L-.8 1.1L-.56.18L-1.3-.42L-.35-.45Z",
+    "bow": "M-1.1-1L1.1 1V-1L-1.1 1Z",
+}
+SYMBOLS = tuple(_SHAPES)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A linear axis from ``low`` at ``start`` to ``high`` at ``end`` (units of the picture)."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    ticks: tuple[float, ...]
+
+    def at(self, value: float) -> float:
+        """Place a value on the picture; what lies beyond the axis is put at its end."""
+        part = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return self.start + part * (self.end - self.start)
+
+
+def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: int = 6, whole: bool = False) -> Axis:
+    """Give an axis over some values that ends at round ticks.
+
+    Args:
+        values: what it must hold; without any it runs from 0 to 1.
+        start: where it begins.
+        end: where it ends.
+        n_ticks: at most so many parts.
+        whole: whether ticks are whole numbers.
+    """
+    # matplotlib takes a third of a second to load, which a page without pictures need not wait for.
+    from matplotlib.ticker import MaxNLocator
+
+    found = list(values) or [0.0, 1.0]
+    low, high = min(found), max(found)
+    if high - low < 1e-9:
+        low, high = low - 1, high + 1
+    ticks = MaxNLocator(n_ticks, steps=[1, 2, 2.5, 5, 10], integer=whole).tick_values(low, high)
+    found = [float(tick) for tick in ticks]
+    return Axis(found[0], found[-1], start, end, tuple(found))
+
+
+def tick_text(value: float) -> str:
+    """Write a tick.
+
+    >>> tick_text(-2.5), tick_text(40.0), tick_text(0.0)
+    ('−2.5', '40', '0')
+    """
+    return f"{round(value, 6) + 0:g}".replace("-", MINUS)
+
+
+def picture(title: str, description: str, height: float, *parts: Markup) -> Markup:
+    """Give a whole picture, which screen readers read as one image.
+
+    Args:
+        title: what it shows.
+        description: what can be seen on it, in a sentence or two.
+        height: in units; the width is ``WIDTH``.
+        parts: what is drawn, from back to front.
+    """
+    return tag(
+        "svg",
+        tag("title", title),
+        tag("desc", description),
+        *parts,
+        viewBox=f"0 0 {WIDTH} {height:g}",
+        role="img",
+        class_="sb-picture",
+    )
+
+
+def frame(x: Axis, y: Axis, x_name: str, y_name: str, *, below: float = 0) -> Markup:
+    """Draw grid lines, ticks and the names of both axes; ``below`` leaves room for notes under the ticks."""
+    parts = []
+    for value in y.ticks:
+        parts.append(line(x.start, y.at(value), x.end, y.at(value), "sb-grid"))
+        parts.append(text(x.start - 6, y.at(value) + 4, tick_text(value), "end", "sb-tick"))
+    for value in x.ticks:
+        parts.append(line(x.at(value), y.start, x.at(value), y.start + 4, "sb-axis"))
+        parts.append(text(x.at(value), y.start + 17, tick_text(value), "middle", "sb-tick"))
+    parts.append(line(x.start, y.start, x.end, y.start, "sb-axis"))
+    middle = (x.start + x.end) / 2
+    parts.append(text(middle, y.start + 34 + below, x_name, "middle", "sb-axis-name"))
+    where = f"translate(12 {(y.start + y.end) / 2:.1f}) rotate(-90)"
+    parts.append(tag("text", y_name, text_anchor="middle", transform=where, class_="sb-axis-name"))
+    return join(parts)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """Draw a straight line."""
+    return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=class_)
+
+
+def text(x: float, y: float, words: str, anchor: str, class_: str) -> Markup:
+    """Write some words."""
+    return tag("text", words, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=class_)
+
+
+def path(points: Sequence[tuple[float, float]], class_: str) -> Markup:
+    """Draw a line through points."""
+    return tag("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), class_=class_)
+
+
+def mark(
+    x: float, y: float, symbol: str, class_: str, *, filled: bool = True, size: float = 5, words: str = ""
+) -> Markup:
+    """Draw a mark, filled or hollow; ``words`` are shown when a pointer rests on it."""
+    title = tag("title", words) if words else Markup("")
+    look = f"{class_} {'sb-filled' if filled else 'sb-hollow'}"
+    shape = _SHAPES[symbol]
+    if shape is None:
+        return tag("circle", title, cx=f"{x:.1f}", cy=f"{y:.1f}", r=f"{size:g}", class_=look)
+    where = f"translate({x:.1f} {y:.1f}) scale({size:g})"
+    return tag("path", title, d=shape, transform=where, class_=look)
+
+
+def bar_of(x: float, y: Axis, estimate: Estimate, class_: str) -> Markup:
+    """Draw a figure's interval as an upright line; nothing where it has none."""
+    if estimate.low is None or estimate.high is None:
+        return Markup("")
+    return line(x, y.at(100 * estimate.low), x, y.at(100 * estimate.high), class_)
+
+
+def legend(keys: Iterable[tuple[Markup, str]], heading: str = "") -> Markup:
+    """Give the legend that stands above a picture: signs with what they mean."""
+    items = [tag("li", sign, " ", words) for sign, words in keys]
+    first = [tag("li", heading, class_="sb-legend-name")] if heading else []
+    return tag("ul", *first, *items, class_="sb-picture-legend")
+
+
+def sign(*parts: Markup, width: int = 14) -> Markup:
+    """Give a small picture for a legend, 14 units high, drawn around (width / 2, 7)."""
+    box = f"0 0 {width} 14"
+    return tag("svg", *parts, viewBox=box, width=str(width), height="14", aria_hidden="true", class_="sb-sign")
+
+
+def mark_sign(symbol: str, class_: str, *, filled: bool = True) -> Markup:
+    """Give a mark as a legend's sign."""
+    return sign(mark(7, 7, symbol, class_, filled=filled, size=4.5))
+
+
+def line_sign(class_: str) -> Markup:
+    """Give a line as a legend's sign."""
+    return sign(line(1, 7, 21, 7, class_), width=22)
+
+
+def ends(estimates: Iterable[Estimate]) -> list[float]:
+    """List values and bounds of intervals, in points: what an axis must hold."""
+    found = [end for item in estimates for end in (item.value, item.low, item.high)]
+    return [100 * end for end in found if end is not None]

@@ -1,0 +1,264 @@
+"""Curves over lambda: Depth F1, and drops by depth. Of one entry with its shifts, or of several entries overlaid."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from leaderboard.metrics.depth import LAMBDAS
+from leaderboard.scores import Estimate, Shift, TaskScores
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import drop_text, score_text
+from leaderboard.views.pictures.axes import (
+    LEFT,
+    RIGHT,
+    SYMBOLS,
+    TOP,
+    WIDTH,
+    Axis,
+    bar_of,
+    ends,
+    frame,
+    legend,
+    line,
+    line_sign,
+    mark,
+    mark_sign,
+    path,
+    picture,
+    round_axis,
+    sign,
+    text,
+)
+from leaderboard.views.pictures.colours import colour_class
+from leaderboard.views.pictures.words import shift_name, summarised
+from validation.report import counted
+
+_HEIGHT = 250
+_KEYS = tuple(map(str, LAMBDAS))
+_LAMBDA_NAME = "λ: most source-like texts left out, %"
+ByLambda = Mapping[str, Estimate]
+Named = Sequence[tuple[str, TaskScores]]
+"""Entries by the names that the legend gives them."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named line over lambda (keys as in ``Shift.depth_f1``), estimates as fractions.
+
+    Attributes:
+        name: what the legend calls it.
+        points: the figure at each lambda; intervals are drawn where there are any.
+        class_: classes that give it its colour.
+        symbol: its mark at each lambda; '' draws none.
+        words: what to show when a pointer rests on the mark of a lambda.
+    """
+
+    name: str
+    points: ByLambda
+    class_: str
+    symbol: str = ""
+    words: Callable[[str], str] = str
+
+
+def has_depth(task: TaskScores) -> bool:
+    """Whether any shift has depth-weighted scores."""
+    return any(shift.depth_f1 for shift in task.shifts)
+
+
+def has_depth_drops(task: TaskScores) -> bool:
+    """Whether any shift has a depth-weighted drop."""
+    return any(
+        item.value is not None for shift in task.shifts for item in (*shift.depth_sd.values(), *shift.depth_td.values())
+    )
+
+
+def depth_curves(entries: Named) -> Markup:
+    """Draw mean Depth F1 over lambda with its interval, effective numbers of texts below each lambda.
+
+    Args:
+        entries: names and scores of one task; of a single entry its shifts are drawn as thin lines beside the mean.
+    """
+    alone = entries[0][1] if len(entries) == 1 else None
+    shifts = [shift for shift in summarised(alone) if shift.depth_f1] if alone else []
+    # A single shift is its own mean.
+    thin = [Curve(shift_name(shift), shift.depth_f1, "sb-thin") for shift in shifts if len(shifts) > 1]
+    thick = []
+    for number, (name, task) in enumerate(entries):
+        label = (f"mean of {counted(task.summary.n_shifts, 'shift')}" if thin else "Depth F1") if alone else name
+        thick.append(_mean_curve(label, task, colour_class(number) if not alone else "sb-accent", SYMBOLS[number]))
+    return _curves(
+        "Depth F1 by lambda",
+        thick,
+        thin,
+        y_name="Depth F1, points",
+        below=_effective(shift for _, task in entries for shift in summarised(task)),
+    )
+
+
+def drops_by_depth(entries: Named) -> Markup:
+    """Draw mean SD and TD over lambda, both depth-weighted; of a single entry its shifts are faint marks.
+
+    A mean over shifts has no interval here; those of each shift stand in the scores as JSON.
+    """
+    alone = len(entries) == 1
+    thick, faint = [], []
+    for number, (name, task) in enumerate(entries):
+        for figure, label, symbol in (("depth_sd", "SD", "circle"), ("depth_td", "TD", "square")):
+            colour = ("sb-c1" if label == "SD" else "sb-c0") if alone else colour_class(number)
+            dash = " sb-dashed" if label == "TD" else ""
+            means, n_shifts = _means_of(task, figure)
+            if means:
+                words = f"mean {label} of {counted(n_shifts, 'shift')}" if alone else f"{name}: mean {label}"
+                thick.append(Curve(words, means, colour + dash, symbol, _said(words, means, drop_text)))
+            if alone:
+                faint += [
+                    (key, estimate.value, f"{colour} sb-pale", -5 if label == "SD" else 5, shift_name(shift))
+                    for shift in summarised(task)
+                    for key, estimate in getattr(shift, figure).items()
+                    if estimate.value is not None
+                ]
+    return _curves(
+        "Drops by lambda",
+        thick,
+        [],
+        y_name="depth-weighted drop, points",
+        below=_effective(shift for _, task in entries for shift in summarised(task)),
+        faint=faint,
+        zero=True,
+    )
+
+
+def curve_values(curves: Sequence[tuple[str, ByLambda]], written: Callable[[Estimate], str]) -> Markup:
+    """Give the values of curves as a table, lambdas across."""
+    head = tag("tr", tag("th", "λ", scope="col"), *(tag("th", key, scope="col", class_="sb-num") for key in _KEYS))
+    rows = [
+        tag(
+            "tr",
+            tag("th", name, scope="row"),
+            *(tag("td", written(points.get(key, Estimate(value=None))), class_="sb-num") for key in _KEYS),
+        )
+        for name, points in curves
+    ]
+    return tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
+
+
+def mean_drops(task: TaskScores) -> list[tuple[str, ByLambda]]:
+    """Give the mean depth-weighted SD and TD over a task's shifts, by lambda, as far as they are known."""
+    found: list[tuple[str, ByLambda]] = [
+        ("mean SD", _means_of(task, "depth_sd")[0]),
+        ("mean TD", _means_of(task, "depth_td")[0]),
+    ]
+    return [(name, means) for name, means in found if means]
+
+
+Faint = tuple[str, float, str, float, str]
+"""A single shift's mark: lambda, fraction, classes, how far beside the lambda, words."""
+
+
+def _curves(
+    title: str,
+    thick: Sequence[Curve],
+    thin: Sequence[Curve],
+    *,
+    y_name: str,
+    below: Mapping[str, str],
+    faint: Sequence[Faint] = (),
+    zero: bool = False,
+) -> Markup:
+    values = [end for curve in (*thick, *thin) for end in ends(_drawn(curve, curve in thick))]
+    values += [100 * value for _, value, *_ in faint] + ([0.0] if zero else [])
+    x = Axis(-4, 94, LEFT, WIDTH - RIGHT, tuple(map(float, LAMBDAS)))
+    y = round_axis(values, TOP + _HEIGHT, TOP)
+    parts = [frame(x, y, _LAMBDA_NAME, y_name, below=16)]
+    if zero:
+        parts.append(line(x.start, y.at(0), x.end, y.at(0), "sb-zero"))
+    for key, words in below.items():
+        parts.append(text(x.at(int(key)), y.start + 31, words, "middle", "sb-below"))
+    for key, value, class_, aside, words in faint:
+        where = x.at(int(key)) + aside, y.at(100 * value)
+        parts.append(mark(*where, "circle", class_, size=2.2, words=f"{words}, λ = {key}"))
+    parts += [_line(curve, x, y, 0.0) for curve in thin]
+    # Overlaid intervals stand side by side.
+    parts += [_line(curve, x, y, 6 * (number - (len(thick) - 1) / 2)) for number, curve in enumerate(thick)]
+    keys = [(_curve_sign(curve), curve.name) for curve in thick]
+    if thin:
+        keys.append((line_sign("sb-thin"), "one shift"))
+    if faint:
+        keys.append((mark_sign("circle", "sb-faint sb-pale"), "one shift"))
+    if below:
+        keys.append((sign(text(7, 11, "n", "middle", "sb-below")), "effective number of texts"))
+    about = f"{', '.join(curve.name for curve in thick)}, from λ = {_KEYS[0]} to {_KEYS[-1]}."
+    return join([legend(keys), picture(title, about, TOP + _HEIGHT + 60, *parts)])
+
+
+def _drawn(curve: Curve, with_intervals: bool) -> Iterable[Estimate]:
+    points = curve.points.values()
+    return points if with_intervals else [Estimate(value=point.value) for point in points]
+
+
+def _line(curve: Curve, x: Axis, y: Axis, aside: float) -> Markup:
+    # With one curve nothing has to stand aside.
+    known = [(key, point) for key, point in curve.points.items() if point.value is not None]
+    if not known:
+        return Markup("")
+    where = [(x.at(int(key)) + aside, y.at(100 * (point.value or 0.0))) for key, point in known]
+    if not curve.symbol:
+        drawn = path(where, curve.class_)
+        return tag("g", tag("title", curve.name), drawn)
+    parts = [path(where, f"sb-curve {curve.class_}")]
+    for (key, point), (left, top) in zip(known, where, strict=True):
+        parts.append(bar_of(left, y, point, f"sb-whisker sb-strong {curve.class_}"))
+        parts.append(mark(left, top, curve.symbol, curve.class_, size=4, words=curve.words(key)))
+    return join(parts)
+
+
+def _curve_sign(curve: Curve) -> Markup:
+    marks = [mark(11, 7, curve.symbol, curve.class_, size=4)] if curve.symbol else []
+    return sign(line(1, 7, 21, 7, f"sb-curve {curve.class_}"), *marks, width=22)
+
+
+def _mean_curve(name: str, task: TaskScores, class_: str, symbol: str) -> Curve:
+    means = {key: task.summary.depth_f1[key] for key in _KEYS if key in task.summary.depth_f1}
+    return Curve(name, means, class_, symbol, _said(name, means, score_text))
+
+
+def _said(name: str, points: ByLambda, written: Callable[[Estimate], str]) -> Callable[[str], str]:
+    return lambda key: f"{name}\nλ = {key}: {written(points[key])}"
+
+
+def _means_of(task: TaskScores, figure: str) -> tuple[dict[str, Estimate], int]:
+    """Average a depth-weighted figure over the shifts that have it at every lambda, and say how many those are."""
+    found: dict[str, Estimate] = {}
+    whole = [shift for shift in summarised(task) if _known(shift, figure) == set(_KEYS)]
+    for key in _KEYS:
+        values = [getattr(shift, figure)[key].value for shift in whole]
+        if values:
+            found[key] = Estimate(value=fmean(values))
+    return found, len(whole)
+
+
+def _known(shift: Shift, figure: str) -> set[str]:
+    return {key for key, estimate in getattr(shift, figure).items() if estimate.value is not None}
+
+
+def _effective(shifts: Iterable[Shift]) -> dict[str, str]:
+    """Say between what the effective number of texts lies, by lambda."""
+    sizes: dict[str, list[float]] = {}
+    for shift in shifts:
+        for key, size in shift.effective_n.items():
+            sizes.setdefault(key, []).append(size)
+    return {key: _between(min(found), max(found)) for key, found in sizes.items()}
+
+
+def _between(low: float, high: float) -> str:
+    least, most = _short(low), _short(high)
+    return least if least == most else f"{least}\N{EN DASH}{most}"
+
+
+def _short(number: float) -> str:
+    """Write a number in few letters.
+
+    >>> _short(87.4), _short(1234.0)
+    ('87', '1.2k')
+    """
+    return f"{number:.0f}" if number < 1000 else f"{number / 1000:.1f}k"

@@ -1,0 +1,54 @@
+"""How deep each target's test texts lie in a source: one box a target, from the 5th to the 95th percentile."""
+
+from collections.abc import Mapping, Sequence
+
+from leaderboard.views.html import Markup, tag
+from leaderboard.views.pictures.axes import RIGHT, WIDTH, Axis, line, picture, round_axis, text, tick_text
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_ROW, _TOP, _NAMES, _LETTERS = 22, 26, 120, 18
+
+
+def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tuple[float, float]) -> Markup:
+    """Draw one source's picture.
+
+    Args:
+        source: the source.
+        quantiles: of each target's depths, at ``QUANTILES``; the source itself is one of the targets.
+        span: lowest and highest depth of any of the task's pictures, so that they share a scale.
+    """
+    x = round_axis(span, _NAMES, WIDTH - RIGHT, n_ticks=5)
+    bottom = _TOP + _ROW * len(quantiles)
+    parts = [line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid") for value in x.ticks]
+    parts += [text(x.at(value), _TOP - 9, tick_text(value), "middle", "sb-tick") for value in x.ticks]
+    parts += [
+        _row(target, values, x, _TOP + _ROW * number, own=target == source)
+        for number, (target, values) in enumerate(quantiles.items())
+    ]
+    said = "; ".join(f"{target} median {values[2]:.2f}" for target, values in quantiles.items())
+    return picture(f"Depth of test texts in {source}", said, bottom + 6, *parts)
+
+
+def _row(target: str, values: Sequence[float], x: Axis, top: float, *, own: bool) -> Markup:
+    middle = top + _ROW / 2
+    low, left, median, right, high = (x.at(value) for value in values)
+    words = f"{target}: " + ", ".join(
+        f"{100 * part:.0f}% below {value:.3f}" for part, value in zip(QUANTILES, values, strict=True)
+    )
+    short = target if len(target) <= _LETTERS else f"{target[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
+    box = tag(
+        "rect",
+        x=f"{left:.1f}",
+        y=f"{top + 4:.1f}",
+        width=f"{max(right - left, 0.5):.1f}",
+        height=f"{_ROW - 8}",
+        class_="sb-depth-own" if own else "sb-depth",
+    )
+    return tag(
+        "g",
+        tag("title", words),
+        text(_NAMES - 8, middle + 4, short, "end", "sb-row-name"),
+        line(low, middle, high, middle, "sb-axis"),
+        box,
+        line(median, top + 3, median, top + _ROW - 3, "sb-median"),
+    )

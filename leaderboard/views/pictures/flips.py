@@ -1,0 +1,113 @@
+"""Transfer loss and gain of every shift: two large flows can hide in a small drop."""
+
+from collections.abc import Sequence
+
+from leaderboard.scores import Flips, Shift, TaskScores
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import drop_points, points
+from leaderboard.views.pictures.axes import (
+    RIGHT,
+    WIDTH,
+    Axis,
+    legend,
+    line,
+    mark,
+    mark_sign,
+    picture,
+    round_axis,
+    sign,
+    text,
+    tick_text,
+)
+from leaderboard.views.pictures.words import shift_name
+
+_ROW, _TOP = 19, 24
+_NAMES = 150
+"""Units for the shifts' names, and how many letters fit there."""
+_LETTERS = 24
+
+
+def has_flips(task: TaskScores) -> bool:
+    """Whether any shift has a run trained on its target to compare with."""
+    return any(shift.flips for shift in task.shifts)
+
+
+def flip_bars(task: TaskScores) -> Markup:
+    """Draw what each shift loses (to the right) and gains (to the left) against a model trained on the target.
+
+    A mark stands at loss - gain, the drop of the per-example score. Ticks stand where both bars would end if the two
+    models differed as two runs of one recipe do (half the seed churn to each side), where more runs than one tell.
+    """
+    rows = [(shift, shift.flips) for shift in task.shifts if shift.flips is not None]
+    rows.sort(key=lambda row: (row[1].gain - row[1].loss, row[0].source, row[0].target))
+    reach = [100 * end for _, flips in rows for end in (flips.loss, -flips.gain, *_churn_ends(flips))]
+    x = round_axis([0.0, *reach], _NAMES, WIDTH - RIGHT, n_ticks=5)
+    bottom = _TOP + _ROW * len(rows)
+    parts = []
+    for value in x.ticks:
+        parts.append(line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid"))
+        parts.append(text(x.at(value), _TOP - 9, tick_text(abs(value)), "middle", "sb-tick"))
+    for number, (shift, flips) in enumerate(rows):
+        parts.append(_row(shift, flips, x, _TOP + _ROW * number))
+    parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
+    churns = any(_churn(flips) is not None for _, flips in rows)
+    drawn = picture("Flips: transfer loss and gain of every shift", _said(rows), bottom + 6, *parts)
+    keys = [
+        (_bar_sign("sb-loss"), "loss: right if trained on the target, wrong if on the source"),
+        (_bar_sign("sb-gain"), "gain: the other way round"),
+        (mark_sign("diamond", "sb-ink"), "loss \N{MINUS SIGN} gain"),
+        *([(sign(line(7, 1, 7, 13, "sb-churn")), "half of what two seeds differ by")] if churns else []),
+    ]
+    box = tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label="Flips of every shift")
+    return join([legend(keys), box])
+
+
+def _row(shift: Shift, flips: Flips, x: Axis, top: float) -> Markup:
+    name, middle = shift_name(shift), top + _ROW / 2
+    short = name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
+    words = (
+        f"{name}\nloss {points(flips.loss)}, gain {points(flips.gain)}\n"
+        f"loss \N{MINUS SIGN} gain {drop_points(flips.loss - flips.gain)}\n{_churn_words(flips)}"
+    )
+    parts = [
+        tag("title", words),
+        text(_NAMES - 8, middle + 4, short, "end", "sb-row-name"),
+        _bar(x.at(0), x.at(100 * flips.loss), top + 4, "sb-loss"),
+        _bar(x.at(-100 * flips.gain), x.at(0), top + 4, "sb-gain"),
+    ]
+    parts += [line(x.at(100 * end), top + 1, x.at(100 * end), top + _ROW - 2, "sb-churn") for end in _churn_ends(flips)]
+    parts.append(mark(x.at(100 * (flips.loss - flips.gain)), middle, "diamond", "sb-ink", size=3.2))
+    return tag("g", *parts)
+
+
+def _bar(left: float, right: float, top: float, class_: str) -> Markup:
+    size = {"width": f"{max(right - left, 0):.1f}", "height": f"{_ROW - 8}"}
+    return tag("rect", x=f"{left:.1f}", y=f"{top:.1f}", class_=class_, **size)
+
+
+def _bar_sign(class_: str) -> Markup:
+    return sign(tag("rect", x="1", y="3", width="12", height="8", class_=class_))
+
+
+def _churn(flips: Flips) -> float | None:
+    found = [churn for churn in (flips.churn_in_domain, flips.churn_cross_domain) if churn is not None]
+    return sum(found) / len(found) if found else None
+
+
+def _churn_ends(flips: Flips) -> list[float]:
+    churn = _churn(flips)
+    return [] if churn is None else [-churn / 2, churn / 2]
+
+
+def _churn_words(flips: Flips) -> str:
+    churn = _churn(flips)
+    return "seed churn not measured (one run)" if churn is None else f"two seeds differ by {points(churn)}"
+
+
+def _said(rows: Sequence[tuple[Shift, Flips]]) -> str:
+    largest = max(rows, key=lambda row: row[1].loss + row[1].gain)
+    return (
+        f"{len(rows)} shifts. The largest turnover is that of {shift_name(largest[0])}: "
+        f"loss {points(largest[1].loss)}, gain {points(largest[1].gain)} points. "
+        "Every value stands in the table of shifts."
+    )

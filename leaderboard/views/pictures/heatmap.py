@@ -1,0 +1,77 @@
+"""Sources by targets as a table of coloured cells."""
+
+from leaderboard.scores import TaskScores
+from leaderboard.views.html import Markup, tag
+from leaderboard.views.numbers import MISSING, drop_points, points, score_text
+from leaderboard.views.pictures.colours import Measure, cell_colours
+from leaderboard.views.pictures.matrix import matrix
+from leaderboard.views.pictures.words import ARROW, shift_words, source_name, sources
+from validation.vocabulary import source_parts
+
+_LEAST_REACH = 0.02
+"""A floor of the drops' scale keeps rounding dust from looking like a loss."""
+_NAMES = {
+    "ST": "Scores, points: rows are trained on, columns tested on; in-domain scores on the diagonal",
+    "SD": "Source drops SD = SS \N{MINUS SIGN} ST, points: rows are trained on, columns tested on",
+    "TD": "Target drops TD = TT \N{MINUS SIGN} ST, points: rows are trained on, columns tested on",
+}
+
+
+def heatmap(task: TaskScores, measure: Measure) -> Markup:
+    """Draw sources by targets: ST with in-domain scores on the diagonal, or the drops SD or TD.
+
+    Rows are sources, columns targets. SD and TD share one scale, centred on 0: red lost score, blue gained. What a
+    cell stands for, with intervals, is shown when a pointer rests on it.
+    """
+    cells, words = _cells(task, measure), _words(task)
+    scale = _range(task, measure)
+
+    def cell(source: str, target: str) -> Markup:
+        place = (source, target)
+        return _cell(cells.get(place), words.get(place), measure, scale, _home(source, target))
+
+    names = {source_name(source): source for source in sources(task)}
+    return matrix(
+        list(names), task.domains, _NAMES[measure], lambda row, column: cell(names[row], column), f"from {ARROW} to"
+    )
+
+
+def _cell(value: float | None, words: str | None, measure: Measure, scale: tuple[float, float], home: str) -> Markup:
+    if value is None:
+        none_expected = home == "part" or (home == "own" and measure != "ST")
+        return tag("td", "" if none_expected else MISSING, class_="sb-own" if none_expected else "sb-na", title=words)
+    fill, ink = cell_colours(value, *scale, measure)
+    written = points(value) if measure == "ST" else drop_points(value)
+    return tag(
+        "td", tag("b", written) if home == "own" else written, title=words, style=f"background:{fill};color:{ink}"
+    )
+
+
+def _home(source: str, target: str) -> str:
+    """Tell whether a target is the source itself, a part of a joined one, or elsewhere."""
+    return "own" if source == target else "part" if target in source_parts(source) else ""
+
+
+def _cells(task: TaskScores, measure: Measure) -> dict[tuple[str, str], float | None]:
+    name = measure.lower()
+    cells = {(shift.source, shift.target): getattr(shift, name).value for shift in task.shifts}
+    if measure == "ST":
+        cells |= {(own.domain, own.domain): own.score.value for own in task.in_domain}
+    return cells
+
+
+def _words(task: TaskScores) -> dict[tuple[str, str], str]:
+    found = {(shift.source, shift.target): shift_words(shift) for shift in task.shifts}
+    for own in task.in_domain:
+        lines = f"{own.domain}, in-domain\n{score_text(own.score)}\n{own.n:,} texts, {own.runs} runs"
+        found[own.domain, own.domain] = lines
+    return found
+
+
+def _range(task: TaskScores, measure: Measure) -> tuple[float, float]:
+    if measure == "ST":
+        scores = [value for value in _cells(task, "ST").values() if value is not None]
+        return (min(scores), max(scores)) if scores else (0.0, 1.0)
+    drops = [abs(v) for name in ("SD", "TD") for v in _cells(task, name).values() if v is not None]
+    reach = max([_LEAST_REACH, *drops])
+    return -reach, reach

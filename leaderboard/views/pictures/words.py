@@ -1,0 +1,57 @@
+"""Names and sentences that pictures share."""
+
+from leaderboard.scores import Shift, TaskScores
+from leaderboard.views.numbers import drop_text, score_text, share
+from validation.vocabulary import NO_SOURCE, SOURCE_JOINER
+
+ARROW = "\N{RIGHTWARDS ARROW}"
+SD_NAME = "SD = SS \N{MINUS SIGN} ST, points"
+TD_NAME = "TD = TT \N{MINUS SIGN} ST, points"
+
+
+def source_name(source: str) -> str:
+    """Write a source as readers see it.
+
+    >>> source_name("fiction+slate"), source_name("none")
+    ('fiction + slate', 'none (zero-shot)')
+    """
+    return "none (zero-shot)" if source == NO_SOURCE else source.replace(SOURCE_JOINER, " + ")
+
+
+def shift_name(shift: Shift) -> str:
+    """Write a shift."""
+    return f"{source_name(shift.source)} {ARROW} {shift.target}"
+
+
+def shift_words(shift: Shift) -> str:
+    """Say everything about a shift that a mark stands for, a line each."""
+    support = ", ".join(f"{name} {share(part)}" for name, part in shift.scenario_support.items())
+    lines = [
+        shift_name(shift),
+        f"ST {score_text(shift.st)}",
+        f"SS {score_text(shift.ss)}, TT {score_text(shift.tt)}",
+        f"SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}",
+        f"{shift.scenario}, {'resolved' if shift.resolved else 'not resolved'}",
+        *([f"of replicates: {support}"] if support else []),
+        f"{shift.n:,} texts, {shift.runs} run{'s' if shift.runs != 1 else ''}",
+    ]
+    return "\n".join(lines)
+
+
+def sources(task: TaskScores) -> list[str]:
+    """List every source with a score, domains in their own order first."""
+    found = {shift.source for shift in task.shifts} | {own.domain for own in task.in_domain}
+    return [domain for domain in task.domains if domain in found] + sorted(found - set(task.domains))
+
+
+def summarised(task: TaskScores) -> list[Shift]:
+    """List the shifts that the task's summary is over: where there are single sources, no joined ones."""
+    if task.id_ood is not None:
+        return [shift for shift in task.shifts if shift.source == task.id_ood.source]
+    single = task.summary.basis == "single-source"
+    return [shift for shift in task.shifts if shift.source in task.domains or not single]
+
+
+def with_drops(task: TaskScores) -> list[Shift]:
+    """List the shifts that have both drops."""
+    return [shift for shift in task.shifts if shift.sd.value is not None and shift.td.value is not None]

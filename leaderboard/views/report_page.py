@@ -1,0 +1,74 @@
+"""A report of one prediction file's scores as a single HTML file: nothing to fetch, no script, ready to be sent on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from builders.folder import DatasetFolder
+from leaderboard.examples import WrongExample, wrong_examples
+from leaderboard.scores import Scores
+from leaderboard.views.entry_page import card_html
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.notices import notices
+from leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
+from leaderboard.views.site import ICON, style_sheet
+from validation.cards import Card
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def report_html(
+    title: str,
+    scores: Scores,
+    folder: DatasetFolder,
+    predictions: Path,
+    *,
+    card: Card | None = None,
+    own_ids: Mapping[str, str] | None = None,
+) -> str:
+    """Give the report: every task with the parts of an entry's page.
+
+    Args:
+        title: what was scored, such as the file's name.
+        scores: the scores.
+        folder: the dataset.
+        predictions: the predictions as parquet, which examples are taken from.
+        card: the predictions' card, if there is one.
+        own_ids: ids to show in place of the dataset's.
+    """
+    examples = partial(_examples, predictions, folder, own_ids or {})
+    parts = [tag("h1", title, class_="sb-name"), notices([folder])]
+    about = f"{folder.manifest.title}, content {scores.data[:12]}, metrics version {scores.metric_version}"
+    parts.append(tag("p", about + ("" if scores.subset == "all" else f", subset {scores.subset}"), class_="sb-by"))
+    parts += [card_html(card)] if card else []
+    for name in shown_tasks(scores):
+        task = find_task(scores, name)
+        if task is not None:
+            if not own_ids:  # rows of a CSV are of one task, which has no name
+                parts.append(tag("h2", f"{scores.benchmark}/{name}", class_="sb-task"))
+            parts.append(score_parts(Shown(scores, task, folder, examples)))
+    return _whole(title, tag("div", *parts, class_="sb-entry"))
+
+
+def _examples(
+    predictions: Path, folder: DatasetFolder, own_ids: Mapping[str, str], task: str, source: str, target: str
+) -> Sequence[WrongExample]:
+    found = wrong_examples(predictions, folder, task, source, target)
+    return [replace(example, id=own_ids.get(example.id, example.id)) for example in found]
+
+
+def _whole(title: str, body: Markup) -> str:
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"{title} · shiftbench"),
+        tag("link", rel="icon", href=ICON),
+        tag("style", Markup(style_sheet())),
+    )
+    foot = tag("p", "Made with shiftbench score --report.", class_="sb-quiet")
+    main = tag("main", join([body, foot]), class_="sb-page")
+    return f"<!doctype html>\n{tag('html', head, tag('body', main, class_='sb-body'), lang='en')}\n"

@@ -1,0 +1,233 @@
+"""What is shown of one task's scores, on an entry's page and in a report of one's own data: figures and pictures."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from builders.folder import DatasetFolder
+from leaderboard.examples import WrongExample, why_hidden
+from leaderboard.index import missing_lines
+from leaderboard.scores import Scores, Shift, TaskScores
+from leaderboard.unseen import Unseen
+from leaderboard.views.headline import headline
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import drop_text, points, score_text
+from leaderboard.views.pictures.by_idd import drops_by_idd, has_idd_order
+from leaderboard.views.pictures.curves import (
+    curve_values,
+    depth_curves,
+    drops_by_depth,
+    has_depth,
+    has_depth_drops,
+    mean_drops,
+)
+from leaderboard.views.pictures.flips import flip_bars, has_flips
+from leaderboard.views.pictures.heatmap import heatmap
+from leaderboard.views.pictures.id_ood import id_ood_plane
+from leaderboard.views.pictures.plane import scenario_plane
+from leaderboard.views.pictures.words import shift_name, with_drops
+from leaderboard.views.shift_table import home_table, shift_table, worst_shifts
+from validation.vocabulary import PLACEBO
+
+Examples = Callable[[str, str, str], Sequence[WrongExample]]
+"""Task, source and target -> what was predicted wrong there (see ``leaderboard.examples``)."""
+
+_MINUS = "\N{MINUS SIGN}"
+_CAPTIONS = {
+    "ST": ("Scores (ST)", "Row: trained on. Column: tested on. Bold diagonal: in-domain."),
+    "SD": ("Source drop (SD)", f"SS {_MINUS} ST. Red: score lost against home. Blue: gained."),
+    "TD": ("Target drop (TD)", f"TT {_MINUS} ST. Red: the shift hurt. Blue: it helped. Same scale as SD."),
+    "plane": (
+        "Scenarios",
+        "Each mark is one shift, placed by its two drops. Filled: resolved, the joint 95% region lies in one quadrant.",
+    ),
+    "idd": (
+        "Drops from the hardest targets on",
+        "Running means over shifts sorted by IDD (Domain Robustness, Figure 2). SD = TD + IDD: on shifts to harder "
+        "targets SD alone looks worse than the shift is.",
+    ),
+    "depth": (
+        "Depth F1",
+        "Micro F1, each text weighted by how far it lies from the source, as fewer source-like texts remain.",
+    ),
+    "drops": ("Drops by depth", "Mean depth-weighted SD and TD over the shifts. Small marks are single shifts."),
+    "id_ood": ("Out of distribution", "Each data set's score over the score in distribution, with 95% intervals."),
+    "flips": ("Flips", "What TD is made of, text by text. Two large flows can hide in a small drop."),
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the parts are drawn from.
+
+    Attributes:
+        scores: the scores, as they may be shown.
+        task: the one of its tasks that is shown.
+        folder: the dataset; without it there are no examples.
+        examples: gives what was predicted wrong.
+        unseen: means over domains not known to be in pretraining, if the card names any.
+    """
+
+    scores: Scores
+    task: TaskScores
+    folder: DatasetFolder | None = None
+    examples: Examples | None = None
+    unseen: Unseen | None = None
+
+
+def shown_tasks(scores: Scores) -> list[str]:
+    """List the tasks that are shown by themselves; a placebo stands beside its task."""
+    names = [task.task for task in scores.tasks]
+    return [name for name in names if not name.endswith(PLACEBO)] or names
+
+
+def find_task(scores: Scores, name: str | None) -> TaskScores | None:
+    """Give a task's scores; without a name, or with one that is not there, those of the first."""
+    names = shown_tasks(scores)
+    chosen = name if name in names else next(iter(names), None)
+    return next((task for task in scores.tasks if task.task == chosen), None)
+
+
+def score_parts(shown: Shown) -> Markup:
+    """Give everything about one task: headline, pictures, worst shifts, unseen domains, tables, what is missing."""
+    placebo = next((task for task in shown.scores.tasks if task.task == shown.task.task + PLACEBO), None)
+    has_placebo = shown.folder is not None and shown.task.task + PLACEBO in shown.folder.manifest.tasks
+    parts = [
+        headline(shown.task, placebo, has_placebo=has_placebo),
+        tag("div", *_matrices(shown.task), class_=f"sb-pictures {_width(shown.task)}"),
+        tag("div", *_pictures(shown.task, placebo), class_="sb-pictures"),
+    ]
+    parts += [_worst(shown)] if worst_shifts(shown.task) else []
+    parts += [_unseen(shown.unseen)] if shown.unseen else []
+    if shown.task.shifts:
+        parts.append(
+            _section("Every shift", "Brackets hold 95% intervals over other test texts.", shift_table(shown.task))
+        )
+    if shown.task.in_domain:
+        parts.append(_section("In-domain scores", "", home_table(shown.task)))
+    parts.append(_section("What is missing", "", _missing(shown)))
+    return join(parts)
+
+
+def _width(task: TaskScores) -> str:
+    """Name the class of a row of matrices: three, two or one beside each other."""
+    n_targets = len(task.domains)
+    return "sb-narrow" if n_targets <= 5 else "sb-middling" if n_targets <= 7 else "sb-wide"
+
+
+def _matrices(task: TaskScores) -> Iterator[Markup]:
+    yield _figure("ST", heatmap(task, "ST"))
+    if any(shift.sd.value is not None for shift in task.shifts):
+        yield _figure("SD", heatmap(task, "SD"))
+    if any(shift.td.value is not None for shift in task.shifts):
+        yield _figure("TD", heatmap(task, "TD"))
+
+
+def _pictures(task: TaskScores, placebo: TaskScores | None) -> Iterator[Markup]:
+    if task.id_ood is not None and task.id_ood.ood and task.id_ood.id.value is not None:
+        yield _figure("id_ood", id_ood_plane([("", task.id_ood)]))
+    if with_drops(task):
+        yield _figure("plane", scenario_plane(task, placebo))
+    if has_idd_order(task):
+        yield _figure("idd", drops_by_idd(task))
+    if has_depth(task):
+        summary = [("Depth F1, mean", task.summary.depth_f1)]
+        yield _figure("depth", depth_curves([("", task)]), curve_values(summary, score_text))
+    if has_depth_drops(task):
+        yield _figure("drops", drops_by_depth([("", task)]), curve_values(mean_drops(task), drop_text))
+    if has_flips(task):
+        yield _figure("flips", flip_bars(task))
+
+
+def _figure(key: str, drawn: Markup, values: Markup | None = None) -> Markup:
+    title, caption = _CAPTIONS[key]
+    table = [tag("details", tag("summary", "Values"), values, class_="sb-values")] if values else []
+    return tag(
+        "figure",
+        tag("figcaption", tag("h3", title), tag("p", caption)),
+        drawn,
+        *table,
+        class_=f"sb-figure sb-figure-{key.lower()}",
+    )
+
+
+def _section(title: str, about: str, *content: Markup) -> Markup:
+    said = [tag("p", about, class_="sb-quiet")] if about else []
+    return tag("section", tag("h2", title), *said, *content, class_="sb-section")
+
+
+def _worst(shown: Shown) -> Markup:
+    worst = worst_shifts(shown.task)
+    summary = shown.task.summary
+    halves = [
+        f"{name} {drop_text(estimate)} (split-half {drop_text(type(estimate)(value=half))})"
+        for name, estimate, half in (
+            ("SD", summary.worst_sd, summary.worst_sd_split_half),
+            ("TD", summary.worst_td, summary.worst_td_split_half),
+        )
+        if estimate.value is not None and half is not None
+    ]
+    about = (
+        f"Worst {' and '.join(halves)}: the split-half estimate is selected on one half of the texts and taken on the "
+        "other, as the largest of noisy drops overstates itself."
+        if halves
+        else ""
+    )
+    items = [_worst_shift(shown, shift, name, estimate) for shift, name, estimate in worst]
+    return _section("Worst shifts", about, *items)
+
+
+def _worst_shift(shown: Shown, shift: Shift, name: str, estimate: object) -> Markup:
+    value = score_text(shift.st) if name == "ST" else drop_text(shift.td if name == "TD" else shift.sd)
+    head = tag("h3", shift_name(shift), " ", tag("span", f"{name} {value}", class_="sb-quiet"))
+    return tag("div", head, _examples(shown, shift), class_="sb-worst")
+
+
+def _examples(shown: Shown, shift: Shift) -> Markup:
+    if shown.folder is None or shown.examples is None:
+        return Markup("")
+    hidden = why_hidden(shown.folder, shown.task.task, shift.target)
+    if hidden:
+        return tag("p", f"No examples: {hidden}.", class_="sb-quiet")
+    found = shown.examples(shown.task.task, shift.source, shift.target)
+    if not found:
+        return tag("p", "No test text was predicted wrong.", class_="sb-quiet")
+    items = [tag("li", _example(example)) for example in found]
+    word = f"{len(found)} of the texts that it got wrong"
+    return tag("details", tag("summary", word), tag("ol", *items, class_="sb-examples"))
+
+
+def _example(example: WrongExample) -> Markup:
+    many = len(example.texts) > 1
+    texts = [
+        tag("p", *([tag("b", f"{name.replace('_', ' ')}: ")] if many else []), text) for name, text in example.texts
+    ]
+    graded = f" ({points(example.score)} points)" if example.score > 0 else ""
+    answers = tag(
+        "p",
+        tag("span", "right: ", tag("b", example.gold), class_="sb-right"),
+        " ",
+        tag("span", "said: ", tag("b", example.predicted), graded, class_="sb-wrong"),
+    )
+    return join([*texts, answers, tag("span", example.id, class_="sb-mono sb-quiet")])
+
+
+def _unseen(unseen: Unseen) -> Markup:
+    facts = [
+        ("Mean ST", score_text(unseen.st)),
+        ("Mean SD", drop_text(unseen.sd)),
+        ("Mean TD", drop_text(unseen.td)),
+        ("Shifts", f"{unseen.n_shifts} of {unseen.n_all}"),
+    ]
+    about = (
+        f"The card says that pretraining is known to hold {', '.join(unseen.seen)}. "
+        "Means over the shifts whose source and target are both other domains:"
+    )
+    tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
+    return _section("On domains not known to be in pretraining", about, tag("dl", *tiles, class_="sb-tiles sb-small"))
+
+
+def _missing(shown: Shown) -> Markup:
+    lines = missing_lines(shown.scores, shown.task.task)
+    if not lines:
+        return tag("p", "Nothing is missing for this task.", class_="sb-quiet")
+    return tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")

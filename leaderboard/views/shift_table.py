@@ -1,0 +1,140 @@
+"""Every shift of a task in a table: what the pictures show, in digits."""
+
+from collections.abc import Sequence
+
+from leaderboard.scores import Estimate, Flips, PriorFixed, Shift, TaskScores
+from leaderboard.views.cells import number_cell, scroll_box
+from leaderboard.views.html import Markup, tag
+from leaderboard.views.numbers import MISSING, count, drop_points, drop_text, points, share
+from leaderboard.views.pictures.colours import scenario_class
+from leaderboard.views.pictures.words import source_name
+
+_HEADS = (
+    ("Trained on", "", False),
+    ("Tested on", "", False),
+    ("ST", "cross-domain score", True),
+    ("SD", "SS \N{MINUS SIGN} ST", True),
+    ("TD", "TT \N{MINUS SIGN} ST", True),
+    ("IDD", "SS \N{MINUS SIGN} TT", True),
+    ("Scenario", "by the signs of SD and TD; support is the share of replicates with it", False),
+    (
+        "Flips",
+        "TD of single texts: lost and gained against a model trained on the target, and what two seeds differ by",
+        True,
+    ),
+    ("Prior-fixed SD, TD", "with every class at one share", True),
+    ("Texts", "", True),
+    ("Runs", "", True),
+    ("Unparsed", "", True),
+)
+"""Name, meaning, whether it holds numbers."""
+_LEAST_SUPPORT = 0.005
+"""Shares of replicates that would be written as 0% are not."""
+
+
+def shift_table(task: TaskScores) -> Markup:
+    """Give every shift's scores, drops, scenario, flips and sizes."""
+    flips = any(shift.flips for shift in task.shifts)
+    fixed = any(_fixed_drops(shift.prior_fixed) for shift in task.shifts)
+    left_out = {name for name, there in (("Flips", flips), ("Prior-fixed SD, TD", fixed)) if not there}
+    heads = [
+        tag("th", name, scope="col", title=meaning or None, class_="sb-num" if number else None)
+        for name, meaning, number in _HEADS
+        if name not in left_out
+    ]
+    rows = [_row(shift, flips=flips, fixed=fixed) for shift in task.shifts]
+    table = tag(
+        "table",
+        tag("caption", "Every shift, in points", class_="sb-hidden"),
+        tag("thead", tag("tr", *heads)),
+        tag("tbody", *rows),
+        class_="sb-table sb-shifts",
+    )
+    return scroll_box(table, "Every shift")
+
+
+def home_table(task: TaskScores) -> Markup:
+    """Give the in-domain scores: SS of shifts from a domain, TT of shifts into it."""
+    names = ("Trained and tested on", "Score", "Texts", "Runs", "Unparsed")
+    heads = [tag("th", name, scope="col", class_="sb-num" if number else None) for number, name in enumerate(names)]
+    rows = [
+        tag(
+            "tr",
+            tag("th", own.domain, scope="row"),
+            number_cell(own.score, points),
+            _number(count(own.n)),
+            _number(str(own.runs)),
+            _number(share(own.unparsed)),
+        )
+        for own in task.in_domain
+    ]
+    caption = tag("caption", "In-domain scores, in points", class_="sb-hidden")
+    table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-shifts")
+    return scroll_box(table, "In-domain scores")
+
+
+def _row(shift: Shift, *, flips: bool, fixed: bool) -> Markup:
+    cells = [
+        tag("th", source_name(shift.source), scope="row"),
+        tag("th", shift.target, scope="row"),
+        number_cell(shift.st, points),
+        number_cell(shift.sd, drop_points),
+        _target_drop(shift),
+        number_cell(shift.idd, drop_points),
+        _scenario(shift),
+        *([_flips(shift.flips)] if flips else []),
+        *([_number(_fixed_drops(shift.prior_fixed) or MISSING)] if fixed else []),
+        _number(count(shift.n)),
+        _number(str(shift.runs)),
+        _number(share(shift.unparsed)),
+    ]
+    return tag("tr", *cells)
+
+
+def _target_drop(shift: Shift) -> Markup:
+    if shift.reference_td is None:
+        return number_cell(shift.td, drop_points)
+    words = "against the in-domain score of a reference, as this entry has none of its own; never averaged with TD"
+    note = tag("span", f"reference {drop_text(shift.reference_td)}", class_="sb-interval", title=words)
+    return tag("td", MISSING, note, class_="sb-num sb-na")
+
+
+def _scenario(shift: Shift) -> Markup:
+    certain = "resolved" if shift.resolved else "not resolved"
+    found = sorted(shift.scenario_support.items(), key=lambda item: -item[1])
+    support = ", ".join(f"{name} {share(part)}" for name, part in found if part >= _LEAST_SUPPORT)
+    known = shift.scenario != "Unknown"
+    swatch = tag("span", class_=f"sb-swatch {scenario_class(shift.scenario)}{'' if shift.resolved else ' sb-open'}")
+    notes = [tag("span", certain, class_="sb-interval")] if known else []
+    notes += [tag("span", support, class_="sb-interval")] if support else []
+    return tag("td", *([swatch] if known else []), shift.scenario if known else MISSING, *notes, class_="sb-scenario")
+
+
+def _flips(flips: Flips | None) -> Markup:
+    if flips is None:
+        return _number(MISSING)
+    churns = [points(churn) for churn in (flips.churn_in_domain, flips.churn_cross_domain) if churn is not None]
+    churn = f"churn {' / '.join(churns)}" if churns else "churn not measured"
+    lost = f"\N{MINUS SIGN}{points(flips.loss)} / +{points(flips.gain)}"
+    return tag("td", lost, tag("span", churn, class_="sb-interval"), class_="sb-num")
+
+
+def _fixed_drops(fixed: PriorFixed | None) -> str:
+    if fixed is None or (fixed.sd is None and fixed.td is None):
+        return ""
+    return f"{drop_points(fixed.sd)}, {drop_points(fixed.td)}"
+
+
+def _number(text: str) -> Markup:
+    return tag("td", text, class_="sb-num sb-na" if text == MISSING else "sb-num")
+
+
+def worst_shifts(task: TaskScores, n: int = 3) -> Sequence[tuple[Shift, str, Estimate]]:
+    """Choose the shifts that hurt most: by TD, else by SD, else by ST; with the figure's name and value."""
+    for name in ("td", "sd"):
+        known = [(shift, name.upper(), getattr(shift, name)) for shift in task.shifts]
+        known = [row for row in known if row[2].value is not None]
+        if known:
+            return sorted(known, key=lambda row: (-row[2].value, row[0].source, row[0].target))[:n]
+    known = [(shift, "ST", shift.st) for shift in task.shifts if shift.st.value is not None]
+    return sorted(known, key=lambda row: (row[2].value or 0.0, row[0].source, row[0].target))[:n]

@@ -1,0 +1,204 @@
+"""Scores and the report on a CSV of one's own, without a dataset folder."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from builders.own import build_own
+from leaderboard.own_data import Columns, scored_own_data
+from leaderboard.scoring import score_file
+from shiftbench import app
+from validation.report import InvalidInput
+
+from .conftest import SCRIPT, Visible
+
+COLUMNS = Columns(domain="topic", label="verdict", text="body", id="key")
+DOMAINS = ("Sci Fi", "toys", "garden & home")
+
+
+def rows(n: int = 30) -> pl.DataFrame:
+    """Rows with two labels a domain, keys in words, one text with markup in it."""
+    found = [
+        {"key": f"k{domain[:2]}-{number}", "topic": domain, "verdict": "good" if number % 2 else "bad",
+         "body": f"{SCRIPT if number == 3 else 'a'} {domain} thing, seen {number} times"}
+        for domain in DOMAINS
+        for number in range(n)
+    ]  # fmt: skip
+    return pl.DataFrame(found)
+
+
+def predictions(frame: pl.DataFrame, every: int = 7, sources: tuple[str, ...] = DOMAINS) -> pl.DataFrame:
+    """Predict the right label but for each so-many-eth row away from home."""
+    parts = [
+        frame.select(
+            source=pl.lit(source),
+            id="key",
+            prediction=pl.when((pl.int_range(pl.len()) % every == 0) & (pl.col("topic") != source))
+            .then(pl.lit("good"))
+            .otherwise("verdict"),
+        )
+        for source in sources
+    ]
+    return pl.concat(parts)
+
+
+def write(folder: Path, frame: pl.DataFrame, predicted: pl.DataFrame) -> tuple[Path, Path]:
+    frame.write_csv(folder / "my.csv")
+    predicted.write_csv(folder / "preds.csv")
+    return folder / "my.csv", folder / "preds.csv"
+
+
+def refusal(folder: Path, frame: pl.DataFrame, predicted: pl.DataFrame, columns: Columns = COLUMNS) -> str:
+    csv, preds = write(folder, frame, predicted)
+    with pytest.raises(InvalidInput) as refused, scored_own_data(preds, csv, columns):
+        pass
+    return str(refused.value).replace(f"{folder}/", "")
+
+
+def test_scores_are_those_counted_by_hand(tmp_path: Path) -> None:
+    frame = rows()
+    csv, preds = write(tmp_path, frame, predictions(frame))
+    with scored_own_data(preds, csv, COLUMNS) as found:
+        (task,) = found.scores.tasks
+        place = found.folder.path
+    assert task.domains == ("garden-home", "sci-fi", "toys")
+    assert task.summary.complete
+    assert all(own.score.value == 1.0 and own.n == 30 for own in task.in_domain)
+    joined = predictions(frame).join(frame, left_on="id", right_on="key").filter(source="toys", topic="Sci Fi")
+    shift = next(shift for shift in task.shifts if (shift.source, shift.target) == ("toys", "sci-fi"))
+    right = (joined["prediction"] == joined["verdict"]).mean()
+    assert shift.secondary["accuracy"] == pytest.approx(right)
+    assert right < 1
+    assert not place.exists(), "the rows' folder must go"
+
+
+def test_rows_that_repeat_leave_with_their_predictions(tmp_path: Path) -> None:
+    frame = rows()
+    again = frame.head(2).with_columns(pl.col("key") + "-again")
+    every = pl.concat([frame, again])
+    csv, preds = write(tmp_path, every, predictions(every))
+    with scored_own_data(preds, csv, COLUMNS) as found:
+        assert found.repeats == 2
+        assert found.scores.tasks[0].in_domain[1].n == 30
+
+
+def test_a_split_column_says_which_rows_are_tests(tmp_path: Path, word_encoder: object) -> None:
+    frame = rows(40).with_columns(
+        part=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("train")).otherwise(pl.lit("test"))
+    )
+    tests = frame.filter(part="test")
+    columns = Columns("topic", "verdict", "body", "key", "part")
+    csv, preds = write(tmp_path, frame, predictions(tests))
+    with scored_own_data(preds, csv, columns, encoder=word_encoder) as found:  # type: ignore[arg-type]
+        assert [own.n for own in found.scores.tasks[0].in_domain] == [20, 20, 20]
+        assert found.scores.tasks[0].shifts[0].depth_f1
+    said = refusal(tmp_path, frame, predictions(frame), columns)
+    assert "an id is unknown; found 'kSc-0'" in said
+    assert "test rows in column 'key'" in said
+
+
+def test_depths_without_train_rows_are_refused(tmp_path: Path, word_encoder: object) -> None:
+    csv, preds = write(tmp_path, rows(), predictions(rows()))
+    with (
+        pytest.raises(InvalidInput, match="depths need train rows"),
+        scored_own_data(preds, csv, COLUMNS, encoder=word_encoder),  # type: ignore[arg-type]
+    ):
+        pass
+
+
+def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
+    frame = rows(60).select(domain="topic", label="verdict", text="body")
+    frame.write_csv(tmp_path / "my.csv")
+    from builders.folder import DatasetFolder
+
+    build_own("tickets", tmp_path / "my.csv", tmp_path / "built")
+    folder = DatasetFolder.open(tmp_path / "built")
+    names = dict(enumerate(folder.task("tickets").labels))
+    predicted = folder.test("tickets").select(
+        "id", source=pl.lit("toys"), prediction=pl.col("label").replace_strict(names, return_dtype=pl.String)
+    )
+    predicted.write_csv(tmp_path / "preds.csv")
+    with scored_own_data(tmp_path / "preds.csv", tmp_path / "my.csv", Columns("domain", "label")) as found:
+        assert found.scores == score_file(tmp_path / "preds.csv", folder)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (Columns("topc", "verdict", "body", "key"), "--domain-column names is not there"),
+        (Columns("topc", "verdict", "body", "key"), "did you mean 'topic'?"),
+        (Columns("topic", "verdict", "body", "ky"), "did you mean 'key'?"),
+        (Columns("topic", "verdict", None, "key"), "name the column of the texts with --text-column"),
+        (Columns("topic", "topic", "body", "key"), "one column cannot be two things"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(tmp_path: Path, columns: Columns, words: str) -> None:
+    assert words in refusal(tmp_path, rows(), predictions(rows()), columns)
+
+
+def test_bad_ids_sources_and_labels_are_told_in_the_words_of_the_csv(tmp_path: Path) -> None:
+    frame = rows()
+    twice = frame.with_columns(key=pl.lit("same"))
+    assert "my.csv, column 'key', row 2: an id is repeated; found 'same' (and 88 more rows)" in refusal(
+        tmp_path, twice, predictions(frame)
+    )
+    stranger = predictions(frame, sources=("toys", "cars"))
+    assert "a source is unknown; found 'cars'" in refusal(tmp_path, frame, stranger)
+    wrong = predictions(frame).with_columns(prediction=pl.lit("goood"))
+    assert "did you mean 'good'?" in refusal(tmp_path, frame, wrong)
+    short = predictions(frame).slice(1)
+    assert "first missing 'kSc-0'" in refusal(tmp_path, frame, short)
+
+
+def test_joined_sources_are_named_as_the_csv_names_domains(tmp_path: Path) -> None:
+    frame = rows()
+    csv, preds = write(tmp_path, frame, predictions(frame, sources=("toys+Sci Fi",)))
+    with scored_own_data(preds, csv, COLUMNS) as found:
+        assert [shift.source for shift in found.scores.tasks[0].shifts] == ["sci-fi+toys"]
+
+
+def test_the_command_writes_a_report_that_needs_nothing_else(tmp_path: Path) -> None:
+    frame = rows()
+    csv, preds = write(tmp_path, frame, predictions(frame))
+    before = set(Path(tempfile.gettempdir()).glob("shiftbench-*"))
+    options = ["--domain-column", "topic", "--label-column", "verdict", "--text-column", "body", "--id-column", "key"]
+    report = tmp_path / "report.html"
+    command = ["score", str(preds), "--data", str(csv), *options, "--report", str(report), "--json", "-"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["tasks"][0]["summary"]["complete"]
+    text = report.read_text(encoding="utf-8")
+    shown = Visible(text)
+    assert "script" not in shown.tags
+    assert not [url for url in shown.links if not url.startswith("data:")]
+    assert "url(" not in text
+    for words in ("preds.csv on my.csv", "Source drop (SD)", "Every shift", "What is missing", "kSc-"):
+        assert words in shown.text, words
+    assert {path.name for path in tmp_path.iterdir()} == {"my.csv", "preds.csv", "report.html"}
+    assert set(Path(tempfile.gettempdir()).glob("shiftbench-*")) <= before
+
+
+def test_a_dataset_folder_has_a_report_too(tmp_path: Path, filled: object) -> None:
+    from .conftest import Filled
+
+    assert isinstance(filled, Filled)
+    report = tmp_path / "report.html"
+    command = ["score", str(filled.files["good"]), "--data", str(filled.folder.path), "--report", str(report)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    shown = Visible(report.read_text(encoding="utf-8"))
+    assert "Synthetic data." in shown.text
+    assert "of the texts that it got wrong" in shown.text
+
+
+def test_options_of_a_csv_are_refused_for_a_folder(tmp_path: Path) -> None:
+    command = ["score", "p.csv", "--data", str(tmp_path), "--id-column", "key"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    csv, preds = write(tmp_path, rows(), predictions(rows()))
+    result = CliRunner().invoke(app, ["score", str(preds), "--data", str(csv)])
+    assert result.exit_code == 2

@@ -1,0 +1,88 @@
+"""The store under a crowd and under kill -9: what was accepted is there once, and nothing is there by half."""
+
+import random
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from leaderboard.store import Store
+from tests.hub.server import running_hub
+
+from .crowd import NAMES, Where, check_whole, crowd, kills, send_again
+from .sending import Sender
+
+QUOTA = 5
+LONG = pytest.mark.long
+
+pytestmark = pytest.mark.xdist_group("store_crowd")
+
+
+@pytest.mark.parametrize(
+    ("n_processes", "n_threads", "n_each"), [(2, 6, 5), pytest.param(5, 10, 20, marks=LONG)], ids=["short", "long"]
+)
+def test_every_accepted_entry_of_a_crowd_is_there_once(
+    n_processes: int, n_threads: int, n_each: int, sender: Sender, tmp_path: Path
+) -> None:
+    n_clients = n_processes * n_threads
+    said = crowd(Where(str(tmp_path / "store")), sender, n_processes, n_threads, n_each, QUOTA)
+    assert len(said["new"]) == len(set(said["new"])) == n_clients * n_each + QUOTA
+    assert said["old"] == n_clients * n_each
+    assert len(said["refused"]) == n_clients - QUOTA
+    assert all("shared: today's quota is used up; found 5 of 5" in reason for reason in said["refused"])
+    store = Store(tmp_path / "store")
+    assert store.ids() == sorted(said["new"]) == sorted(check_whole(store.root))
+    sent = Counter(entry.submitter for entry in store.entries())
+    assert set(sent.values()) == {n_each, QUOTA}
+    day = datetime.fromisoformat(store.entries()[0].submitted_at).date()
+    assert store.looks("shared", sender.card.data) == QUOTA
+    assert store.sent_on("shared", day) <= QUOTA
+    assert all(store.kept_scores(entry, sender.folder) is not None for entry in store.entries())
+    rate = len(said["new"]) / said["seconds"]
+    print(
+        f"\n{len(said['new']):,} accepted of {n_clients} clients in {n_processes} processes, all sent twice: "
+        f"{said['seconds']:.0f} s, {rate:.1f} a second; {len(said['refused'])} refused by a quota of {QUOTA}"
+    )
+
+
+@pytest.mark.parametrize("n", [6, pytest.param(200, marks=LONG)], ids=["short", "long"])
+def test_a_killed_process_leaves_no_half_entry(n: int, sender: Sender, tmp_path: Path) -> None:
+    where = Where(str(tmp_path / "store"))
+    killed = kills(where, sender, n, 1.2, random.Random(7))
+    store = where.open()
+    there = check_whole(store.root)
+    assert killed.accepted <= there
+    assert killed.withdrawn <= there - set(store.ids())
+    gone = there - set(store.ids())
+    # Whatever the killed ones had in hand can be sent again, by the same identity.
+    assert send_again(store, sender, n) == n * len(NAMES) - len(there)
+    assert len(check_whole(store.root)) == n * len(NAMES)
+    assert set(store.ids()) == check_whole(store.root) - gone
+    assert not (store.root / ".new").exists()
+    print(
+        f"\n{n} kills, {killed.at_work} while at work, {killed.at_writing} while writing: {len(there):,} entries, "
+        f"{len(killed.accepted):,} of them told to be accepted; all whole, and sent again each is there once"
+    )
+
+
+@LONG
+def test_a_killed_process_leaves_no_half_entry_in_a_repository(sender: Sender, tmp_path: Path) -> None:
+    n = 20
+    with running_hub(tmp_path / "hub") as hub:
+        repository = hub.stored.create("org/entries", private=True)
+        where = Where("hf://datasets/org/entries", tmp_path / "copy", hub.url)
+        where.open()
+        killed = kills(where, sender, n, 3.0, random.Random(7))
+        store = where.open()
+        there = check_whole(store.root, copy=True)
+        assert killed.accepted <= there
+        assert killed.withdrawn <= there - set(store.ids())
+        assert send_again(store, sender, n) == n * len(NAMES) - len(there)
+        fresh = Where(where.place, tmp_path / "fresh", hub.url).open()
+        assert fresh.ids() == store.ids()
+        ids = check_whole(fresh.root, copy=True)
+        titles = [commit.title for commit in repository.history()]
+        assert sorted(title for title in titles if title.startswith("Entry")) == [f"Entry {id_}" for id_ in sorted(ids)]
+        assert len(ids) == n * len(NAMES)
+    print(f"\n{n} kills at a repository, {killed.at_work} while at work: {len(there):,} entries, each one commit")

@@ -1,0 +1,34 @@
+"""Writing CSV that a spreadsheet can open without running anything in it."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+Cell = str | int | float | None
+_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Write a table as CSV text with a header; lines end as RFC 4180 has it.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it; numbers stay numbers, and None is
+    an empty cell.
+
+    >>> print(guarded_csv(["name", "ST"], [["=1+1", -0.5], ["a, b", None]]).replace(chr(13), ""), end="")
+    name,ST
+    '=1+1,-0.5
+    "a, b",
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([_guarded(name) for name in header])
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"a row of {len(row)} cells under a header of {len(header)}")
+        writer.writerow([_guarded(cell) for cell in row])
+    return text.getvalue()
+
+
+def _guarded(cell: Cell) -> Cell:
+    # Some programs skip spaces and line ends before they look for a formula.
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" \n\x00\ufeff").startswith(_STARTS) else cell

@@ -1,0 +1,46 @@
+"""How much a prediction file may hold: what no sound file needs is refused before it takes memory."""
+
+from validation.report import InvalidInput, Problem
+
+MAX_ROWS = 20_000_000
+MAX_FILE_BYTES = 2**30
+MAX_DECODED_BYTES = 2 * 2**30
+"""Bytes of all values once nothing is compressed, and nothing is said once for many rows."""
+MAX_COLUMNS = 50
+MAX_LINE_BYTES = 2**20
+"""Bytes of one row of text, quoted line ends included."""
+MAX_CHARACTERS = {"source": 1_000, "id": 300, "prediction": 20_000, "seed": 100, "confidence": 100}
+"""Characters of one value; a prediction may be one tag for each token of a long document."""
+
+
+def check_size(size: int, file: str) -> None:
+    """Refuse a file of too many bytes."""
+    if size > MAX_FILE_BYTES:
+        cure = f"keep it under {MAX_FILE_BYTES // 2**20:,} MiB; parquet is the smallest"
+        raise InvalidInput(Problem("the file is too large", file, f"{size:,} bytes", cure))
+
+
+def check_row_count(rows: int, file: str, max_rows: int) -> None:
+    """Refuse a file of too many rows."""
+    if rows > max_rows:
+        what, cure = "more rows than any grid of shifts has", f"keep it under {max_rows:,}"
+        raise InvalidInput(Problem(what, file, f"{rows:,} rows", cure))
+
+
+def check_column_count(columns: int, file: str) -> None:
+    """Refuse a file of too many columns before they are looked at one by one."""
+    if columns > MAX_COLUMNS:
+        cure = "keep those of the predictions alone"
+        raise InvalidInput(Problem("there are too many columns", file, f"{columns:,} columns", cure))
+
+
+def line_too_long(file: str, row: int, max_bytes: int = MAX_LINE_BYTES) -> Problem:
+    """Give the problem of a row that goes on and on; the row counts from 1."""
+    cure = "end each row with a line break, and close every quote"
+    return Problem("this row is too long", file, f"more than {max_bytes:,} bytes", cure, row=row)
+
+
+def too_long(file: str, column: str, row: int, found: str) -> Problem:
+    """Give the problem of a value that is too long; the row counts from 1."""
+    cure = f"keep it under {MAX_CHARACTERS[column]:,} characters"
+    return Problem("a value is too long", file, found, cure, column=column, row=row)

@@ -1,0 +1,206 @@
+"""Reading the columns of a parquet file in batches, with caps on what it unfolds to.
+
+A few hundred bytes of parquet can stand for gigabytes: by compression, by a dictionary, by run lengths, by nesting.
+So sizes are asked of the footer, then of every page's header (see ``parquet_pages``), then all values are measured
+while texts are still codes into their dictionary; only then are they read.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from validation import parquet_pages
+from validation.limits import MAX_CHARACTERS, MAX_DECODED_BYTES, check_column_count, check_row_count, too_long
+from validation.parquet_pages import RowGroup
+from validation.report import InvalidInput, Problem, counted
+
+MAGIC = b"PAR1"
+BATCH_ROWS = 65_536
+MAX_FOOTER_BYTES = 16 * 2**20
+MAX_PAGE_BYTES = 64 * 2**20
+MAX_PAGES = 100_000
+MAX_ROW_GROUPS = 10_000
+MAX_LIST_ELEMENTS = 8_000_000
+"""Elements of all lists in a column: run lengths can make a single row of them."""
+
+# Numbers of encodings in the format: plain, two of dictionary codes, run lengths, bit-packed, deltas of numbers,
+# lengths before texts, bytes by place. The one left out (7, shared beginnings) unfolds without bound.
+_ENCODINGS = frozenset({0, 2, 3, 4, 5, 6, 8, 9})
+_TEXT = "BYTE_ARRAY"
+_DAMAGED = (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, IndexError, struct.error)
+
+
+def parquet_batches(path: Path, check_columns: Callable[[list[str]], None], max_rows: int) -> Iterator[pl.DataFrame]:
+    """Read a parquet file as frames of some ten thousand rows.
+
+    Args:
+        path: the file, which begins with ``MAGIC``.
+        check_columns: is given the names of the columns before any row is read, and raises InvalidInput where they
+            are wrong.
+        max_rows: rows that the file may have.
+    Raises: InvalidInput when the file is damaged, or holds more than any sound prediction file does.
+    """
+    file = str(path)
+    footer = _footer(path)
+    try:
+        groups = parquet_pages.row_groups(footer)
+        # Arrow reports damaged pages as errors, where polars' own reader may end the process.
+        with _opened(path) as parquet:
+            _check_footer(parquet, groups, file, check_columns, max_rows)
+            leaves = _leaves(parquet)
+            codes = [column.path for column in leaves if column.physical_type == _TEXT]
+            repeated = [column.max_repetition_level > 0 for column in leaves]
+        with path.open("rb") as stream:
+            _check_pages(groups, repeated, stream, file)
+        with _opened(path, read_dictionary=codes) as parquet:
+            _check_values(parquet, file)
+        with _opened(path) as parquet:
+            for batch in parquet.iter_batches(BATCH_ROWS, use_threads=False):
+                batch.validate(full=True)
+                # Column by column, because metadata of the schema may hold anything.
+                yield pl.DataFrame({name: pl.from_arrow(batch[name]) for name in batch.schema.names})
+    except _DAMAGED as error:
+        cure = "write it again; the copy may be cut off"
+        raise InvalidInput(Problem("the parquet file cannot be read", file, "damaged content", cure)) from error
+
+
+def _opened(path: Path, **options: Any) -> pq.ParquetFile:
+    return pq.ParquetFile(
+        path,
+        buffer_size=2**20,
+        thrift_string_size_limit=MAX_FOOTER_BYTES,
+        thrift_container_size_limit=MAX_PAGES,
+        arrow_extensions_enabled=False,
+        **options,
+    )
+
+
+def _leaves(parquet: pq.ParquetFile) -> list[Any]:
+    return [parquet.schema.column(number) for number in range(parquet.metadata.num_columns)]
+
+
+def _footer(path: Path) -> bytes:
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        stream.seek(max(0, size - 8))
+        tail = stream.read(8)
+        if tail[-4:] != MAGIC:
+            found = f"{tail[-4:]!r} at its end"
+            raise InvalidInput(Problem("the parquet file breaks off", str(path), found, "write or copy it again"))
+        n_bytes = int.from_bytes(tail[:4], "little")
+        if MAX_FOOTER_BYTES < n_bytes <= size:
+            raise InvalidInput(_unfolds(str(path), f"a footer of {n_bytes:,} bytes"))
+        stream.seek(max(0, size - 8 - n_bytes))
+        return stream.read(min(n_bytes, MAX_FOOTER_BYTES))
+
+
+def _unfolds(file: str, found: str) -> Problem:
+    cure = "write only the columns of predictions, with the defaults of polars, pandas or pyarrow"
+    return Problem("the parquet file holds more than predictions can need", file, found, cure)
+
+
+def _check_footer(
+    parquet: pq.ParquetFile,
+    groups: list[RowGroup],
+    file: str,
+    check_columns: Callable[[list[str]], None],
+    max_rows: int,
+) -> None:
+    metadata = parquet.metadata
+    check_column_count(metadata.num_columns, file)
+    leaves = _leaves(parquet)
+    if any(column.max_definition_level > 4 or column.max_repetition_level > 1 for column in leaves):
+        what, cure = "a column nests too deep", "give texts, or for tags a list of texts"
+        raise InvalidInput(Problem(what, file, cure=cure))
+    check_columns(parquet.schema_arrow.names)
+    check_row_count(metadata.num_rows, file, max_rows)
+    if len(groups) > MAX_ROW_GROUPS:
+        raise InvalidInput(_unfolds(file, counted(len(groups), "row group")))
+    whole = all(len(group.chunks) == len(leaves) for group in groups) and len(groups) == metadata.num_row_groups
+    if not whole or sum(group.rows for group in groups) != metadata.num_rows:
+        raise ValueError("the row groups are not those of the file")
+
+
+def _check_pages(groups: list[RowGroup], repeated: list[bool], stream: BinaryIO, file: str) -> None:
+    """Refuse pages that unfold to more than predictions can need, whatever the footer says."""
+    n_pages = n_bytes = 0
+    elements = [0] * len(repeated)
+    for group in groups:
+        for column, chunk in enumerate(group.chunks):
+            for page in parquet_pages.pages(stream, chunk.start, chunk.length):
+                n_pages += 1
+                n_bytes += page.unpacked_bytes
+                elements[column] += page.values if page.kind != parquet_pages.DICTIONARY else 0
+                if n_pages > MAX_PAGES:
+                    raise InvalidInput(_unfolds(file, f"more than {MAX_PAGES:,} pages"))
+                if page.unpacked_bytes > MAX_PAGE_BYTES:
+                    raise InvalidInput(_unfolds(file, f"a page of {page.unpacked_bytes:,} bytes"))
+                if page.encoding not in _ENCODINGS:
+                    raise InvalidInput(_unfolds(file, f"a page of encoding number {page.encoding}"))
+                if n_bytes > MAX_DECODED_BYTES:
+                    raise InvalidInput(_unfolds(file, f"more than {MAX_DECODED_BYTES:,} bytes in its pages"))
+    for column, n in enumerate(elements):
+        if repeated[column] and n > MAX_LIST_ELEMENTS:
+            what, cure = "there are too many tags in lists", "join the tags of a row by single spaces, as one text"
+            raise InvalidInput(Problem(what, file, f"{n:,} tags", cure))
+
+
+def _check_values(parquet: pq.ParquetFile, file: str) -> None:
+    """Measure all values while texts are codes into their dictionary, and so take little memory."""
+    decoded = row = 0
+    for batch in parquet.iter_batches(BATCH_ROWS, use_threads=False):
+        for name in batch.schema.names:
+            lengths = _byte_lengths(batch[name])
+            decoded += int(lengths.sum())
+            # What is not as long as that is measured in characters, with the texts of the other formats.
+            most = _most_bytes(name)
+            if len(lengths) and int(lengths.max()) > most:
+                found = f"more than {most:,} bytes"
+                raise InvalidInput(too_long(file, name, row + int((lengths > most).argmax()) + 1, found))
+            if decoded > MAX_DECODED_BYTES:
+                raise InvalidInput(_unfolds(file, f"more than {MAX_DECODED_BYTES:,} bytes of values"))
+        row += len(batch)
+
+
+def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Give the bytes of each value, of a list those of its elements with a space between, shape (n_rows,)."""
+    kind = array.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _list_lengths(array)
+    if pa.types.is_dictionary(kind):
+        each = np.append(_byte_lengths(array.dictionary), 0)  # the last stands for null
+        found: npt.NDArray[np.int64] = each[_filled(array.indices, len(each) - 1)]
+        return found
+    if pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_large(kind):
+        return np.asarray(_filled(pc.binary_length(array), 0), np.int64)
+    return np.full(len(array), 8, np.int64)
+
+
+def _list_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
+    parts = np.asarray(_filled(pc.list_value_length(array), 0), np.int64)
+    if parts.max(initial=0) > _most_bytes("prediction"):
+        return parts  # so many elements are too long whatever they are
+    ends = np.cumsum(parts)
+    totals = np.zeros(int(parts.sum()) + 1, np.int64)
+    np.cumsum(_byte_lengths(array.flatten()), out=totals[1:])
+    return np.asarray(totals[ends] - totals[ends - parts] + parts)
+
+
+def _filled(array: pa.Array, value: int) -> Any:
+    return pc.fill_null(array, value).to_numpy(zero_copy_only=False)
+
+
+def _most_bytes(column: str) -> int:
+    return 4 * MAX_CHARACTERS[column]  # a character has four bytes at most
+
+
+def _is_large(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))

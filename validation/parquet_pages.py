@@ -1,0 +1,217 @@
+"""Where a parquet file's pages lie, and their headers, read without unpacking a page.
+
+A footer can say anything of the sizes that follow; a reader makes room for what the page headers say, and never for
+more. So these are what a cap must look at. Footer and headers are Thrift structs in the compact protocol; see
+https://github.com/apache/parquet-format (FileMetaData, PageHeader) and the Thrift specification. They are read here
+because arrow ends the process where it is asked for a row group's columns and their statistics are damaged.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+DATA, INDEX, DICTIONARY, DATA_V2 = range(4)
+_DETAILS = {DATA: (5, 2), DICTIONARY: (7, 2), DATA_V2: (8, 4)}
+"""By page type: the field with the page's own header, and in that the field with the encoding."""
+_WINDOWS = (2**13, 2**20)
+_MAX_NESTING = 12
+_WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8}
+"""Bytes of true and false (none of their own), of a byte and of a float."""
+_Fields = dict[int, "int | _Fields | list[_Fields]"]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One column of one row group: where its pages begin, and how many bytes they have together."""
+
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """One row group: how many rows it says it has, and its chunks in the order of the columns."""
+
+    rows: int
+    chunks: tuple[Chunk, ...]
+
+
+def row_groups(footer: bytes) -> list[RowGroup]:
+    """Read the row groups from a file's footer; ValueError when it is none, or names pages in another file."""
+    try:
+        groups = _struct(footer, 0, 0)[0].get(4, [])
+    except IndexError as error:
+        raise ValueError("the footer breaks off") from error
+    return [RowGroup(_number(group, 3), tuple(map(_chunk, _structs(group, 1)))) for group in _list(groups)]
+
+
+def _chunk(fields: _Fields) -> Chunk:
+    facts = fields.get(3)
+    if not isinstance(facts, dict) or 1 in fields:
+        raise ValueError("a column has no place in this file")
+    start, dictionary = _number(facts, 9), facts.get(11, 0)
+    if isinstance(dictionary, int) and 0 < dictionary < start:
+        start = dictionary
+    return Chunk(start, _number(facts, 7))
+
+
+def _number(fields: _Fields, number: int) -> int:
+    value = fields.get(number)
+    if not isinstance(value, int) or value < 0:
+        raise ValueError("a number is missing or negative")
+    return value
+
+
+def _structs(fields: _Fields, number: int) -> list[_Fields]:
+    return _list(fields.get(number, []))
+
+
+def _list(value: "int | _Fields | list[_Fields]") -> list[_Fields]:
+    if not isinstance(value, list):
+        raise ValueError("a list is missing")
+    return value
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: its type, bytes once unpacked, number of values (nulls and list elements included), encoding."""
+
+    kind: int
+    unpacked_bytes: int
+    values: int
+    encoding: int
+
+
+def pages(stream: BinaryIO, start: int, length: int) -> Iterator[Page]:
+    """Walk through the pages of a column chunk.
+
+    Args:
+        stream: the file.
+        start: where the chunk's first page begins.
+        length: bytes of the chunk.
+    Raises: ValueError when the bytes there are no page headers, or pages reach beyond the chunk.
+    """
+    end = start + length
+    while start < end:
+        fields, header_bytes = _header(stream, start, end)
+        kind, unpacked, packed = (fields.get(number) for number in (1, 2, 3))
+        if not isinstance(kind, int) or not isinstance(unpacked, int) or not isinstance(packed, int):
+            raise ValueError("a page header lacks a field")
+        start += header_bytes + packed
+        if unpacked < 0 or packed < 0 or start > end:
+            raise ValueError("a page has an impossible size")
+        own, encoding_field = _DETAILS.get(kind, (0, 0))
+        details = fields.get(own, {1: 0, 0: 0} if kind not in _DETAILS else {})
+        if not isinstance(details, dict):
+            raise ValueError("a page header lacks a field")
+        values, encoding = details.get(1), details.get(encoding_field)
+        if not isinstance(values, int) or not isinstance(encoding, int) or values < 0:
+            raise ValueError("a page header lacks a field")
+        yield Page(kind, unpacked, values, encoding)
+
+
+def _header(stream: BinaryIO, start: int, end: int) -> tuple[_Fields, int]:
+    # Most headers are short; one with the longest texts as its statistics is not.
+    for window in _WINDOWS:
+        stream.seek(start)
+        data = stream.read(min(window, end - start))
+        try:
+            return _struct(data, 0, 0)
+        except IndexError:
+            continue
+    raise ValueError("a page header breaks off")
+
+
+def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
+    """Read a struct; of its fields keep numbers, structs, and lists of structs. Returns them and where it ended.
+
+    Of a text only that it is there is kept, as 0.
+    """
+    if nesting > _MAX_NESTING:
+        raise ValueError("a page header nests too deep")
+    fields: _Fields = {}
+    number = 0
+    while True:
+        head = data[at]
+        at += 1
+        if head == 0:
+            return fields, at
+        kind, step = head & 15, head >> 4
+        if step:
+            number += step
+        else:
+            number, at = _zigzag(data, at)
+        # Readers differ in which of two they take.
+        if number in fields:
+            raise ValueError("a page header gives a field twice")
+        if kind == 12:
+            fields[number], at = _struct(data, at, nesting + 1)
+        elif kind in (4, 5, 6):
+            fields[number], at = _zigzag(data, at)
+        elif kind == 9 and data[at] & 15 == 12:
+            fields[number], at = _struct_list(data, at, nesting)
+        else:
+            fields[number], at = 0, _skipped(data, at, kind, nesting)
+
+
+def _struct_list(data: bytes, at: int, nesting: int) -> tuple[list[_Fields], int]:
+    size, at = _list_size(data, at)
+    found = []
+    for _ in range(size):
+        fields, at = _struct(data, at, nesting + 1)
+        found.append(fields)
+    return found, at
+
+
+def _skipped(data: bytes, at: int, kind: int, nesting: int) -> int:
+    """Step over a value that no cap looks at."""
+    if kind in _WIDTHS:
+        return at + _WIDTHS[kind]
+    if kind in (4, 5, 6):
+        return _varint(data, at)[1]
+    if kind == 8:
+        length, at = _varint(data, at)
+        return at + length
+    if kind in (9, 10):
+        return _skipped_list(data, at, nesting)
+    if kind == 12:
+        return _struct(data, at, nesting + 1)[1]
+    raise ValueError("a page header has a field of an unknown type")
+
+
+def _skipped_list(data: bytes, at: int, nesting: int) -> int:
+    kind = data[at] & 15
+    size, at = _list_size(data, at)
+    if nesting > _MAX_NESTING:
+        raise ValueError("a list nests too deep")
+    for _ in range(size):
+        at = at + 1 if kind in (1, 2) else _skipped(data, at, kind, nesting + 1)
+    return at
+
+
+def _list_size(data: bytes, at: int) -> tuple[int, int]:
+    size = data[at] >> 4
+    at += 1
+    if size == 15:
+        size, at = _varint(data, at)
+    if size > len(data):
+        raise ValueError("a list cannot fit")
+    return size, at
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a page header has a number that cannot be")
+
+
+def _zigzag(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _varint(data, at)
+    return (value >> 1) ^ -(value & 1), at

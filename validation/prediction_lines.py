@@ -1,0 +1,60 @@
+"""Reading the JSON lines of a prediction file in batches: one object a line, one line a prediction."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from validation.json_text import json_line
+from validation.limits import MAX_LINE_BYTES, check_column_count, check_row_count, line_too_long
+from validation.report import InvalidInput, Problem
+
+BATCH_LINES = 100_000
+_BLOCK_BYTES = 4 * 2**20
+_CURE = "write one JSON object a line, each key once"
+
+
+def json_batches(
+    path: Path, check_columns: Callable[[list[str]], None], max_rows: int
+) -> Iterator[dict[str, list[Any]]]:
+    """Read JSON lines as columns of some ten thousand values; what a line lacks is None.
+
+    Args:
+        path: the file; blank lines in it do not matter.
+        check_columns: is given the names of all keys of a batch, and raises InvalidInput where they are wrong.
+        max_rows: lines that the file may have.
+    Raises: InvalidInput when a line is no JSON object, or there are too many, or one is too long.
+    """
+    file = str(path)
+    with path.open("rb") as stream:
+        check_row_count(
+            sum(block.count(b"\n") for block in iter(lambda: stream.read(_BLOCK_BYTES), b"")), file, max_rows
+        )
+    with path.open("rb") as stream:
+        rows = _rows(stream, file)
+        while batch := list(islice(rows, BATCH_LINES)):
+            names = list(dict.fromkeys(name for row in batch for name in row))
+            check_column_count(len(names), file)
+            check_columns(names)
+            yield {name: [row.get(name) for row in batch] for name in names}
+
+
+def _rows(stream: BinaryIO, file: str) -> Iterator[dict[str, Any]]:
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(line) > MAX_LINE_BYTES:
+            raise InvalidInput(line_too_long(file, number))
+        if not line.strip():
+            continue
+        try:
+            row = json_line(line, once=True)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(_no_object("this line is not JSON text", line, number, file)) from error
+        if not isinstance(row, dict):
+            raise InvalidInput(_no_object("this line is not a JSON object", line, number, file))
+        yield row
+
+
+def _no_object(what: str, line: bytes, number: int, file: str) -> Problem:
+    return Problem(what, file, repr(line[:80]), _CURE, row=number)

@@ -1,0 +1,206 @@
+"""The values of a prediction file: their types, and what is wrong with them, told once for each kind of fault."""
+
+import math
+import re
+import reprlib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from validation.limits import MAX_CHARACTERS, too_long
+from validation.report import Problem, counted
+
+REQUIRED = ("source", "id", "prediction")
+OPTIONAL = ("seed", "confidence")
+_DTYPES: dict[str, type[pl.DataType]] = {"seed": pl.Int64, "confidence": pl.Float64}
+_KINDS = ("dtype", "missing", "text", "number", "long")
+_ORDER = [(name, kind) for name in REQUIRED + OPTIONAL for kind in _KINDS]
+_WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})(?:[eE][+-]?[0-9]{1,3})?")
+_MOST = sys.float_info.max
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 200
+_SHORT.maxlevel = 2
+
+
+@dataclass
+class Faults:
+    """The first fault of each kind in each column, and how many there are."""
+
+    file: str
+    _found: dict[tuple[str, str], tuple[int, Any, int]] = field(default_factory=dict)
+
+    def add(self, column: str, kind: str, row: int, found: str, count: int = 1) -> None:
+        """Add faults of one kind; ``row`` counts from 0 and is that of the first, ``found`` describes it."""
+        first = self._found.get((column, kind), (row, found, 0))
+        self._found[column, kind] = (*first[:2], first[2] + count)
+
+    def problems(self) -> list[Problem]:
+        """List them, by column."""
+        there = [key for key in _ORDER if key in self._found]
+        return [self._problem(column, kind, *self._found[column, kind]) for column, kind in there]
+
+    def _problem(self, column: str, kind: str, row: int, found: str, count: int) -> Problem:
+        if kind == "long":
+            return too_long(self.file, column, row + 1, found + _such(count))
+        if kind == "number":
+            what, cure = _NUMBERS[column]
+            return Problem(what, self.file, f"{found} ({counted(count, 'such row')})", cure, column=column, row=row + 1)
+        if kind == "dtype":
+            what, cure = (
+                "this column must hold text",
+                _type_cure(column, number=found.startswith(("Int", "UInt", "Fl"))),
+            )
+            return Problem(what, self.file, found, cure, column=column, row=1)
+        what = "a value is missing" if kind == "missing" else "a value is not text"
+        cure = _missing_cure(column) if kind == "missing" else _text_cure(column, found)
+        return Problem(what, self.file, found + _such(count), cure, column=column, row=row + 1)
+
+
+_NUMBERS = {
+    "seed": ("a seed is not a whole number", "give every row a whole number, or leave the column out"),
+    "confidence": ("a confidence is not a number", "give every row a number from 0 to 1, or leave the column out"),
+}
+
+
+def _such(count: int) -> str:
+    return f" ({counted(count, 'such row')})" if count > 1 else ""
+
+
+def _type_cure(column: str, *, number: bool) -> str:
+    return "write label names, not class numbers" if column == "prediction" and number else "write text"
+
+
+def _missing_cure(column: str) -> str:
+    return "write '__unparsed__' where the model gave no usable output" if column == "prediction" else "fill it in"
+
+
+def _text_cure(column: str, found: str) -> str:
+    if column != "prediction":
+        return "write it as text"
+    if found.startswith("["):
+        return "write the tags as a list of texts"
+    return "write the label as text" if found.startswith("{") else "write label names, not class numbers"
+
+
+def shown(value: object) -> str:
+    """Show a value on one short line, however deep or long it is."""
+    return _SHORT.repr(value)[:200]
+
+
+def typed(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
+    """Give the columns of a part of a file their types; bad values become null.
+
+    Args:
+        batch: the rows as read.
+        first: rows of the file before these.
+        faults: takes what is wrong.
+    """
+    columns = [_text(batch[name], first, faults) for name in REQUIRED]
+    for name in OPTIONAL:
+        if name in batch.columns:
+            numbers, bad = _numbers(batch[name])
+            columns.append(numbers)
+            if bad.any():
+                row = int(bad.arg_true()[0])
+                value = shown(batch[name][row : row + 1].to_list()[0])
+                faults.add(name, "number", first + row, value, int(bad.sum()))
+    return pl.DataFrame(columns)
+
+
+def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults) -> pl.DataFrame:
+    """Give columns of Python values their types, as ``typed`` does."""
+    columns = []
+    for name in REQUIRED:
+        values = [_joined(value) for value in batch[name]] if name == "prediction" else batch[name]
+        _tell_no_texts(name, values, first, faults)
+        texts = pl.Series(name, [value if isinstance(value, str) else None for value in values], dtype=pl.String)
+        columns.append(_short_enough(texts, first, faults))
+    for name in OPTIONAL:
+        if name in batch:
+            number = _whole if name == "seed" else _fraction
+            numbers = pl.Series(name, [number(value) for value in batch[name]], dtype=_DTYPES[name])
+            columns.append(numbers)
+            if numbers.null_count():
+                row = int(numbers.is_null().arg_true()[0])
+                faults.add(name, "number", first + row, shown(batch[name][row]), numbers.null_count())
+    return pl.DataFrame(columns)
+
+
+def _joined(value: Any) -> Any:
+    return " ".join(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else value
+
+
+def _whole(value: object) -> int | None:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    is_seed = isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+    return value if isinstance(value, int) and is_seed else None
+
+
+def _fraction(value: object) -> float | None:
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _MOST:
+        return None
+    return None if math.isnan(value) else float(value)
+
+
+def _tell_no_texts(name: str, values: Sequence[Any], first: int, faults: Faults) -> None:
+    # Missing values and values of another type have different cures.
+    bad = [row for row, value in enumerate(values) if not isinstance(value, str)]
+    for kind, rows in (
+        ("missing", [row for row in bad if _is_missing(values[row])]),
+        ("text", [row for row in bad if not _is_missing(values[row])]),
+    ):
+        if rows:
+            faults.add(name, kind, first + rows[0], shown(values[rows[0]]), len(rows))
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
+    name = column.name
+    if name == "prediction" and column.dtype in (pl.List(pl.String), pl.List(pl.Categorical)):
+        # A list with a missing tag becomes null, and is told as a missing value.
+        column = column.cast(pl.List(pl.String)).list.join(" ", ignore_nulls=False)
+    if column.dtype in (pl.Categorical, pl.Null) or isinstance(column.dtype, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype != pl.String:
+        if len(column):
+            found = f"{column.dtype}, first value {shown(column.head(1).to_list()[0])}"
+            faults.add(name, "dtype", first, found)
+        return pl.Series(name, [None] * len(column), dtype=pl.String)
+    if column.null_count():
+        row = first + int(column.is_null().arg_true()[0])
+        faults.add(name, "missing", row, repr(None), column.null_count())
+    return _short_enough(column, first, faults)
+
+
+def _short_enough(column: pl.Series, first: int, faults: Faults) -> pl.Series:
+    bad = (column.str.len_chars() > MAX_CHARACTERS[column.name]).fill_null(value=False)
+    if not bad.any():
+        return column
+    row = int(bad.arg_true()[0])
+    faults.add(column.name, "long", first + row, f"{len(column[row]):,} characters", int(bad.sum()))
+    return column.set(bad, None)
+
+
+def _numbers(column: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Give the values of ``seed`` or ``confidence`` as numbers, null where they are none, and which are none."""
+    dtype = _DTYPES[column.name]
+    # Dates, booleans and lists would turn into numbers that nobody meant.
+    is_number = column.dtype.is_numeric() or column.dtype == pl.String
+    nothing = pl.Series(column.name, [None] * len(column), dtype=dtype)
+    numbers = column.cast(dtype, strict=False) if is_number else nothing
+    bad = numbers.is_null() | (numbers.is_nan() if dtype == pl.Float64 else False)
+    if dtype == pl.Int64 and column.dtype.is_float():
+        bad = bad | (column != numbers.cast(pl.Float64))
+    return (numbers.set(bad, None) if bad.any() else numbers), bad
