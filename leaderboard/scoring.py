@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from builders.cache import cache_folder
 from builders.encoder import DEFAULT_ENCODER, Encoder
 from builders.folder import DatasetFolder
 from leaderboard.metrics.depth import LAMBDAS
@@ -78,7 +80,13 @@ def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder
     """
     generates = any(task.kind is TaskKind.GENERATION for task in folder.manifest.tasks.values())
     installed = find_spec("sentence_transformers") is not None
-    return Encoder(name) if generates and installed else None
+    return _encoder(name, cache_folder()) if generates and installed else None
+
+
+@cache
+def _encoder(name: str, vectors: Path) -> Encoder:
+    """Give one encoder a process: naming it reads all its weights, and it loads its model once."""
+    return Encoder(name, vectors)
 
 
 def encoder_name(encoder: Encoder | None) -> str | None:
