@@ -16,7 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 N_SWAPS = 100_000
-_BLOCK_CELLS = 2**22
+SEPARATE_GROUPS = 2**12
+"""Each group of a test set of up to so many is drawn by itself; in larger ones those that differ alike together."""
+# So that a block of swaps stays in the processor's cache.
+_BLOCK_CELLS = 2**20
+# Whole numbers up to this are exact in single precision.
+_SINGLE = 2**24
 # So that two blocks of replicates stay in the processor's cache.
 _BLOCK_ENTRIES = 64
 _BLOCK_PAIRS = 2**14
@@ -52,7 +57,7 @@ def swap_test(
     counts_a: Sequence[ArrayLike],
     counts_b: Sequence[ArrayLike],
     finish: Finish,
-    rng: np.random.Generator,
+    rng: np.random.Generator | Sequence[np.random.Generator],
     *,
     n_swaps: int = N_SWAPS,
 ) -> SwapTest:
@@ -63,14 +68,16 @@ def swap_test(
     both, and their groups are exchanged independently. Several statistics may come from one call; they share
     the swaps.
 
-    Groups on which both entries have the same counts change nothing and are skipped; groups that differ alike
-    are drawn together, by how many of them are exchanged.
+    The swaps of a test set of up to ``SEPARATE_GROUPS`` groups depend on its generator and its number of groups
+    alone. So a statistic has the same p value whichever others are tested with it. In larger test sets, groups on
+    which both entries have the same counts are skipped, and groups that differ alike are drawn together, by how many
+    of them are exchanged: much less to draw, but the swaps then depend on all the counts that are given.
 
     Args:
         counts_a: for each test set the counts of entry A per group, shape (n_groups, k).
         counts_b: the same of entry B, on the same groups.
         finish: statistics from summed counts, one argument per test set.
-        rng: draws the swaps.
+        rng: draws the swaps: one generator, or one for each test set.
         n_swaps: number of random swaps.
     Returns: differences and two-sided p values ``(1 + hits) / (1 + n_swaps)``, where a hit is a swap at least
         as far from zero as the observed difference. A swap on which a statistic is undefined counts as a hit.
@@ -90,14 +97,18 @@ def swap_test(
     difference = np.asarray(finish(*totals_a) - finish(*totals_b), dtype=np.float64)
     if all(np.array_equal(a, b) for a, b in tables):
         return SwapTest(difference, np.where(np.isnan(difference), np.nan, 1.0), n_swaps)
-    kinds = [_distinct_differences(b - a) for a, b in tables]
-    widest = max(sum(len(rows) for rows, _ in kinds), *(total.size for total in totals_a), 1)
+    rngs = rng.spawn(len(tables)) if isinstance(rng, np.random.Generator) else rng
+    kinds = [_kinds(b - a) for a, b in tables]
+    widest = max(*(len(rows) for rows, _ in kinds), *(total.size for total in totals_a), 1)
     block = max(1, _BLOCK_CELLS // widest)
     least = np.abs(difference) - _TIE
     hits = np.zeros(difference.shape)
     for start in range(0, n_swaps, block):
         n = min(block, n_swaps - start)
-        moved = [_swapped_counts(multiplicity, n, rng) @ rows for rows, multiplicity in kinds]
+        moved = [
+            _swapped_counts(multiplicity, n, each).astype(rows.dtype) @ rows
+            for (rows, multiplicity), each in zip(kinds, rngs, strict=True)
+        ]
         swapped_a = finish(*(total + change for total, change in zip(totals_a, moved, strict=True)))
         swapped_b = finish(*(total - change for total, change in zip(totals_b, moved, strict=True)))
         # "not less than" rather than "at least": an undefined swap counts as a hit.
@@ -305,6 +316,15 @@ def rank_stability(scores: ArrayLike, statistic: Callable[[Floats], Floats] | No
     return RankStability(ranks, left_out, every.min(axis=0), every.max(axis=0))
 
 
+def _kinds(differences: Floats) -> tuple[Floats | NDArray[np.float32], NDArray[np.int64]]:
+    """Rows that are drawn, and how many groups each stands for; in single precision where sums stay exact."""
+    rows, multiplicity = differences, np.ones(len(differences), dtype=np.int64)
+    if len(differences) > SEPARATE_GROUPS:
+        rows, multiplicity = _distinct_differences(differences)
+    whole = np.all(differences == np.rint(differences)) and np.abs(differences).sum(axis=0).max(initial=0) < _SINGLE
+    return (rows.astype(np.float32) if whole else rows), multiplicity
+
+
 def _distinct_differences(differences: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Distinct rows other than zero, and how many groups have each."""
     differing = differences[np.any(differences != 0, axis=1)]
@@ -316,18 +336,19 @@ def _distinct_differences(differences: Floats) -> tuple[Floats, NDArray[np.int64
     return rows[order], multiplicity[order]
 
 
-def _swapped_counts(multiplicity: NDArray[np.int64], n: int, rng: np.random.Generator) -> Floats:
+def _swapped_counts(
+    multiplicity: NDArray[np.int64], n: int, rng: np.random.Generator
+) -> NDArray[np.uint8] | NDArray[np.int64]:
     """How many groups of each kind are exchanged in each of ``n`` swaps, shape (n, n_kinds)."""
     several = int(np.count_nonzero(multiplicity > 1))
-    drawn = np.empty((n, multiplicity.size))
-    if several:
-        drawn[:, :several] = rng.binomial(multiplicity[:several], 0.5, size=(n, several))
     single = multiplicity.size - several
-    if single:
-        n_bytes = (n * single + 7) // 8
-        bits = np.unpackbits(np.frombuffer(rng.bytes(n_bytes), dtype=np.uint8), count=n * single)
-        drawn[:, several:] = bits.reshape(n, single)
-    return drawn
+    # Whole words for each swap, so that swaps do not depend on how many are drawn at once.
+    n_bytes = (single + 63) // 64 * 8
+    words = np.frombuffer(rng.bytes(n * n_bytes), dtype=np.uint8).reshape(n, n_bytes)
+    bits = np.unpackbits(words, axis=1, count=single)
+    if not several:
+        return bits
+    return np.hstack([rng.binomial(multiplicity[:several], 0.5, size=(n, several)), bits])
 
 
 def _mean_cross_domain(scores: Floats) -> Floats:
