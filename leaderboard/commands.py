@@ -182,7 +182,7 @@ def compare(
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
     """
     from builders.folder import DatasetFolder
-    from leaderboard.compare import compare_files, corrected, of_task
+    from leaderboard.compare import Entrant, compare_entrants, corrected, of_task
     from leaderboard.scoring import token_encoder
     from leaderboard.tables import print_comparisons
     from leaderboard.views import exports
@@ -191,7 +191,8 @@ def compare(
         raise typer.BadParameter("give 2 to 4 prediction files")
     folder = DatasetFolder.open(data)
     encoder = token_encoder(folder)
-    pairs = [compare_files(a, b, folder, subset, encoder=encoder, n_swaps=swaps, seed=seed) for b in others]
+    first, *rest = (Entrant(path, folder, subset, encoder) for path in (a, *others))
+    pairs = [compare_entrants(first, other, n_swaps=swaps, seed=seed) for other in rest]
     found = corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
     if json_ != "-" and format_ == "table":
         print_comparisons(found, console())

@@ -1,7 +1,9 @@
 """Comparing prediction files on the shifts that they share: paired swap test by group, Holm over all tests."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +12,15 @@ from tqdm import tqdm
 
 from builders.encoder import Encoder
 from builders.folder import DatasetFolder
-from leaderboard.metrics.comparison import N_SWAPS, holm, swap_test
-from leaderboard.outcomes import Outcomes
+from leaderboard.metrics.comparison import N_SWAPS, holm
 from leaderboard.scores import METRIC_VERSION
 from leaderboard.scoring import checked_predictions
+from leaderboard.swaps import SharedRuns, Statistic, Tested
 from leaderboard.uncertainty import known
-from leaderboard.values import Floats, TargetRuns, target_runs
+from leaderboard.values import Cell, TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
 
-ByTarget = dict[tuple[str, str], TargetRuns]
 Shift = tuple[str, str, str]
 """Task, source and target."""
 FIGURES = ("ST", "SD", "TD")
@@ -77,6 +78,46 @@ class Comparison(pydantic.BaseModel):
     only_b: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Entrant:
+    """A prediction file to compare: read, checked and counted once, when its first comparison needs it.
+
+    Attributes:
+        path: the file.
+        folder: the dataset that it is for.
+        subset: the subset that it covers.
+        encoder: needed for BERTScore alone.
+    """
+
+    path: Path
+    folder: DatasetFolder
+    subset: str = "all"
+    encoder: Encoder | None = None
+
+    @cached_property
+    def runs(self) -> dict[str, dict[str, TargetRuns]]:
+        """What the runs predicted, by task and target."""
+        predictions = checked_predictions(self.path, self.folder, self.subset)
+        return {
+            str(task): {
+                runs.target: runs
+                for runs in target_runs(str(task), rows, self.folder, self.subset, encoder=self.encoder)
+            }
+            for (task,), rows in predictions.group_by("task", maintain_order=True)
+        }
+
+    @property
+    def shifts(self) -> set[Shift]:
+        """All shifts that it has predictions of."""
+        return {
+            (task, source, target)
+            for task, by_target in self.runs.items()
+            for target, runs in by_target.items()
+            for source, _ in runs.runs
+            if target not in source_parts(source)
+        }
+
+
 def compare_files(
     a: Path,
     b: Path,
@@ -87,48 +128,50 @@ def compare_files(
     n_swaps: int = N_SWAPS,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two prediction files.
+    """Compare two prediction files; arguments as for ``Entrant`` and ``compare_entrants``."""
+    first, second = (Entrant(path, folder, subset, encoder) for path in (a, b))
+    return compare_entrants(first, second, n_swaps=n_swaps, seed=seed)
+
+
+def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: int = 0) -> Comparison:
+    """Compare two prediction files of one dataset and subset.
 
     Args:
         a: one file.
         b: the other.
-        folder: the dataset that both are for.
-        subset: the subset that both cover.
-        encoder: needed for BERTScore alone.
-        n_swaps: random swaps a shift.
-        seed: seed of the swaps; a shift's swaps do not depend on which other shifts there are.
+        n_swaps: random swaps of each test set.
+        seed: seed of the swaps; those of a test set do not depend on what else is compared.
     Raises: InvalidInput when a file is not sound, or no shift is shared.
     """
+    folder = a.folder
     folder.refuse_withheld()
-    runs_a, runs_b = (_by_target(path, folder, subset, encoder) for path in (a, b))
-    shifts_a, shifts_b = (_shifts(runs) for runs in (runs_a, runs_b))
-    shared = sorted(shifts_a & shifts_b)
+    shared = sorted(a.shifts & b.shifts)
     if not shared:
-        raise InvalidInput(
-            Problem("the two files share no shift", f"{a} and {b}", cure="predict the same shifts with both")
-        )
-    tested = [
-        _compare_shift(
-            shift,
-            folder.task(shift[0]).metric,
-            (runs_a, runs_b),
-            n_swaps,
-            np.random.default_rng([seed, *"/".join(shift).encode()]),
-        )
-        for shift in tqdm(shared, desc="comparing", unit="shift", disable=None, file=sys.stderr)
-    ]
+        where = f"{a.path} and {b.path}"
+        raise InvalidInput(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
+    shifts: list[ShiftComparison] = []
+    means: list[MeanComparison] = []
+    tasks = dict.fromkeys(task for task, *_ in shared)
+    for task in tqdm(tasks, desc="comparing", unit="task", disable=None, file=sys.stderr):
+        cells = [(source, target) for name, source, target in shared if name == task]
+        runs = SharedRuns(task, folder.task(task).metric, a.runs[task], b.runs[task])
+        away = _away_from_home(cells, folder.task(task).id_domain)
+        figures = [_figures(cell, runs) for cell in cells]
+        tested = runs.test([*figures, *([_mean(group, runs)] for group in away)], n_swaps, seed)
+        shifts += [_shift(cell, runs, tests) for cell, tests in zip(cells, tested[: len(cells)], strict=True)]
+        means += [_mean_ood(group, runs, tests) for group, tests in zip(away, tested[len(cells) :], strict=True)]
     found = Comparison(
-        a=str(a),
-        b=str(b),
+        a=str(a.path),
+        b=str(b.path),
         data=folder.content_hash,
-        subset=subset,
+        subset=a.subset,
         metric_version=METRIC_VERSION,
         n_swaps=n_swaps,
         seed=seed,
-        shifts=tuple(tested),
-        means=tuple(_compare_means(shared, (runs_a, runs_b), folder, n_swaps, seed)),
-        only_a=tuple("/".join(shift) for shift in sorted(shifts_a - shifts_b)),
-        only_b=tuple("/".join(shift) for shift in sorted(shifts_b - shifts_a)),
+        shifts=tuple(shifts),
+        means=tuple(means),
+        only_a=tuple("/".join(shift) for shift in sorted(a.shifts - b.shifts)),
+        only_b=tuple("/".join(shift) for shift in sorted(b.shifts - a.shifts)),
     )
     return corrected([found])[0]
 
@@ -198,116 +241,53 @@ def _differences(comparison: Comparison) -> Iterator[Difference]:
         yield each.difference
 
 
-def _by_target(path: Path, folder: DatasetFolder, subset: str, encoder: Encoder | None) -> ByTarget:
-    predictions = checked_predictions(path, folder, subset)
-    return {
-        (str(task), runs.target): runs
-        for (task,), rows in predictions.group_by("task", maintain_order=True)
-        for runs in target_runs(str(task), rows, folder, subset, encoder=encoder)
-    }
+def _figures(cell: Cell, runs: SharedRuns) -> list[Statistic]:
+    """ST, SD and TD of a shift.
 
-
-def _shifts(by_target: ByTarget) -> set[Shift]:
-    return {
-        (task, source, target)
-        for (task, target), runs in by_target.items()
-        for source, _ in runs.runs
-        if target not in source_parts(source)
-    }
-
-
-def _compare_shift(
-    shift: Shift,
-    metric: str,
-    entries: tuple[ByTarget, ByTarget],
-    n_swaps: int,
-    rng: np.random.Generator,
-) -> ShiftComparison:
-    """Test ST, SD and TD of one shift; the three share their swaps.
-
-    TT stands beside ST in the counts of the target's test set. SS of a joined source is the mean over its parts. Drops
-    are over as many runs as all of their scores have, ST over all its own.
+    SS of a joined source is the mean over its parts. Drops are over as many runs as all of their scores have, ST over
+    all its own; a source's test set counts only where both entries predicted it with a model trained on the source.
     """
-    task, source, target = shift
-    on_target = [entry[task, target] for entry in entries]
-    n_st = min(len(runs.of_source(source)) for runs in on_target)
-    n_tt = min(len(runs.of_source(target)) for runs in on_target)
-    # A source's test set counts only where both entries predicted it with a model trained on the source.
-    at_home = [[entry[task, part] for entry in entries if (task, part) in entry] for part in source_parts(source)]
-    n_ss = min((len(runs.of_source(source)) if len(both) == 2 else 0 for both in at_home for runs in both), default=0)
-    at_home = at_home if n_ss and all(at_home) else []
-    n_sd, n_td = min(n_st, n_ss), min(n_st, n_tt)
-
-    def mean_score(totals: Floats, first: int, n: int, outcomes: Outcomes) -> Floats:
-        """Mean over n runs of a table's columns, from the given run on; NaN where there is nothing."""
-        if not n:
-            return np.full(totals.shape[:-1], np.nan)
-        width = outcomes.n_counts
-        return _mean_score(totals[..., first * width : (first + n) * width], metric, outcomes)
-
-    def finish(*totals: Floats) -> Floats:
-        here = on_target[0].outcomes
-        st, tt = mean_score(totals[0], 0, n_st, here), mean_score(totals[0], n_st, n_td, here)
-        each = [mean_score(total, 0, n_sd, both[0].outcomes) for total, both in zip(totals[1:], at_home, strict=True)]
-        ss = np.mean(each, axis=0) if each else np.full_like(st, np.nan)
-        sd, td = ss - mean_score(totals[0], 0, n_sd, here), tt - mean_score(totals[0], 0, n_td, here)
-        return np.stack([st, sd, td], axis=-1)
-
-    tables = [
-        [
-            _group_table(entry[task, target], {source: n_st, target: n_tt}),
-            *(_group_table(both[number], {source: n_ss}) for both in at_home),
-        ]
-        for number, entry in enumerate(entries)
+    source, target = cell
+    at_home = [(source, part) for part in source_parts(source)]
+    n_st, n_tt = runs.n_shared(cell), runs.n_shared((target, target))
+    n_sd = min(n_st, min(map(runs.n_shared, at_home), default=0))
+    n_td = min(n_st, n_tt)
+    ss = [(each, n_sd, 1 / len(at_home)) for each in at_home]
+    return [
+        [(cell, n_st, 1.0)],
+        [*ss, (cell, n_sd, -1.0)],
+        [((target, target), n_td, 1.0), (cell, n_td, -1.0)],
     ]
-    result = swap_test(tables[0], tables[1], finish, rng, n_swaps=n_swaps)
-    differences = tuple(
-        Difference(figure=figure, value=known(float(value)), p=known(float(p)), p_holm=None)
-        for figure, value, p in zip(FIGURES, result.difference, result.p_value, strict=True)
-    )
-    n = len(on_target[0].ids)
-    return ShiftComparison(task=task, source=source, target=target, n=n, runs=n_st, differences=differences)
 
 
-def _compare_means(
-    shared: Sequence[Shift], entries: tuple[ByTarget, ByTarget], folder: DatasetFolder, n_swaps: int, seed: int
-) -> Iterator[MeanComparison]:
-    """Compare the mean score away from home of tasks that have an ID domain, for each source that both have."""
-    for task, source in dict.fromkeys((task, source) for task, source, _ in shared):
-        info = folder.task(task)
-        targets = [target for *trained, target in shared if trained == [task, source] and target != info.id_domain]
-        if info.id_domain is None or len(targets) < 2:
-            continue
-        metric = info.metric
-        n_runs = [min(len(entry[task, target].of_source(source)) for entry in entries) for target in targets]
-
-        def finish(*totals: Floats, task: str = task, targets: Sequence[str] = targets, metric: str = metric) -> Floats:
-            each = [
-                _mean_score(total, metric, entries[0][task, target].outcomes)
-                for total, target in zip(totals, targets, strict=True)
-            ]
-            return np.asarray(np.mean(each, axis=0))[..., None]
-
-        tables = [
-            [_group_table(entry[task, target], {source: n}) for target, n in zip(targets, n_runs, strict=True)]
-            for entry in entries
-        ]
-        rng = np.random.default_rng([seed, *f"{task}/{source}/{MEAN_OOD}".encode()])
-        result = swap_test(tables[0], tables[1], finish, rng, n_swaps=n_swaps)
-        value, p = known(float(result.difference[0])), known(float(result.p_value[0]))
-        difference = Difference(figure=MEAN_OOD, value=value, p=p, p_holm=None)
-        yield MeanComparison(task=task, source=source, targets=tuple(targets), difference=difference)
+def _shift(cell: Cell, runs: SharedRuns, tests: Sequence[Tested]) -> ShiftComparison:
+    differences = tuple(_difference(figure, test) for figure, test in zip(FIGURES, tests, strict=True))
+    source, target = cell
+    n, n_runs = len(runs.a[target].ids), runs.n_shared(cell)
+    return ShiftComparison(task=runs.task, source=source, target=target, n=n, runs=n_runs, differences=differences)
 
 
-def _mean_score(totals: Floats, metric: str, outcomes: Outcomes) -> Floats:
-    """Mean over all the runs whose columns a table holds; NaN where the metric is not there."""
-    if metric not in outcomes.formulas:
-        return np.full(totals.shape[:-1], np.nan)
-    counts = totals.reshape(*totals.shape[:-1], -1, outcomes.n_counts)
-    return np.asarray(outcomes.score(metric, counts).mean(axis=-1))
+def _away_from_home(cells: Sequence[Cell], id_domain: str | None) -> list[list[Cell]]:
+    """Group the shifts to OOD domains by source, of a task that has an ID domain; a mean needs two of them."""
+    if id_domain is None:
+        return []
+    by_source: dict[str, list[Cell]] = {}
+    for source, target in cells:
+        if target != id_domain:
+            by_source.setdefault(source, []).append((source, target))
+    return [group for group in by_source.values() if len(group) > 1]
 
 
-def _group_table(runs: TargetRuns, n_runs: Mapping[str, int]) -> Floats:
-    """Counts by group of the first runs of each source, side by side, shape (n_groups, k)."""
-    chosen = [index for source, n in n_runs.items() for index in runs.of_source(source)[:n]]
-    return np.concatenate([runs.outcomes.by_group(index, runs.groups)[:, 0] for index in chosen], axis=1)
+def _mean(cells: Sequence[Cell], runs: SharedRuns) -> Statistic:
+    return [(cell, runs.n_shared(cell), 1 / len(cells)) for cell in cells]
+
+
+def _mean_ood(cells: Sequence[Cell], runs: SharedRuns, tests: Sequence[Tested]) -> MeanComparison:
+    targets = tuple(target for _, target in cells)
+    difference = _difference(MEAN_OOD, tests[0])
+    return MeanComparison(task=runs.task, source=cells[0][0], targets=targets, difference=difference)
+
+
+def _difference(figure: str, test: Tested) -> Difference:
+    value, p = map(known, test)
+    return Difference(figure=figure, value=value, p=p, p_holm=None)

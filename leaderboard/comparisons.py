@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builders.folder import DatasetFolder
-from leaderboard.compare import FIGURES, Comparison, Difference, compare_files, corrected, of_task, winner
+from leaderboard.compare import FIGURES, Comparison, Difference, Entrant, compare_entrants, corrected, of_task, winner
 from leaderboard.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scores import METRIC_VERSION
@@ -49,7 +49,12 @@ def compare_sides(
     Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift.
     """
     _check_sides(sides, folder)
-    pairs = [_pair(sides[0], other, folder, root, n_swaps) for other in sides[1:]]
+    encoder = token_encoder(folder)
+    entrants = [Entrant(side.predictions, folder, side.subset, encoder) for side in sides]
+    pairs = [
+        _pair((sides[0], other), (entrants[0], entrant), root, n_swaps)
+        for other, entrant in zip(sides[1:], entrants[1:], strict=True)
+    ]
     chosen = pairs if task is None else [of_task(pair, task) for pair in pairs]
     return tuple(_disclosed(pair, folder) for pair in corrected(chosen))
 
@@ -111,18 +116,18 @@ def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
         raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))
 
 
-def _pair(a: Side, b: Side, folder: DatasetFolder, root: Path, n_swaps: int) -> Comparison:
+def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], root: Path, n_swaps: int) -> Comparison:
+    a, b = sides
     if not (a.id.isalnum() and b.id.isalnum()):
         raise InvalidInput(Problem("this is no entry id", "compare", cure="ids are hex digits; see the board"))
     path = root / "comparisons" / METRIC_VERSION / f"{a.id}--{b.id}.json"
     kept = _kept(path)
-    if kept is not None and (kept.data, kept.n_swaps, kept.seed) == (folder.content_hash, n_swaps, 0):
+    if kept is not None and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0):
         return kept
-    files = (a.predictions, b.predictions)
     try:
-        made = compare_files(*files, folder, a.subset, encoder=token_encoder(folder), n_swaps=n_swaps)
+        made = compare_entrants(*entrants, n_swaps=n_swaps)
     except InvalidInput as error:
-        ids = {str(side.predictions): side.id for side in (a, b)}
+        ids = {str(side.predictions): side.id for side in sides}
         raise InvalidInput(_by_id(problem, ids) for problem in error.problems) from error
     found = made.model_copy(update={"a": a.id, "b": b.id})
     path.parent.mkdir(parents=True, exist_ok=True)
