@@ -106,7 +106,7 @@ def swap_test(
     for start in range(0, n_swaps, block):
         n = min(block, n_swaps - start)
         moved = [
-            _swapped_counts(multiplicity, n, each).astype(rows.dtype) @ rows
+            _swapped_counts(multiplicity, n, each).astype(rows.dtype, copy=False) @ rows
             for (rows, multiplicity), each in zip(kinds, rngs, strict=True)
         ]
         swapped_a = finish(*(total + change for total, change in zip(totals_a, moved, strict=True)))
@@ -316,7 +316,7 @@ def rank_stability(scores: ArrayLike, statistic: Callable[[Floats], Floats] | No
     return RankStability(ranks, left_out, every.min(axis=0), every.max(axis=0))
 
 
-def _kinds(differences: Floats) -> tuple[Floats | NDArray[np.float32], NDArray[np.int64]]:
+def _kinds(differences: Floats) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
     """Rows that are drawn, and how many groups each stands for; in single precision where sums stay exact."""
     rows, multiplicity = differences, np.ones(len(differences), dtype=np.int64)
     if len(differences) > SEPARATE_GROUPS:
@@ -336,9 +336,7 @@ def _distinct_differences(differences: Floats) -> tuple[Floats, NDArray[np.int64
     return rows[order], multiplicity[order]
 
 
-def _swapped_counts(
-    multiplicity: NDArray[np.int64], n: int, rng: np.random.Generator
-) -> NDArray[np.uint8] | NDArray[np.int64]:
+def _swapped_counts(multiplicity: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.integer]:
     """How many groups of each kind are exchanged in each of ``n`` swaps, shape (n, n_kinds)."""
     several = int(np.count_nonzero(multiplicity > 1))
     single = multiplicity.size - several

@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 from builders.folder import DatasetFolder
-from leaderboard.compare import Comparison, compare_files
+from leaderboard import swaps
+from leaderboard.compare import Comparison, Entrant, compare_entrants, compare_files
+from leaderboard.metrics import comparison
 from leaderboard.scoring import score_file
 from validation.report import InvalidInput
 
@@ -101,3 +103,31 @@ def test_only_shared_shifts_are_compared(synthetic: DatasetFolder, tmp_path: Pat
     assert (td.value, td.p, td.p_holm) == (None, None, None)
     with pytest.raises(InvalidInput, match="share no shift"):
         compared(synthetic, predictions(synthetic, 0.1, [second]), b, tmp_path)
+
+
+@pytest.mark.parametrize("separate", [0, 4096])
+def test_a_shift_is_tested_alike_whatever_else_is_compared(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, separate: int
+) -> None:
+    for module in (comparison, swaps):
+        monkeypatch.setattr(module, "SEPARATE_GROUPS", separate)
+    domains = list(synthetic.task("nli").domains)
+    files = [predictions(synthetic, error, domains, seed) for seed, error in ((0, 0.4), (1, 0.45))]
+    every = compared(synthetic, *files, tmp_path)
+    few = compared(synthetic, *(file.filter(pl.col("source").is_in(domains[:2])) for file in files), tmp_path)
+    tests = {(shift.source, shift.target): [d.p for d in shift.differences] for shift in every.shifts}
+    pair = (domains[0], domains[1])
+    (found,) = (shift for shift in few.shifts if (shift.source, shift.target) == pair)
+    assert [d.p for d in found.differences] == tests[pair]
+    assert all(p is not None and 0.001 < p < 1 for p in tests[pair])
+
+
+def test_an_entrant_is_read_once(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.csv" for name in "abc"]
+    for seed, path in enumerate(paths):
+        predictions(synthetic, 0.2, list(synthetic.task("nli").domains), seed).write_csv(path)
+    a, b, c = (Entrant(path, synthetic) for path in paths)
+    expected = compare_files(paths[0], paths[2], synthetic, n_swaps=2000)
+    compare_entrants(a, b, n_swaps=2000)
+    paths[0].unlink()
+    assert compare_entrants(a, c, n_swaps=2000) == expected

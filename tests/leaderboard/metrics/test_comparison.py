@@ -38,6 +38,10 @@ def fractional(generator, n_groups):
     return [np.stack([generator.random(n_groups) * size, size], axis=1) for _ in range(2)]
 
 
+def whole(seed, n_groups):
+    return np.stack([rng(seed).integers(0, 4, n_groups), rng(seed + 10).integers(3, 6, n_groups)], axis=1)
+
+
 def test_p_value_is_the_share_of_all_swaps():
     for seed in range(4):
         a, b = fractional(rng(seed), 9)
@@ -46,7 +50,9 @@ def test_p_value_is_the_share_of_all_swaps():
         assert found.p_value == pytest.approx(exact_p([a], [b], ratio), abs=0.008)
 
 
-def test_groups_that_differ_alike_are_drawn_together():
+@pytest.mark.parametrize("separate", [0, 4096])
+def test_groups_that_differ_alike_are_drawn_together_in_large_test_sets(monkeypatch, separate):
+    monkeypatch.setattr(comparison, "SEPARATE_GROUPS", separate)
     a = np.array([[1.0, 1.0]] * 8 + [[0.0, 1.0]] * 3)
     b = np.array([[0.0, 1.0]] * 7 + [[1.0, 1.0]] * 4)
     found = swap_test([a], [b], ratio, rng(), n_swaps=60_000)
@@ -87,7 +93,32 @@ def test_p_values_do_not_depend_on_the_block_and_repeat_with_the_seed(monkeypatc
     first = swap_test([a], [b], ratio, rng(3), n_swaps=5000)
     assert swap_test([a], [b], ratio, rng(3), n_swaps=5000).p_value == first.p_value
     monkeypatch.setattr(comparison, "_BLOCK_CELLS", 400)
-    assert swap_test([a], [b], ratio, rng(3), n_swaps=5000).p_value == pytest.approx(first.p_value, abs=0.03)
+    assert swap_test([a], [b], ratio, rng(3), n_swaps=5000).p_value == first.p_value
+
+
+def test_p_values_do_not_depend_on_what_else_is_tested():
+    # Whole counts beside fractional ones, some of them equal, and a second test set.
+    a, b = whole(1, 70), whole(2, 70)
+    a[:30] = b[:30]
+    more, other = fractional(rng(3), 70), fractional(rng(4), 90)
+
+    def both(first, second):
+        return np.stack([ratio(first), ratio(second) - ratio(first[..., 2:])], axis=-1)
+
+    alone = swap_test([a], [b], ratio, [rng(5)], n_swaps=5000)
+    tables = [[np.hstack([x, y]), z] for x, y, z in zip((a, b), more, other, strict=True)]
+    together = swap_test(tables[0], tables[1], both, [rng(5), rng(6)], n_swaps=5000)
+    assert together.p_value[0] == alone.p_value
+    assert together.p_value[1] != alone.p_value
+
+
+@pytest.mark.parametrize("scale", [0.5, 2.0**22])
+def test_whole_counts_in_single_precision_give_what_double_precision_gives(scale):
+    a, b = whole(1, 300), whole(2, 300)
+    # Scaled counts are no whole ones, or too large for single precision; their ratio is the same.
+    single, double = (swap_test([a * by], [b * by], ratio, rng(), n_swaps=5000) for by in (1.0, scale))
+    assert single.p_value == double.p_value
+    assert 0 < single.p_value < 1
 
 
 def test_equal_entries_are_uniform_and_identical_ones_have_p_1():
