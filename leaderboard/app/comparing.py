@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Sequence
 
+from threadpoolctl import threadpool_limits
+
 from leaderboard.comparisons import MAX_ENTRIES, Side, compare_sides
 from leaderboard.index import Board, Index, say
 from leaderboard.store import Entry, folder_of
@@ -31,7 +33,8 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
         raise InvalidInput(Problem("the entries share no task", where, cure="choose entries of one board"))
     chosen = task if task in shared else shared[0]
     sides = [_side(index, entry) for entry in entries]
-    with _at_once:
+    # The products are small: several threads would mostly wait for each other.
+    with _at_once, threadpool_limits(1, "blas"):
         pairs = compare_sides(sides, folder, index.store.root, chosen)
     return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen)
 
