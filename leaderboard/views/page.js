@@ -82,7 +82,7 @@ document.addEventListener('click', async (event) => {
   form.addEventListener('input', (event) => {
     if (event.target.name !== 'q') return;
     clearTimeout(timer);
-    timer = setTimeout(() => show(question(), history.replaceState), 150);
+    timer = setTimeout(() => show(question(), history.replaceState), 30);
   });
   rows.addEventListener('click', (event) => {
     const link = event.target.closest('a[data-rows]');
