@@ -169,6 +169,9 @@ class Index:
                 self._scores.move_to_end(identity)
                 return self._scores[identity]
         entry = self.entry(identity)
+        if self.background and (reasons := self.reasons(identity)):
+            # A request must not score what waits for its turn.
+            raise InvalidInput(Problem("this entry has no scores", identity, "; ".join(reasons), "look at the board"))
         folder = folder_of(entry.card, self.folders)
         found = disclosed(self.store.scores(entry, folder), folder)
         with self._scores_lock:
