@@ -17,6 +17,7 @@ from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scores import METRIC_VERSION
 from leaderboard.scoring import token_encoder
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import source_parts
 
 MAX_ENTRIES = 4
 """As many entries as are compared at once."""
@@ -164,12 +165,27 @@ def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
         update = {name: None if value is None else round(value, more[name]) for name, value in given.items()}
         return difference.model_copy(update=update)
 
+    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
+    small |= {
+        (name, domain)
+        for name, task in folder.manifest.tasks.items()
+        for domain, facts in task.domains.items()
+        if facts.splits["test"].rows < MIN_TEXTS
+    }
+
+    def shown(difference: Difference, task: str, source: str) -> Difference:
+        # SD holds the score at home, which may be of few texts though the shift is not.
+        if difference.figure == "SD" and any((task, part) in small for part in source_parts(source)):
+            return difference.model_copy(update={"value": None, "p": None, "p_holm": None})
+        return rounded(difference)
+
     shifts = tuple(
-        shift.model_copy(update={"differences": tuple(map(rounded, shift.differences))})
+        shift.model_copy(
+            update={"differences": tuple(shown(each, shift.task, shift.source) for each in shift.differences)}
+        )
         for shift in pair.shifts
         if shift.n >= MIN_TEXTS
     )
-    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
     means = tuple(
         each.model_copy(update={"difference": rounded(each.difference)})
         for each in pair.means

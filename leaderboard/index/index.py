@@ -169,6 +169,9 @@ class Index:
                 self._scores.move_to_end(identity)
                 return self._scores[identity]
         entry = self.entry(identity)
+        if self.background and (reasons := self.reasons(identity)):
+            # A request must not score what waits for its turn.
+            raise InvalidInput(Problem("this entry has no scores", identity, "; ".join(reasons), "look at the board"))
         folder = folder_of(entry.card, self.folders)
         found = disclosed(self.store.scores(entry, folder), folder)
         with self._scores_lock:
@@ -357,11 +360,13 @@ def say(problem: Problem, names: dict[str, str]) -> str:
 
     >>> say(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'
+    >>> say(Problem("the store has no such entry", "store", "'0123'"), {"store": "our folder"})
+    "our folder: the store has no such entry; found '0123'"
     """
-    text = str(problem)
-    # Longest first: a path may begin with another one.
+    text = str(replace(problem, file=names.get(problem.file, problem.file)))
+    # Longest first: a path may begin with another one. A folder's bare name, such as "store", may be any word.
     for path in sorted(names, key=len, reverse=True):
-        text = text.replace(path, names[path])
+        text = text.replace(path, names[path]) if "/" in path else text
     return text
 
 

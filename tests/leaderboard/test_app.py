@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from leaderboard.app import Server, serve
+from leaderboard.app import Server, comparing, serve
+from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import MAX_BODY_BYTES
 from leaderboard.client import submit_to_url
+from leaderboard.index import Index
 from leaderboard.store import Store
 from validation.report import InvalidInput
 
@@ -231,6 +234,48 @@ def test_the_api_explains_itself(served: Served) -> None:
     assert all(tool["description"] for tool in tools)
 
 
+def call_tool(served: Served, name: str, headers: dict[str, str], **arguments: Any) -> str:
+    """Call a tool of the MCP server; give what it answers with."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    accept = {"accept": "application/json, text/event-stream"}
+    return httpx.post(f"{served.url}/gradio_api/mcp/", json=body, headers={**accept, **headers}, timeout=60).text
+
+
+def test_the_mcp_server_calls_nobody_but_this_server(served: Served, other_server: tuple[str, socket.socket]) -> None:
+    """Its client goes for good where the first request says that the server is."""
+    url, server = other_server
+    host = url.split("/")[2]
+    for headers in ({"host": host}, {"x-forwarded-host": host}, {"x-gradio-server": f"http://{host}/"}):
+        assert "synthetic/nli" in call_tool(served, "boards", headers)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert "synthetic/nli" in call_tool(served, "boards", {"x-forwarded-proto": "https"})
+
+
+def test_nobody_withdraws_by_way_of_the_mcp_server(served: Served) -> None:
+    """It calls from this machine, whoever calls it."""
+    answer = call_tool(served, "withdraw_entry", {}, entry=served.filled.entries["poor"].id)
+    assert "from its own machine only" in answer
+    assert served.filled.entries["poor"].id in served.filled.store.ids()
+
+
+def test_the_queue_cannot_be_passed_by(served: Served) -> None:
+    for path in ("run", "api"):
+        answer = httpx.post(f"{served.url}/gradio_api/{path}/check", json={"data": [None, ""]})
+        assert (answer.status_code, "there is no card" in answer.text) == (404, False)
+
+
+def test_uploads_leave_room_on_the_disk(served: Served, new_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def upload() -> int:
+        with new_file.open("rb") as stream:
+            return httpx.post(f"{served.url}/gradio_api/upload", files={"files": ("a.csv", stream)}).status_code
+
+    monkeypatch.setattr("leaderboard.app.limits.MIN_FREE_BYTES", 2**60)
+    assert upload() == 503
+    monkeypatch.undo()
+    assert upload() == 200
+
+
 @pytest.mark.parametrize("said", [True, False])
 def test_a_request_that_is_too_large_is_refused(served: Served, said: bool) -> None:
     """Whether it says how large it is or not, and whatever reads it."""
@@ -273,6 +318,35 @@ def test_an_old_address_of_an_entry_leads_to_its_page(served: Served) -> None:
     entry = served.filled.entries["good"].id
     answer = httpx.get(served.url, params={"entry": entry})
     assert (answer.status_code, answer.headers["location"]) == (307, f"/entry?id={entry}")
+
+
+def test_who_finds_many_others_comparing_is_told_so(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would hold the threads that all pages are answered with."""
+    ids = [served.filled.entries[name].id for name in ("good", "poor")]
+    monkeypatch.setattr("leaderboard.app.comparing._in_line", threading.BoundedSemaphore(1))
+    assert comparing._in_line.acquire(blocking=False)
+    with pytest.raises(AppError, match="many others are comparing now"):
+        served.ask("/compare", ids, "nli")
+    comparing._in_line.release()
+    assert len(served.ask("/compare", ids, "nli")) == 1
+
+
+def test_a_fault_does_not_end_the_looking_and_scoring(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = threading.Semaphore(0)
+
+    def look() -> None:
+        looks.release()
+        raise OSError("the disk is away")
+
+    monkeypatch.setattr("leaderboard.app.keeper.SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr("leaderboard.app.keeper.SECONDS_AFTER_FAULT", 0.01)
+    index = Index([filled.folder], Store(filled.store.root), background=True)
+    monkeypatch.setattr(index.store, "refresh", look)
+    keeper = Keeper(index)
+    keeper.start()
+    assert looks.acquire(timeout=10)
+    assert looks.acquire(timeout=10)
+    keeper.stop()
 
 
 def test_the_page_serves_what_other_programs_add(served: Served, filled: Filled, new_file: Path) -> None:

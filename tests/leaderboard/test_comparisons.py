@@ -144,6 +144,20 @@ def test_where_labels_are_withheld_small_slices_are_left_out_and_figures_rounded
     assert len(pair.only_a) == 0
 
 
+def test_a_drop_from_a_small_home_is_left_out(filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leaderboard.comparisons.MIN_TEXTS", 20)
+    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64}, deep=True)
+    home = next(iter(manifest.tasks["nli"].domains))
+    tests = manifest.tasks["nli"].domains[home].splits
+    tests["test"] = tests["test"].model_copy(update={"rows": 10})
+    withheld = dataclasses.replace(filled.folder, manifest=manifest)
+    (pair,) = compare_sides(sides(filled, "good", "poor"), withheld, tmp_path, n_swaps=SWAPS)
+    assert {shift.source for shift in pair.shifts} == set(manifest.tasks["nli"].domains)
+    for shift in pair.shifts:
+        shown = {each.figure for each in shift.differences if each.value is not None or each.p is not None}
+        assert shown == ({"ST", "TD"} if shift.source == home else {"ST", "SD", "TD"})
+
+
 def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:
     files = []
     for name, error in (("a", 0.1), ("b", 0.6)):
