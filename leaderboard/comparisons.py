@@ -6,6 +6,7 @@ What is kept is derived: it may be deleted, and is made again when the data, the
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scores import METRIC_VERSION
 from leaderboard.scoring import token_encoder
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import source_parts
 
 MAX_ENTRIES = 4
 """As many entries as are compared at once."""
@@ -159,15 +161,25 @@ def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
         update = {name: None if value is None else round(value, more[name]) for name, value in given.items()}
         return difference.model_copy(update=update)
 
+    small = _small_domains(pair, folder)
     shifts = tuple(
         shift.model_copy(update={"differences": tuple(map(rounded, shift.differences))})
         for shift in pair.shifts
-        if shift.n >= MIN_TEXTS
+        # SD is also a figure of the source's own test texts.
+        if not any((shift.task, domain) in small for domain in (*source_parts(shift.source), shift.target))
     )
-    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
     means = tuple(
         each.model_copy(update={"difference": rounded(each.difference)})
         for each in pair.means
         if not any((each.task, target) in small for target in each.targets)
     )
     return pair.model_copy(update={"shifts": shifts, "means": means})
+
+
+def _small_domains(pair: Comparison, folder: DatasetFolder) -> set[tuple[str, str]]:
+    """Give the tasks and domains that have so few test texts that no figure of theirs is shown."""
+    small = set()
+    for task in dict.fromkeys(shift.task for shift in pair.shifts):
+        of_domain = Counter(folder.subset(task, pair.subset)["id"].str.split("/").list.get(2))
+        small |= {(task, domain) for domain in folder.task(task).domains if of_domain[domain] < MIN_TEXTS}
+    return small

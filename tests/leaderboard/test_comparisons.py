@@ -144,6 +144,20 @@ def test_where_labels_are_withheld_small_slices_are_left_out_and_figures_rounded
     assert len(pair.only_a) == 0
 
 
+def test_a_small_home_hides_its_shifts_where_labels_are_withheld(filled: Filled, tmp_path: Path) -> None:
+    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
+    withheld = dataclasses.replace(filled.folder, manifest=manifest)
+    chosen = sides(filled, "good", "poor")
+    compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    path = tmp_path / "comparisons" / METRIC_VERSION / f"{chosen[0].id}--{chosen[1].id}.json"
+    # Targets as if they were large: SD still tells what is right among the 30 texts of each source.
+    pair = Comparison.model_validate_json(path.read_bytes())
+    large = tuple(shift.model_copy(update={"n": 500}) for shift in pair.shifts)
+    path.write_text(pair.model_copy(update={"shifts": large}).model_dump_json())
+    (found,) = compare_sides(chosen, withheld, tmp_path, n_swaps=SWAPS)
+    assert found.shifts == ()
+
+
 def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:
     files = []
     for name, error in (("a", 0.1), ("b", 0.6)):
