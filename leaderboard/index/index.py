@@ -1,6 +1,7 @@
 """What a store holds now, as columns: each entry is read once, since entries never change."""
 
 import threading
+import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -109,7 +110,8 @@ class Index:
                 if identity in state.unscored and state.unscored[identity].files == self._files(identity)
             }
             new = [identity for identity in present if identity not in state.ids and identity not in kept_out]
-            if not new and not gone and len(kept_out) == len(state.unscored):
+            # What was still to be read may have been withdrawn.
+            if not new and not gone and len(kept_out) == len(state.unscored) and not state.unread:
                 return False
             read, unscored = self._read(new[:READ_AT_ONCE])
             rows = state.rows.filter(~pl.col("id").is_in(list(gone))) if gone else state.rows
@@ -168,6 +170,8 @@ class Index:
             if identity in self._scores:
                 self._scores.move_to_end(identity)
                 return self._scores[identity]
+        if reasons := self.reasons(identity):  # none of those that wait is scored by who asks
+            raise InvalidInput(Problem("the entry has no scores here", identity, "; ".join(reasons)))
         entry = self.entry(identity)
         folder = folder_of(entry.card, self.folders)
         found = disclosed(self.store.scores(entry, folder), folder)
@@ -198,13 +202,8 @@ class Index:
             entry = _card(self.store, identity)
             name = entry.card.name
             self.store.scores(entry, folder_of(entry.card, self.folders))
-        except InvalidInput as error:
-            reasons = tuple(say(problem, self.names()) for problem in error.problems)
-            self._failed[identity] = Unscored(identity, name, reasons, files)
-        except Exception:
-            # A fault of ours must neither stop the others nor go unseen.
-            traceback.print_exc()
-            self._failed[identity] = Unscored(identity, name, ("its scoring failed on this server",), files)
+        except Exception as error:
+            self._failed[identity] = Unscored(identity, name, self._why(error), files)
         with self._lock:
             unscored = {key: found for key, found in self._state.unscored.items() if key != identity}
             self._state = replace(self._state, unscored=unscored)
@@ -253,10 +252,16 @@ class Index:
                 if not found:
                     raise InvalidInput(Problem("it has predictions of placebos alone", identity))
                 rows += found
-            except InvalidInput as error:
-                reasons = tuple(say(problem, self.names()) for problem in error.problems)
-                unscored[identity] = Unscored(identity, name, reasons, files)
+            except Exception as error:
+                unscored[identity] = Unscored(identity, name, self._why(error), files)
         return rows_frame(rows), unscored
+
+    def _why(self, error: Exception) -> tuple[str, ...]:
+        """Say why an entry has no scores; a fault of ours must neither stop the others nor go unseen."""
+        if isinstance(error, InvalidInput):
+            return tuple(say(problem, self.names()) for problem in error.problems)
+        traceback.print_exception(error)
+        return ("its scoring failed on this server",)
 
 
 class _Ranks:
@@ -284,9 +289,11 @@ class _Ranks:
                 self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        thread = self._thread
-        if thread is not None:
-            thread.join(seconds)
+        """Wait until nothing is left to compute; tells whether that is so."""
+        end = time.monotonic() + seconds
+        # One that ends may have begun another.
+        while (thread := self._thread) is not None and time.monotonic() < end:
+            thread.join(max(end - time.monotonic(), 0))
         return self._thread is None
 
     def _run(self) -> None:
