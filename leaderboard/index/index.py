@@ -12,9 +12,9 @@ import polars as pl
 from builders.folder import DatasetFolder
 from leaderboard.disclosure import disclosed
 from leaderboard.index import kept
-from leaderboard.index.boards import Board, boards_of
+from leaderboard.index.boards import Board, board_frame, boards_of, rows_of
 from leaderboard.index.ranks import INTERVALS, BoardRanks, Replicates, ranked_replicates
-from leaderboard.index.rows import OOD, PARTS, SCHEMA, entry_rows, rows_frame
+from leaderboard.index.rows import entry_rows, rows_frame
 from leaderboard.scores import Scores
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem
@@ -144,7 +144,7 @@ class Index:
         state, ranks = self._state, self._ranks.of(board.key)
         found = state.frames.get(board.name)
         if found is None:
-            found = state.frames[board.name] = _board_frame(board, state.rows)
+            found = state.frames[board.name] = board_frame(board, state.rows)
         if found.height and found["rank_low"].null_count() == found.height and ranks.height:
             complete = found.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
@@ -155,7 +155,7 @@ class Index:
 
     def has_entries(self, board: Board) -> bool:
         """Tell whether a board has any entry."""
-        return not _of_board(board, self._state.rows).is_empty()
+        return not rows_of(board, self._state.rows).is_empty()
 
     def entry(self, identity: str) -> Entry:
         """Read an entry; InvalidInput when the store has none of that id, or its card is damaged."""
@@ -317,7 +317,7 @@ class _Ranks:
         if self._replicates is None:
             self._replicates = kept.read_replicates(index.store.root)
         for board in index.boards():
-            complete = _of_board(board, state.rows).filter("complete")
+            complete = rows_of(board, state.rows).filter("complete")
             ranks = self._boards.get(board.key)
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
@@ -370,33 +370,6 @@ def say(problem: Problem, names: dict[str, str]) -> str:
     for path in sorted(names, key=len, reverse=True):
         text = text.replace(path, names[path])
     return text
-
-
-def _of_board(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    data, subset, task = board.key
-    return rows.filter(pl.col("data") == data, pl.col("subset") == subset, pl.col("task") == task)
-
-
-def _board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    away = [f"{OOD}{domain}" for domain in board.info.domains if board.info.id_domain not in (None, domain)]
-    absent = {f"{figure}{part}": pl.Float64 for figure in away for part in PARTS}
-    names = [*SCHEMA, *absent]
-    mine = _of_board(board, rows)
-    mine = mine.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in mine)
-    by_score = pl.when("complete").then("mean_st")
-    folded = pl.col("name").str.to_lowercase()
-    searched = [pl.col(name).fill_null("") for name in ("name", "base_model", "family", "submitter", "id")]
-    return (
-        mine.select(names)
-        .with_columns(
-            rank=by_score.rank("min", descending=True).cast(pl.Int64),
-            rank_low=pl.lit(None, pl.Int64),
-            rank_high=pl.lit(None, pl.Int64),
-            same_name=pl.when(folded.len().over(folded) > 1).then(pl.col("id").str.head(6)),
-            words=pl.concat_str(searched, separator="\n").str.to_lowercase(),
-        )
-        .sort("rank", "mean_st", folded, "id", descending=[False, True, False, False], nulls_last=True)
-    )
 
 
 def _card(store: Store, identity: str) -> Entry:
