@@ -10,11 +10,13 @@ from leaderboard.compare import FIGURES, MEAN_OOD, Comparison, Difference, p_tex
 from leaderboard.comparisons import MAX_ENTRIES, Side, command, distinct_names, sentence
 from leaderboard.scores import Scores, Shift, TaskScores
 from leaderboard.views import exports
+from leaderboard.views.cells import scroll_box
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MISSING, drop_points, points
 from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
 from leaderboard.views.site import box
+from validation.report import counted
 
 
 @dataclass(frozen=True)
@@ -159,16 +161,16 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     note = "Points, first entry minus the other. p: paired swap test by group, corrected (Holm) over all tests here."
     return tag(
         "section",
-        tag("h2", first, tag("span", " minus ", class_="sb-quiet"), other),
-        tag("p", note, class_="sb-quiet"),
-        tag("div", table, class_="sb-scroll", role="region", aria_label=label, tabindex="0"),
+        tag("h2", first, tag("span", " minus ", class_="sb-soft"), other),
+        tag("p", note, class_="sb-soft"),
+        scroll_box(table, label),
         _only(pair, first, other),
     )
 
 
 def _only(pair: Comparison, first: str, other: str) -> Markup:
     lines = [
-        tag("p", f"Only {name} has {', '.join(shift.replace('/', ' ') for shift in only)}.", class_="sb-quiet")
+        tag("p", f"Only {name} has {', '.join(shift.replace('/', ' ') for shift in only)}.", class_="sb-soft")
         for name, only in ((first, pair.only_a), (other, pair.only_b))
         if only
     ]
@@ -180,7 +182,7 @@ def _favours(figure: str) -> str:
 
 
 def _size(n: int, runs: int) -> str:
-    return f"{n:,} texts, {runs} run{'' if runs == 1 else 's'}"
+    return f"{counted(n, 'text')}, {counted(runs, 'run')}"
 
 
 def _difference(difference: Difference, most: float, first: str, other: str) -> Markup:
@@ -241,8 +243,7 @@ def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]])
         "(gain), and those that two runs of one source differ on (churn). TD of the texts is loss minus gain."
     )
     table = tag("table", head, tag("tbody", *rows), class_="sb-table")
-    scroll = tag("div", table, class_="sb-scroll", role="region", aria_label="Flips", tabindex="0")
-    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-quiet"), scroll)
+    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-soft"), scroll_box(table, "Flips"))
 
 
 def _flip_cells(shift: Shift) -> list[Markup]:
