@@ -7,7 +7,7 @@ What is kept is derived: it may be deleted, and is made again when the data, the
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,11 +162,19 @@ def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
         return difference.model_copy(update=update)
 
     small = _small_domains(pair, folder)
+
+    def shown(difference: Difference, task: str, source: str) -> Difference:
+        # SD holds the score at home, which may be of few texts though the shift is not.
+        if difference.figure == "SD" and any((task, part) in small for part in source_parts(source)):
+            return difference.model_copy(update={"value": None, "p": None, "p_holm": None})
+        return rounded(difference)
+
     shifts = tuple(
-        shift.model_copy(update={"differences": tuple(map(rounded, shift.differences))})
+        shift.model_copy(
+            update={"differences": tuple(shown(each, shift.task, shift.source) for each in shift.differences)}
+        )
         for shift in pair.shifts
-        # SD is also a figure of the source's own test texts.
-        if not any((shift.task, domain) in small for domain in (*source_parts(shift.source), shift.target))
+        if (shift.task, shift.target) not in small
     )
     means = tuple(
         each.model_copy(update={"difference": rounded(each.difference)})
@@ -178,8 +186,15 @@ def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
 
 def _small_domains(pair: Comparison, folder: DatasetFolder) -> set[tuple[str, str]]:
     """Give the tasks and domains that have so few test texts that no figure of theirs is shown."""
-    small = set()
+    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
     for task in dict.fromkeys(shift.task for shift in pair.shifts):
-        of_domain = Counter(folder.subset(task, pair.subset)["id"].str.split("/").list.get(2))
-        small |= {(task, domain) for domain in folder.task(task).domains if of_domain[domain] < MIN_TEXTS}
+        sizes: Mapping[str, int] = {
+            domain: facts.splits["test"].rows
+            for domain, facts in folder.task(task).domains.items()
+            if "test" in facts.splits
+        }
+        if pair.subset != "all":
+            of_subset = Counter(folder.subset(task, pair.subset)["id"].str.split("/").list.get(2))
+            sizes = {domain: of_subset[domain] for domain in sizes}
+        small |= {(task, domain) for domain, n in sizes.items() if n < MIN_TEXTS}
     return small

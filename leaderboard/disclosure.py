@@ -9,6 +9,7 @@ from typing import Any
 
 from builders.folder import DatasetFolder
 from leaderboard.scores import Missing, Scores
+from validation.vocabulary import source_parts
 
 MIN_TEXTS = 100
 """Figures of fewer texts than this are not shown where labels are withheld."""
@@ -17,7 +18,10 @@ DECIMALS = 3
 _HIDDEN = f"not shown: fewer than {MIN_TEXTS} texts whose labels are withheld"
 _SCORED = ("score", "st", "ss", "tt", "sd", "td", "idd", "reference_td")
 _EXTREMES = ("highest_ss", "lowest_ss", "highest_st", "lowest_st", "worst_sd", "worst_td")
+_SPLIT_HALVES = ("worst_sd_split_half", "worst_td_split_half")
 """Figures of a task that may be those of one hidden slice."""
+_FEW_SLICES = ("id-ood", "pairing")
+"""Bases of a task whose means are of one slice, or of so few that a hidden one follows from the others."""
 _NOTHING = {"value": None, "low": None, "high": None}
 _BY_LAMBDA = ("depth_f1", "depth_score", "depth_sd", "depth_td", "effective_n")
 
@@ -35,15 +39,20 @@ def disclosed(scores: Scores, folder: DatasetFolder) -> Scores:
     hidden = []
     for task in content["tasks"]:
         small = {part["domain"] for part in task["in_domain"] if part["n"] < MIN_TEXTS}
+        small |= {shift["target"] for shift in task["shifts"] if shift["n"] < MIN_TEXTS}
         for part in task["in_domain"]:
             if part["domain"] in small:
                 _hide(part)
                 hidden.append(Missing(task=task["task"], source=part["domain"], target=part["domain"], what=_HIDDEN))
         for shift in task["shifts"]:
             _hide_lambdas(shift)
-            if shift["n"] < MIN_TEXTS or small & {shift["source"], shift["target"]}:
+            if small & {*source_parts(shift["source"]), shift["target"]}:
                 _hide(shift)
                 hidden.append(Missing(task=task["task"], source=shift["source"], target=shift["target"], what=_HIDDEN))
+        if small:
+            _hide_in_summary(task["summary"])
+            if task["id_ood"] is not None:
+                _hide_in_id_ood(task["id_ood"], small)
     return Scores.model_validate({**content, "missing": (*scores.missing, *hidden)})
 
 
@@ -55,6 +64,24 @@ def _hide(part: dict[str, Any]) -> None:
     if "scenario" in part:
         part |= {"scenario": "Unknown", "resolved": False, "scenario_support": {}, "flips": None, "prior_fixed": None}
         part |= {name: {} for name in _BY_LAMBDA}
+
+
+def _hide_in_summary(summary: dict[str, Any]) -> None:
+    """Leave out the figures of a task from which one of a hidden slice may be read."""
+    figures = [name for name, value in summary.items() if isinstance(value, dict) and "value" in value]
+    hidden = figures if summary["basis"] in _FEW_SLICES else _EXTREMES
+    summary |= dict.fromkeys(hidden, _NOTHING) | dict.fromkeys(_SPLIT_HALVES)
+    summary["total"] = {name: value for name, value in summary["total"].items() if name not in hidden}
+    if summary["basis"] in _FEW_SLICES:
+        summary |= {"depth_f1": {}, "depth_score": {}}
+
+
+def _hide_in_id_ood(id_ood: dict[str, Any], small: set[str]) -> None:
+    """Leave out the scores on hidden domains, and the means and drops that they are in."""
+    id_ood["ood"] |= dict.fromkeys(small & set(id_ood["ood"]), _NOTHING)
+    if id_ood["id_domain"] in small:
+        id_ood["id"] = _NOTHING
+    id_ood |= {"mean_ood": _NOTHING, "drop": _NOTHING, "total": {}, "four_types": None}
 
 
 def _hide_lambdas(shift: dict[str, Any]) -> None:

@@ -20,11 +20,12 @@ from pathlib import Path
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI
+from gradio.utils import get_upload_folder
 
 from builders.folder import DatasetFolder
 from leaderboard.app.endpoints import add_endpoints
 from leaderboard.app.keeper import Keeper
-from leaderboard.app.limits import BodyLimit
+from leaderboard.app.limits import BodyLimit, OwnAddress
 from leaderboard.app.pages import add_pages
 from leaderboard.app.submitting import add_submit_page
 from leaderboard.app.theme import theme
@@ -75,14 +76,16 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
         add_endpoints(keeper)
     with blocks.route("Submit", "/submit"):
         add_submit_page(keeper, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
-    blocks.queue(default_concurrency_limit=4, max_size=64)
+    # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
+    blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
     with warnings.catch_warnings():
         # It says that pages are not rendered on the server, which nobody asked for.
         warnings.filterwarnings("ignore", message="SSR mode")
         _mount(app, blocks, [store.root, *(folder.path for folder in folders)])
     # Gradio guards paths only of what it believes to have launched itself.
     blocks.has_launched = blocks.is_running = True
-    app.add_middleware(BodyLimit)
+    app.add_middleware(OwnAddress)
+    app.add_middleware(BodyLimit, uploads=Path(get_upload_folder()))
     return app
 
 

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -9,22 +10,27 @@ from leaderboard.store import LOCAL_SUBMITTER
 from validation.report import InvalidInput, Problem
 
 PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded")
+MCP_CALL = ("x-gradio-user", "mcp")
+"""The header with which Gradio's MCP server passes calls on, from this machine's own address, whoever called it."""
 TOKEN_HEADERS = ("x-hf-authorization", "authorization")
 """Where clients of Gradio send a Hugging Face token."""
+
+_TOKEN = re.compile(r"[!-~]{1,4096}")
 
 
 def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
     """Name who sends a request to a server without sign-in: the machine's own user.
 
-    The address must be a loopback one and no proxy may stand between. Host and origin must be loopback names too,
-    or a web page elsewhere could have the visitor's browser submit in their name.
+    The address must be a loopback one and neither a proxy nor the MCP server may stand between. Host and origin must
+    be loopback names too, or a web page elsewhere could have the visitor's browser submit in their name.
 
     Raises: InvalidInput for everybody else.
     """
-    named = [urlsplit(f"//{headers['host']}").hostname] if "host" in headers else []
+    named = [_host_of(f"//{headers['host']}")] if "host" in headers else []
     if "origin" in headers:
-        named.append(urlsplit(headers["origin"]).hostname)
-    direct = client_host is not None and _is_loopback(client_host) and not any(key in headers for key in PROXY_HEADERS)
+        named.append(_host_of(headers["origin"]))
+    passed_on = any(key in headers for key in PROXY_HEADERS) or headers.get(MCP_CALL[0]) == MCP_CALL[1]
+    direct = client_host is not None and _is_loopback(client_host) and not passed_on
     if direct and all(name is not None and _is_loopback(name) for name in named):
         return LOCAL_SUBMITTER
     raise InvalidInput(
@@ -50,7 +56,7 @@ def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) ->
         return session_name
     for name in TOKEN_HEADERS:
         kind, _, token = headers.get(name, "").partition(" ")
-        if kind == "Bearer" and token:
+        if kind == "Bearer" and _TOKEN.fullmatch(token):
             return _token_user(token)
     raise InvalidInput(
         Problem(
@@ -91,9 +97,19 @@ def _same_origin(headers: Mapping[str, str]) -> bool:
     """Whether a browser sends this from a page of this server; programs send no origin."""
     if "origin" not in headers:
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-    origin = urlsplit(headers["origin"]).netloc
+    try:
+        origin = urlsplit(headers["origin"]).netloc
+    except ValueError:
+        return False
     hosts = {headers.get("host", ""), *os.environ.get("SPACE_HOST", "").split(",")}
     return origin != "" and origin in hosts
+
+
+def _host_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
 
 
 def _is_loopback(host: str) -> bool:

@@ -22,7 +22,7 @@ from leaderboard.scores import METRIC_VERSION
 from leaderboard.scoring import N_STORED, encoder_name, token_encoder
 from leaderboard.summary import depth_encoder_name
 
-SHAPE = 1
+SHAPE = 2
 """Changes when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""

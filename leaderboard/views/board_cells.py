@@ -96,7 +96,8 @@ def _remarks(row: Row) -> list[Markup]:
 def _cell(row: Row, column: Column, scales: Mapping[str, Scale]) -> Markup:
     value = row.get(column.key)
     if column.kind == "scenarios":
-        return tag("td", scenario_bar({name: row.get(f"share.{name}") for name in SHARES}))
+        shares = {name: row.get(f"share.{name}") for name in SHARES}
+        return tag("td", scenario_bar(shares) if row["group"] != REPORTED else "")
     if column.is_figure:
         return _figure(row, column, scales.get(column.key))
     if value is None:

@@ -231,6 +231,48 @@ def test_the_api_explains_itself(served: Served) -> None:
     assert all(tool["description"] for tool in tools)
 
 
+def call_tool(served: Served, name: str, headers: dict[str, str], **arguments: Any) -> str:
+    """Call a tool of the MCP server; give what it answers with."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    accept = {"accept": "application/json, text/event-stream"}
+    return httpx.post(f"{served.url}/gradio_api/mcp/", json=body, headers={**accept, **headers}, timeout=60).text
+
+
+def test_the_mcp_server_calls_nobody_but_this_server(served: Served, other_server: tuple[str, socket.socket]) -> None:
+    """Its client goes for good where the first request says that the server is."""
+    url, server = other_server
+    host = url.split("/")[2]
+    for headers in ({"host": host}, {"x-forwarded-host": host}, {"x-gradio-server": f"http://{host}/"}):
+        assert "synthetic/nli" in call_tool(served, "boards", headers)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert "synthetic/nli" in call_tool(served, "boards", {"x-forwarded-proto": "https"})
+
+
+def test_nobody_withdraws_by_way_of_the_mcp_server(served: Served) -> None:
+    """It calls from this machine, whoever calls it."""
+    answer = call_tool(served, "withdraw_entry", {}, entry=served.filled.entries["poor"].id)
+    assert "from its own machine only" in answer
+    assert served.filled.entries["poor"].id in served.filled.store.ids()
+
+
+def test_the_queue_cannot_be_passed_by(served: Served) -> None:
+    for path in ("run", "api"):
+        answer = httpx.post(f"{served.url}/gradio_api/{path}/check", json={"data": [None, ""]})
+        assert (answer.status_code, "there is no card" in answer.text) == (404, False)
+
+
+def test_uploads_leave_room_on_the_disk(served: Served, new_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def upload() -> int:
+        with new_file.open("rb") as stream:
+            return httpx.post(f"{served.url}/gradio_api/upload", files={"files": ("a.csv", stream)}).status_code
+
+    monkeypatch.setattr("leaderboard.app.limits.MIN_FREE_BYTES", 2**60)
+    assert upload() == 503
+    monkeypatch.undo()
+    assert upload() == 200
+
+
 @pytest.mark.parametrize("said", [True, False])
 def test_a_request_that_is_too_large_is_refused(served: Served, said: bool) -> None:
     """Whether it says how large it is or not, and whatever reads it."""

@@ -34,7 +34,10 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
         ("127.0.0.1", {"host": "board.example.org"}, False),
         ("127.0.0.1", {**HERE, "origin": "https://example.org"}, False),
         ("127.0.0.1", {**HERE, "origin": "null"}, False),
+        ("127.0.0.1", {**HERE, "origin": "http://[nowhere"}, False),
+        ("127.0.0.1", {"host": "[nowhere"}, False),
         ("127.0.0.1", {**HERE, "x-forwarded-for": "192.0.2.7"}, False),
+        ("127.0.0.1", {**HERE, "x-gradio-user": "mcp"}, False),
     ],
 )
 def test_without_sign_in_only_the_machine_itself_submits(
@@ -54,6 +57,7 @@ def test_without_sign_in_only_the_machine_itself_submits(
         ({"host": "10.0.0.1:7860", "origin": "https://board.example.org"}, True),
         ({"host": "org-board.hf.space", "origin": "https://elsewhere.example"}, False),
         ({"host": "org-board.hf.space", "origin": "null"}, False),
+        ({"host": "org-board.hf.space", "origin": "https://[org-board.hf.space"}, False),
         ({"host": "org-board.hf.space", "sec-fetch-site": "cross-site"}, False),
     ],
 )
@@ -77,6 +81,8 @@ def test_a_token_is_checked_by_asking_whose_it_is(hub: LoopbackHub) -> None:
         signed_in_submitter(None, {"authorization": f"Bearer {ORGANISATION}"})
     with pytest.raises(InvalidInput, match="nobody has signed in"):
         signed_in_submitter(None, {"authorization": "Basic YWRhOg=="})
+    with pytest.raises(InvalidInput, match="nobody has signed in"):
+        signed_in_submitter(None, {"authorization": "Bearer hf_\xe9"})
 
 
 def test_a_hub_that_does_not_answer_is_nobodys_word(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
