@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 
 from leaderboard.comparisons import MAX_ENTRIES, Side, compare_sides
+from leaderboard.disclosure import labels_are_public
 from leaderboard.index import Board, Index, say
 from leaderboard.store import Entry, folder_of
 from leaderboard.views.compare_page import Choice, Compared, compare_page
@@ -33,7 +34,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
     sides = [_side(index, entry) for entry in entries]
     with _at_once:
         pairs = compare_sides(sides, folder, index.store.root, chosen)
-    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen)
+    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, labels_are_public(folder))
 
 
 def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Markup:

@@ -91,7 +91,7 @@ def _four(task: TaskScores, domain: str | None) -> tuple[str, ...]:
 
 
 def _beside(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
-    if placebo is None:
+    if placebo is None or not placebo.summary.complete:  # as on the board
         return ()
     value: Estimate = getattr(placebo.summary, name)
     return () if value.value is None else (f"placebo {drop_text(value)}",)
