@@ -6,7 +6,8 @@ What is kept is derived: it may be deleted, and is made again when the data, the
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -165,13 +166,7 @@ def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
         update = {name: None if value is None else round(value, more[name]) for name, value in given.items()}
         return difference.model_copy(update=update)
 
-    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
-    small |= {
-        (name, domain)
-        for name, task in folder.manifest.tasks.items()
-        for domain, facts in task.domains.items()
-        if facts.splits["test"].rows < MIN_TEXTS
-    }
+    small = _small_domains(pair, folder)
 
     def shown(difference: Difference, task: str, source: str) -> Difference:
         # SD holds the score at home, which may be of few texts though the shift is not.
@@ -184,7 +179,7 @@ def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
             update={"differences": tuple(shown(each, shift.task, shift.source) for each in shift.differences)}
         )
         for shift in pair.shifts
-        if shift.n >= MIN_TEXTS
+        if (shift.task, shift.target) not in small
     )
     means = tuple(
         each.model_copy(update={"difference": rounded(each.difference)})
@@ -192,3 +187,19 @@ def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
         if not any((each.task, target) in small for target in each.targets)
     )
     return pair.model_copy(update={"shifts": shifts, "means": means})
+
+
+def _small_domains(pair: Comparison, folder: DatasetFolder) -> set[tuple[str, str]]:
+    """Give the tasks and domains that have so few test texts that no figure of theirs is shown."""
+    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
+    for task in dict.fromkeys(shift.task for shift in pair.shifts):
+        sizes: Mapping[str, int] = {
+            domain: facts.splits["test"].rows
+            for domain, facts in folder.task(task).domains.items()
+            if "test" in facts.splits
+        }
+        if pair.subset != "all":
+            of_subset = Counter(folder.subset(task, pair.subset)["id"].str.split("/").list.get(2))
+            sizes = {domain: of_subset[domain] for domain in sizes}
+        small |= {(task, domain) for domain, n in sizes.items() if n < MIN_TEXTS}
+    return small

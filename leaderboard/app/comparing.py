@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from threadpoolctl import threadpool_limits
 
 from leaderboard.comparisons import MAX_ENTRIES, Side, compare_sides
+from leaderboard.disclosure import labels_are_public
 from leaderboard.index import Board, Index, say
 from leaderboard.store import Entry, folder_of
 from leaderboard.views.compare_page import Choice, Compared, compare_page
@@ -44,7 +45,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
             pairs = compare_sides(sides, folder, index.store.root, chosen)
     finally:
         _in_line.release()
-    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen)
+    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, labels_are_public(folder))
 
 
 def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Markup:
@@ -52,9 +53,9 @@ def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Marku
     problems: list[str] = []
     found = None
     asked = [identity for identity in dict.fromkeys(ids) if identity]
-    if len(asked) > 1:
+    if len([identity for identity in ids if identity]) > 1:
         try:
-            found = compared(index, asked, task)
+            found = compared(index, [identity for identity in ids if identity], task)
         except InvalidInput as error:
             problems = [say(problem, index.names()) for problem in error.problems]
     board = _board(index, asked, found.task if found else task)
@@ -68,11 +69,9 @@ def _side(index: Index, entry: Entry) -> Side:
 def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
     """Give the board whose entries are offered: that of the first entry and the task, or the first that has any."""
     boards = [board for board in index.boards() if index.frame(board).height]
-    for board in boards:
-        of_task = task in (None, board.task)
-        if of_task and ids and ids[0] in set(index.frame(board)["id"]):
-            return board
-    return boards[0] if boards else None
+    boards.sort(key=lambda board: task not in (None, board.task))  # stable: those of the task come first
+    mine = [board for board in boards if ids and ids[0] in set(index.frame(board)["id"])]
+    return next(iter(mine or boards), None)
 
 
 def _choices(index: Index, board: Board | None) -> list[Choice]:

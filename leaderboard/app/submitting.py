@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from validation.cards import MAX_CARD_BYTES, Card
 SCORED_AT_ONCE = 2
 """Submissions checked or scored at the same time; others wait in the queue and see their place in it."""
 _LISTS = ("pretraining_domains",)
+_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size")
 _FORM = (
     ("name", "base_model", "family", "parameters", "tunable_parameters"),
     ("paradigm", "model_selection", "shots", "training_size", "extra_data", "pretraining_domains"),
@@ -139,21 +141,16 @@ def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
                 for keys in _FORM:
                     with gr.Column(min_width=200):
                         fields |= {key: _field(key) for key in keys}
-    names = list(fields)
-
-    def written(*values: Any) -> str:
-        return _card_of_form(dict(zip(names, values, strict=True)))
-
-    gr.on(
-        [field.change for field in fields.values()],
-        written,
-        list(fields.values()),
-        card,
-        api_visibility="private",
-        show_progress="hidden",
-        trigger_mode="always_last",
-        queue=False,
-    )
+    for key, field in fields.items():
+        field.input(
+            partial(_with_key, key),
+            [card, field, data, fields["paradigm"]],
+            card,
+            api_visibility="private",
+            show_progress="hidden",
+            trigger_mode="always_last",
+            queue=False,
+        )
     card_file.upload(_text_of, card_file, card, api_visibility="private")
     return card
 
@@ -167,20 +164,33 @@ def _field(key: str) -> Any:
     if choices:
         return gr.Dropdown(choices, value=schema.get("default", choices[0]), label=label, elem_id=f"card-{key}")
     if any(kind.get("type") == "integer" for kind in kinds):
-        return gr.Number(None, label=label, info=info, precision=0, minimum=0, elem_id=f"card-{key}")
+        label = f"{label} (a whole number)"
     return gr.Textbox(label=label, info=info, max_length=500, elem_id=f"card-{key}")
 
 
-def _card_of_form(values: dict[str, Any]) -> str:
-    """Write a form's values as a card; what was not filled in is left out."""
-    filled = {key: value for key, value in values.items() if value not in (None, "") and (key, value) != _ALL}
-    for key in _LISTS:
-        if key in filled:
-            filled[key] = [part.strip() for part in filled[key].split(",") if part.strip()]
-    return yaml.safe_dump(filled, sort_keys=False, allow_unicode=True) if filled else ""
+def _with_key(key: str, text: str, value: str | None, data: str | None, paradigm: str) -> str:
+    """Write a value of the form into the card's text, and leave all else there as it is.
+
+    Into an empty text come the two keys that every card needs and the form always has.
+    """
+    try:
+        card = yaml.safe_load(text) if text.strip() else {"paradigm": paradigm, "data": data}
+    except yaml.YAMLError:
+        card = None
+    if not isinstance(card, dict):
+        raise gr.Error("the card's text is no card: mend or clear it first", print_exception=False)
+    written = _value(key, (value or "").strip())
+    if written in ("", []) or (key, written) == ("subset", "all"):
+        card.pop(key, None)
+    else:
+        card[key] = written
+    return yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
 
 
-_ALL = ("subset", "all")
+def _value(key: str, text: str) -> str | int | list[str]:
+    if key in _LISTS:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return int(text) if key in _COUNTS and text.isdecimal() else text
 
 
 def _datasets(folders: Sequence[DatasetFolder]) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """All entries of a store as columns: what boards, filters and searches are made from.
 
 index   what the store holds now, with the rows of each board
-boards  which tables there are
+boards  which tables there are, and their rows
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
 kept    the same on disk, so that a server starts without reading every entry again

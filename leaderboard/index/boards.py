@@ -4,8 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from builders.folder import DatasetFolder
 from builders.manifest import TaskManifest
+from leaderboard.index.rows import OOD, PARTS, SCHEMA
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import PLACEBO
 
@@ -69,3 +72,32 @@ def find_board(name: str, choices: Sequence[Board]) -> Board:
             return board
     cure = did_you_mean(name[:80], [board.name for board in choices]) if choices else "this server has no dataset"
     raise InvalidInput(Problem("there is no such board", "leaderboard", f"'{name[:80]}'", cure))
+
+
+def rows_of(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
+    """Keep a board's rows."""
+    data, subset, task = board.key
+    return rows.filter(pl.col("data") == data, pl.col("subset") == subset, pl.col("task") == task)
+
+
+def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
+    """Give a board's rows in their order, with the columns that ``Index.frame`` names and no intervals of ranks yet."""
+    away = [f"{OOD}{domain}" for domain in board.info.domains if board.info.id_domain not in (None, domain)]
+    absent = {f"{figure}{part}": pl.Float64 for figure in away for part in PARTS}
+    names = [*SCHEMA, *absent]
+    mine = rows_of(board, rows)
+    mine = mine.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in mine)
+    by_score = pl.when("complete").then("mean_st")
+    folded = pl.col("name").str.to_lowercase()
+    searched = [pl.col(name).fill_null("") for name in ("name", "base_model", "family", "submitter", "id")]
+    return (
+        mine.select(names)
+        .with_columns(
+            rank=by_score.rank("min", descending=True).cast(pl.Int64),
+            rank_low=pl.lit(None, pl.Int64),
+            rank_high=pl.lit(None, pl.Int64),
+            same_name=pl.when(folded.len().over(folded) > 1).then(pl.col("id").str.head(6)),
+            words=pl.concat_str(searched, separator="\n").str.to_lowercase(),
+        )
+        .sort("rank", "mean_st", folded, "id", descending=[False, True, False, False], nulls_last=True)
+    )

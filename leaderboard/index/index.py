@@ -1,6 +1,7 @@
 """What a store holds now, as columns: each entry is read once, since entries never change."""
 
 import threading
+import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -11,9 +12,9 @@ import polars as pl
 from builders.folder import DatasetFolder
 from leaderboard.disclosure import disclosed
 from leaderboard.index import kept
-from leaderboard.index.boards import Board, boards_of
+from leaderboard.index.boards import Board, board_frame, boards_of, rows_of
 from leaderboard.index.ranks import INTERVALS, BoardRanks, Replicates, ranked_replicates
-from leaderboard.index.rows import OOD, PARTS, SCHEMA, entry_rows, rows_frame
+from leaderboard.index.rows import entry_rows, rows_frame
 from leaderboard.scores import Scores
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem
@@ -109,7 +110,8 @@ class Index:
                 if identity in state.unscored and state.unscored[identity].files == self._files(identity)
             }
             new = [identity for identity in present if identity not in state.ids and identity not in kept_out]
-            if not new and not gone and len(kept_out) == len(state.unscored):
+            # What was still to be read may have been withdrawn.
+            if not new and not gone and len(kept_out) == len(state.unscored) and not state.unread:
                 return False
             read, unscored = self._read(new[:READ_AT_ONCE])
             rows = state.rows.filter(~pl.col("id").is_in(list(gone))) if gone else state.rows
@@ -142,7 +144,7 @@ class Index:
         state, ranks = self._state, self._ranks.of(board.key)
         found = state.frames.get(board.name)
         if found is None:
-            found = state.frames[board.name] = _board_frame(board, state.rows)
+            found = state.frames[board.name] = board_frame(board, state.rows)
         if found.height and found["rank_low"].null_count() == found.height and ranks.height:
             complete = found.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
@@ -153,7 +155,7 @@ class Index:
 
     def has_entries(self, board: Board) -> bool:
         """Tell whether a board has any entry."""
-        return not _of_board(board, self._state.rows).is_empty()
+        return not rows_of(board, self._state.rows).is_empty()
 
     def entry(self, identity: str) -> Entry:
         """Read an entry; InvalidInput when the store has none of that id, or its card is damaged."""
@@ -168,10 +170,9 @@ class Index:
             if identity in self._scores:
                 self._scores.move_to_end(identity)
                 return self._scores[identity]
+        if reasons := self.reasons(identity):  # none of those that wait is scored by who asks
+            raise InvalidInput(Problem("the entry has no scores here", identity, "; ".join(reasons)))
         entry = self.entry(identity)
-        if self.background and (reasons := self.reasons(identity)):
-            # A request must not score what waits for its turn.
-            raise InvalidInput(Problem("this entry has no scores", identity, "; ".join(reasons), "look at the board"))
         folder = folder_of(entry.card, self.folders)
         found = disclosed(self.store.scores(entry, folder), folder)
         with self._scores_lock:
@@ -201,13 +202,8 @@ class Index:
             entry = _card(self.store, identity)
             name = entry.card.name
             self.store.scores(entry, folder_of(entry.card, self.folders))
-        except InvalidInput as error:
-            reasons = tuple(say(problem, self.names()) for problem in error.problems)
-            self._failed[identity] = Unscored(identity, name, reasons, files)
-        except Exception:
-            # A fault of ours must neither stop the others nor go unseen.
-            traceback.print_exc()
-            self._failed[identity] = Unscored(identity, name, ("its scoring failed on this server",), files)
+        except Exception as error:
+            self._failed[identity] = Unscored(identity, name, self._why(error), files)
         with self._lock:
             unscored = {key: found for key, found in self._state.unscored.items() if key != identity}
             self._state = replace(self._state, unscored=unscored)
@@ -256,10 +252,16 @@ class Index:
                 if not found:
                     raise InvalidInput(Problem("it has predictions of placebos alone", identity))
                 rows += found
-            except InvalidInput as error:
-                reasons = tuple(say(problem, self.names()) for problem in error.problems)
-                unscored[identity] = Unscored(identity, name, reasons, files)
+            except Exception as error:
+                unscored[identity] = Unscored(identity, name, self._why(error), files)
         return rows_frame(rows), unscored
+
+    def _why(self, error: Exception) -> tuple[str, ...]:
+        """Say why an entry has no scores; a fault of ours must neither stop the others nor go unseen."""
+        if isinstance(error, InvalidInput):
+            return tuple(say(problem, self.names()) for problem in error.problems)
+        traceback.print_exception(error)
+        return ("its scoring failed on this server",)
 
 
 class _Ranks:
@@ -287,9 +289,11 @@ class _Ranks:
                 self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        thread = self._thread
-        if thread is not None:
-            thread.join(seconds)
+        """Wait until nothing is left to compute; tells whether that is so."""
+        end = time.monotonic() + seconds
+        # One that ends may have begun another.
+        while (thread := self._thread) is not None and time.monotonic() < end:
+            thread.join(max(end - time.monotonic(), 0))
         return self._thread is None
 
     def _run(self) -> None:
@@ -313,7 +317,7 @@ class _Ranks:
         if self._replicates is None:
             self._replicates = kept.read_replicates(index.store.root)
         for board in index.boards():
-            complete = _of_board(board, state.rows).filter("complete")
+            complete = rows_of(board, state.rows).filter("complete")
             ranks = self._boards.get(board.key)
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
@@ -368,33 +372,6 @@ def say(problem: Problem, names: dict[str, str]) -> str:
     for path in sorted(names, key=len, reverse=True):
         text = text.replace(path, names[path]) if "/" in path else text
     return text
-
-
-def _of_board(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    data, subset, task = board.key
-    return rows.filter(pl.col("data") == data, pl.col("subset") == subset, pl.col("task") == task)
-
-
-def _board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    away = [f"{OOD}{domain}" for domain in board.info.domains if board.info.id_domain not in (None, domain)]
-    absent = {f"{figure}{part}": pl.Float64 for figure in away for part in PARTS}
-    names = [*SCHEMA, *absent]
-    mine = _of_board(board, rows)
-    mine = mine.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in mine)
-    by_score = pl.when("complete").then("mean_st")
-    folded = pl.col("name").str.to_lowercase()
-    searched = [pl.col(name).fill_null("") for name in ("name", "base_model", "family", "submitter", "id")]
-    return (
-        mine.select(names)
-        .with_columns(
-            rank=by_score.rank("min", descending=True).cast(pl.Int64),
-            rank_low=pl.lit(None, pl.Int64),
-            rank_high=pl.lit(None, pl.Int64),
-            same_name=pl.when(folded.len().over(folded) > 1).then(pl.col("id").str.head(6)),
-            words=pl.concat_str(searched, separator="\n").str.to_lowercase(),
-        )
-        .sort("rank", "mean_st", folded, "id", descending=[False, True, False, False], nulls_last=True)
-    )
 
 
 def _card(store: Store, identity: str) -> Entry:

@@ -5,10 +5,13 @@ board_query what a reader asks of a board, and the rows that answer
 board_data  a board's rows as JSON and CSV
 board_columns, board_cells, intervals   columns, cells and the small pictures in them
 reported    figures that papers report, below a board's rows
-submission  a file and a card in, a plain answer out
+answer      the submit page's words, and what a check, a submission or a withdrawal answered
 entry_page  an entry: headline, pictures, tables, examples (with headline, score_parts, shift_table)
 report_page the same of one's own data, as one HTML file
 pictures    SVG and matrices of one entry and task, or of several entries
-pages       HTML of tables, facts and notices, everything escaped
-cells       cells that several pages share
+compare_page  2 to 4 entries against each other (with compare_pictures, exports)
+data_page   a task's domains: sizes, divergences, depths, sources
+about_page  what is measured, and how programs ask for it
+site        the shell of every page, the style sheet (css) and the script
+html        tags that escape everything; numbers, cells, notices: what several pages share
 """

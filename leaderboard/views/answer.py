@@ -9,6 +9,7 @@ from leaderboard.submission import HEADLINES, Answer
 from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import drop_points, points, share
+from validation.report import counted
 
 
 def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota: int | None) -> Markup:
@@ -45,8 +46,7 @@ def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota:
 def answer_html(answer: Answer) -> Markup:
     """Show what a check, a submission or a withdrawal answered."""
     if not answer["ok"]:
-        n = len(answer["problems"])
-        head = tag("strong", f"Not accepted: {n} problem{'s' if n != 1 else ''}. Nothing was stored.")
+        head = tag("strong", f"Not accepted: {counted(len(answer['problems']), 'problem')}. Nothing was stored.")
         problems = tag("ol", *(tag("li", problem) for problem in answer["problems"]))
         return tag("div", head, problems, class_="sb-answer sb-bad", role="alert")
     note = tag("p", answer["note"]) if answer["note"] else Markup("")

@@ -12,11 +12,13 @@ from leaderboard.views.board_query import RANKED, REPORTED
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.intervals import Scale, picture
 from leaderboard.views.numbers import MISSING, count, drop_points, interval, points, share
+from validation.report import counted
 from validation.vocabulary import NO_SOURCE
 
 Row = Mapping[str, Any]
 """One row of a board's table, as ``board_query.whole_table`` has it."""
 _DASH = "\N{EN DASH}"
+_SIZES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
 SCENARIO_WORDS = {
     "Classic": "SD > 0, TD > 0: the shift hurt",
     "Observed": "SD > 0, TD < 0: the target is harder, the shift itself did no harm",
@@ -47,7 +49,7 @@ def row_cells(row: Row, task: str, columns: Sequence[Column], scales: Mapping[st
 
 def _pick(row: Row) -> Markup:
     if row["group"] == REPORTED:
-        return tag("td")
+        return tag("td", class_="sb-pick")
     label = f"Compare {row['name']}"
     box = tag("input", type="checkbox", name="id", value=row["id"], form="sb-compare", aria_label=label)
     return tag("td", box, class_="sb-pick")
@@ -85,8 +87,7 @@ def _remarks(row: Row) -> list[Markup]:
         remarks.append(tag("span", f"trained on {row['trained_on'].replace('+', ' + ')}", class_="sb-note"))
     if row["group"] != RANKED:
         missing = list(row["missing"] or ())
-        n = row["n_shifts"]
-        text = f"{n} shift{'s' if n != 1 else ''}; " + "".join(missing[:1])
+        text = "; ".join([counted(row["n_shifts"], "shift"), *missing[:1]])
         text += f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         remarks.append(tag("span", text, class_="sb-note", title="\n".join(missing[:40])))
     return remarks
@@ -95,7 +96,8 @@ def _remarks(row: Row) -> list[Markup]:
 def _cell(row: Row, column: Column, scales: Mapping[str, Scale]) -> Markup:
     value = row.get(column.key)
     if column.kind == "scenarios":
-        return tag("td", scenario_bar({name: row.get(f"share.{name}") for name in SHARES}))
+        shares = {name: row.get(f"share.{name}") for name in SHARES}
+        return tag("td", scenario_bar(shares) if row["group"] != REPORTED else "")
     if column.is_figure:
         return _figure(row, column, scales.get(column.key))
     if value is None:
@@ -149,19 +151,20 @@ def scenario_bar(shares: Mapping[str, float | None]) -> Markup:
 
 def swatch(name: str) -> str:
     """Give the class of a scenario's colour."""
-    return f"sb-scenario sb-s-{name.lower().replace(' ', '-')}"
+    return f"sb-share sb-s-{name.lower().replace(' ', '-')}"
 
 
 def short_count(number: int) -> str:
     """Give a whole number in few letters.
 
-    >>> short_count(22_700_000), short_count(340), short_count(7_000_000_000), short_count(12_000)
-    ('22.7M', '340', '7B', '12K')
+    >>> short_count(22_700_000), short_count(340), short_count(999_900), short_count(9_999)
+    ('22.7M', '340', '1M', '9999')
     """
-    for size, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**4, "")):
-        if number >= size and letter:
-            return f"{number / size:.3g}{letter}"
-    return f"{number / 1000:.3g}K" if number >= 10_000 else str(number)
+    if number < 10_000:
+        return str(number)
+    # 999,900 is 1M, as three digits cannot tell it from that.
+    size, letter = next(each for each in _SIZES if number >= 0.9995 * each[0])
+    return f"{number / size:.3g}{letter}"
 
 
 def legend_keys() -> Markup:

@@ -19,6 +19,7 @@ from leaderboard.views.board_query import (
     matching,
     whole_table,
 )
+from leaderboard.views.cells import choices, fact_list, scroll_box
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import count, metric_name
@@ -60,7 +61,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     table = whole_table(index, board)
     columns = shown_columns(board, query.columns)
     found = matching(table, query, columns_of(board))
-    notes = [tag("p", note, class_="sb-quiet") for note in query.notes]
+    notes = [tag("p", note, class_="sb-soft") for note in query.notes]
     if index.unread:
         words = f"{index.unread:,} entries are still to be read; ranks are final when all are here."
         notes.insert(0, tag("p", tag("strong", "Starting. "), words, class_="sb-notice"))
@@ -86,7 +87,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
             *notes,
             empty,
             tag("div", count_line, _actions(board, query), class_="sb-above"),
-            tag("div", content, class_="sb-scroll", tabindex="0", role="region", aria_label="Leaderboard table"),
+            scroll_box(content, "Leaderboard table"),
             _pager(query, page, last),
         ]
     )
@@ -105,15 +106,15 @@ def _chooser(boards: Sequence[Board], chosen: Board) -> Markup:
             )
             for board in found
         ]
-        groups.append(tag("div", tag("span", benchmark, class_="sb-benchmark"), *links))
-    return tag("nav", *groups, class_="sb-boards", aria_label="Boards")
+        groups.append((benchmark, links))
+    return choices("Boards", groups)
 
 
 def _about(board: Board) -> Markup:
     info = board.info
     tests = {domain: facts.splits["test"].rows for domain, facts in info.domains.items() if "test" in facts.splits}
     total = info.subsets.get(board.subset, sum(tests.values()))
-    facts = [
+    facts: list[tuple[str, str | Markup]] = [
         ("Metric", metric_name(info.metric)),
         ("Domains", f"{len(tests)}: {', '.join(tests)}"),
         ("Test texts", count(total) + ("" if board.subset == "all" else f" (subset {board.subset})")),
@@ -122,8 +123,8 @@ def _about(board: Board) -> Markup:
     absent = [*info.absent_domains, *(f"{domain} (train only)" for domain in info.domains if domain not in tests)]
     if absent:
         facts.append(("Not in this build", ", ".join(absent)))
-    strip = tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_="sb-strip")
-    return tag("div", tag("h2", f"{board.folder.manifest.title}: {info.title}"), strip, class_="sb-about")
+    title = tag("h2", f"{board.folder.manifest.title}: {info.title}")
+    return tag("div", title, fact_list(facts, "sb-strip"), class_="sb-about")
 
 
 def _form(board: Board, query: BoardQuery) -> Markup:
@@ -133,9 +134,9 @@ def _form(board: Board, query: BoardQuery) -> Markup:
         placeholder="Name, base model, family, submitter",
     )  # fmt: skip
     fields = [tag("label", tag("span", "Search"), search, class_="sb-search")]
-    for name, (label, choices) in FILTERS.items():
+    for name, (label, values) in FILTERS.items():
         options = [_option("", "any", not getattr(query, name))]
-        options += [_option(value, words, getattr(query, name) == value) for value, words in choices.items()]
+        options += [_option(value, words, getattr(query, name) == value) for value, words in values.items()]
         fields.append(tag("label", tag("span", label), tag("select", *options, name=name, id=f"board-{name}")))
     hidden = [tag("input", type="hidden", name=name, value=getattr(query, name)) for name in ("board", "sort", "order")]
     apply = tag("button", "Apply", type="submit", class_="sb-primary")
@@ -154,7 +155,7 @@ def _column_choice(board: Board, query: BoardQuery) -> Markup:
         default = {"data_default": ""} if column.default else {}
         one = tag("input", type="checkbox", name="columns", value=column.key, checked=checked, **default)
         boxes.append(tag("label", one, " ", column.head, title=column.words))
-    return tag("details", tag("summary", "Columns"), tag("div", *boxes, class_="sb-choice"), class_="sb-columns")
+    return tag("details", tag("summary", "Columns"), tag("div", *boxes, class_="sb-boxes"), class_="sb-columns")
 
 
 def _option(value: str, words: str, chosen: bool) -> Markup:

@@ -8,20 +8,11 @@ from leaderboard.views.numbers import interval
 
 
 def number_cell(estimate: Estimate, written: Callable[[float | None], str]) -> Markup:
-    """Give a cell of a figure; an empty sort value keeps a missing one last in either direction."""
-    missing, value = estimate.value is None, estimate.value
-    return tag(
-        "td",
-        *with_interval(estimate, written),
-        class_="sb-num sb-na" if missing else "sb-num",
-        data_value="" if missing else repr(value),
-    )
-
-
-def with_interval(estimate: Estimate, written: Callable[[float | None], str]) -> list[str | Markup]:
-    """Give a figure and, small below it, its interval where there is one."""
+    """Give a cell of a figure and, small below it, its interval where there is one."""
     bounds = interval(estimate)
-    return [written(estimate.value), *([tag("span", bounds, class_="sb-interval")] if bounds else [])]
+    small = [tag("span", bounds, class_="sb-interval")] if bounds else []
+    class_ = "sb-num sb-na" if estimate.value is None else "sb-num"
+    return tag("td", written(estimate.value), *small, class_=class_)
 
 
 def fact_list(items: Sequence[tuple[str, str | Markup]], class_: str) -> Markup:

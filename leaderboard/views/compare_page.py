@@ -10,11 +10,13 @@ from leaderboard.compare import FIGURES, MEAN_OOD, Comparison, Difference, p_tex
 from leaderboard.comparisons import MAX_ENTRIES, Side, command, distinct_names, sentence
 from leaderboard.scores import Scores, Shift, TaskScores
 from leaderboard.views import exports
+from leaderboard.views.cells import scroll_box
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MISSING, drop_points, points
 from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
 from leaderboard.views.site import box
+from validation.report import counted
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Choice:
 class Compared:
     """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
 
-    ``scores`` are as they may be shown (see ``disclosure``), in the order of the sides.
+    ``scores`` are as they may be shown (see ``disclosure``), in the order of the sides; ``has_files`` says whether the
+    prediction files are given out, so that anybody can check the comparison.
     """
 
     sides: Sequence[Side]
@@ -37,6 +40,7 @@ class Compared:
     pairs: Sequence[Comparison]
     benchmark: str
     task: str
+    has_files: bool = True
 
 
 def compare_page(
@@ -110,6 +114,9 @@ def _comparison(compared: Compared) -> Markup:
 
 def _said(said: Sequence[str], compared: Compared) -> Markup:
     lines = join(tag("p", f"{line}.", class_="sb-said") for line in said)
+    if not compared.has_files:
+        no_files = tag("p", "Labels are withheld: figures are rounded, and prediction files are not given out.")
+        return tag("section", lines, no_files, class_="sb-verdict")
     files = [
         tag("a", f"{side.id}.parquet", href=f"/predictions.parquet?id={side.id}", download="")
         for side in compared.sides
@@ -159,16 +166,16 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     note = "Points, first entry minus the other. p: paired swap test by group, corrected (Holm) over all tests here."
     return tag(
         "section",
-        tag("h2", first, tag("span", " minus ", class_="sb-quiet"), other),
-        tag("p", note, class_="sb-quiet"),
-        tag("div", table, class_="sb-scroll", role="region", aria_label=label, tabindex="0"),
+        tag("h2", first, tag("span", " minus ", class_="sb-soft"), other),
+        tag("p", note, class_="sb-soft"),
+        scroll_box(table, label),
         _only(pair, first, other),
     )
 
 
 def _only(pair: Comparison, first: str, other: str) -> Markup:
     lines = [
-        tag("p", f"Only {name} has {', '.join(shift.replace('/', ' ') for shift in only)}.", class_="sb-quiet")
+        tag("p", f"Only {name} has {', '.join(shift.replace('/', ' ') for shift in only)}.", class_="sb-soft")
         for name, only in ((first, pair.only_a), (other, pair.only_b))
         if only
     ]
@@ -180,7 +187,7 @@ def _favours(figure: str) -> str:
 
 
 def _size(n: int, runs: int) -> str:
-    return f"{n:,} texts, {runs} run{'' if runs == 1 else 's'}"
+    return f"{counted(n, 'text')}, {counted(runs, 'run')}"
 
 
 def _difference(difference: Difference, most: float, first: str, other: str) -> Markup:
@@ -241,8 +248,7 @@ def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]])
         "(gain), and those that two runs of one source differ on (churn). TD of the texts is loss minus gain."
     )
     table = tag("table", head, tag("tbody", *rows), class_="sb-table")
-    scroll = tag("div", table, class_="sb-scroll", role="region", aria_label="Flips", tabindex="0")
-    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-quiet"), scroll)
+    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-soft"), scroll_box(table, "Flips"))
 
 
 def _flip_cells(shift: Shift) -> list[Markup]:

@@ -46,7 +46,8 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
 
 def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, str]]:
     found: dict[str, tuple[DatasetFolder, str]] = {}
-    for folder in folders:
+    # A public and a gold folder of one version have one hash.
+    for folder in {folder.content_hash: folder for folder in folders}.values():
         for task in folder.manifest.tasks:
             name = f"{folder.manifest.benchmark}/{task}"
             found[name if name not in found else f"{name}@{folder.content_hash[:8]}"] = (folder, task)

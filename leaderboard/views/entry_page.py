@@ -8,7 +8,7 @@ from leaderboard.disclosure import labels_are_public
 from leaderboard.scores import Scores, TaskScores
 from leaderboard.store import Entry
 from leaderboard.unseen import Unseen
-from leaderboard.views.cells import fact_list
+from leaderboard.views.cells import choices, fact_list
 from leaderboard.views.html import Markup, join, link, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import count
@@ -116,7 +116,7 @@ def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
         )
         for name in names
     ]
-    return join([tag("nav", *links, class_="sb-tasks", aria_label="Tasks"), title])
+    return join([choices("Tasks", [("", links)]), title])
 
 
 def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder, looks: int) -> Markup:

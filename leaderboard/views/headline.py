@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from leaderboard.index.rows import LAMBDAS
 from leaderboard.scores import Estimate, Interval, Summary, TaskScores
 from leaderboard.summary import PAIRING
 from leaderboard.views.html import Markup, join, tag
@@ -18,7 +19,6 @@ from leaderboard.views.pictures.words import source_name
 from validation.vocabulary import PLACEBO
 
 TRAINING_UNKNOWN = "Training variance not measured (needs 5 runs a source): brackets hold other test texts alone."
-_LAMBDAS = ("0", "50", "90")
 _DROPS = ("average_drop", "worst_sd", "worst_td")
 
 
@@ -45,10 +45,10 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
     if summary.resolved_share is not None:
         tiles.append(_plain("Scenarios resolved", share(summary.resolved_share), "joint 95% region in one quadrant"))
     tiles.append(_plain("Unparsed", share(summary.unparsed), "unusable outputs, counted as wrong"))
-    lines = [tag("p", f"Scores are {metric_name(task.metric)}, in points (×100). {_brackets(task)}", class_="sb-quiet")]
+    lines = [tag("p", f"Scores are {metric_name(task.metric)}, in points (×100). {_brackets(task)}", class_="sb-soft")]
     if placebo is None and has_placebo and _has_drops(summary):
         lines.append(
-            tag("p", f"No predictions of {task.task}{PLACEBO}: no placebo value beside drops.", class_="sb-quiet")
+            tag("p", f"No predictions of {task.task}{PLACEBO}: no placebo value beside drops.", class_="sb-soft")
         )
     return join([tag("dl", *tiles, class_="sb-tiles"), *lines])
 
@@ -79,7 +79,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
             # The worst of several noisy drops overstates the worst true one.
             halves = () if split_half is None else (f"split-half {drop_points(split_half)}",)
             yield _Tile(title, getattr(summary, name), drop_points, None, (*halves, *_beside(placebo, name)))
-    for key in _LAMBDAS:
+    for key in LAMBDAS:
         if key in summary.depth_f1:
             yield _Tile(f"Depth F1, λ = {key}", summary.depth_f1[key])
 
@@ -91,7 +91,7 @@ def _four(task: TaskScores, domain: str | None) -> tuple[str, ...]:
 
 
 def _beside(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
-    if placebo is None:
+    if placebo is None or not placebo.summary.complete:  # as on the board
         return ()
     value: Estimate = getattr(placebo.summary, name)
     return () if value.value is None else (f"placebo {drop_text(value)}",)

@@ -69,6 +69,6 @@ def _whole(title: str, body: Markup) -> str:
         tag("link", rel="icon", href=ICON),
         tag("style", Markup(style_sheet())),
     )
-    foot = tag("p", "Made with shiftbench score --report.", class_="sb-quiet")
+    foot = tag("p", "Made with shiftbench score --report.", class_="sb-soft")
     main = tag("main", join([body, foot]), class_="sb-page")
     return f"<!doctype html>\n{tag('html', head, tag('body', main, class_='sb-body'), lang='en')}\n"

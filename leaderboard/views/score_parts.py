@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from builders.folder import DatasetFolder
 from leaderboard.examples import WrongExample, why_hidden
-from leaderboard.index import missing_lines
-from leaderboard.scores import Scores, Shift, TaskScores
+from leaderboard.index import missing_lines, task_scores
+from leaderboard.scores import Estimate, Scores, Shift, TaskScores
 from leaderboard.unseen import Unseen
 from leaderboard.views.headline import headline
 from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import drop_text, points, score_text
+from leaderboard.views.numbers import drop_points, drop_text, points, score_text
 from leaderboard.views.pictures.by_idd import drops_by_idd, has_idd_order
 from leaderboard.views.pictures.curves import (
     curve_values,
@@ -84,12 +84,12 @@ def find_task(scores: Scores, name: str | None) -> TaskScores | None:
     """Give a task's scores; without a name, or with one that is not there, those of the first."""
     names = shown_tasks(scores)
     chosen = name if name in names else next(iter(names), None)
-    return next((task for task in scores.tasks if task.task == chosen), None)
+    return task_scores(scores, chosen) if chosen else None
 
 
 def score_parts(shown: Shown) -> Markup:
     """Give everything about one task: headline, pictures, worst shifts, unseen domains, tables, what is missing."""
-    placebo = next((task for task in shown.scores.tasks if task.task == shown.task.task + PLACEBO), None)
+    placebo = task_scores(shown.scores, shown.task.task + PLACEBO)
     has_placebo = shown.folder is not None and shown.task.task + PLACEBO in shown.folder.manifest.tasks
     parts = [
         headline(shown.task, placebo, has_placebo=has_placebo),
@@ -151,7 +151,7 @@ def _figure(key: str, drawn: Markup, values: Markup | None = None) -> Markup:
 
 
 def _section(title: str, about: str, *content: Markup) -> Markup:
-    said = [tag("p", about, class_="sb-quiet")] if about else []
+    said = [tag("p", about, class_="sb-soft")] if about else []
     return tag("section", tag("h2", title), *said, *content, class_="sb-section")
 
 
@@ -159,7 +159,7 @@ def _worst(shown: Shown) -> Markup:
     worst = worst_shifts(shown.task)
     summary = shown.task.summary
     halves = [
-        f"{name} {drop_text(estimate)} (split-half {drop_text(type(estimate)(value=half))})"
+        f"{name} {drop_text(estimate)} (split-half {drop_points(half)})"
         for name, estimate, half in (
             ("SD", summary.worst_sd, summary.worst_sd_split_half),
             ("TD", summary.worst_td, summary.worst_td_split_half),
@@ -172,13 +172,13 @@ def _worst(shown: Shown) -> Markup:
         if halves
         else ""
     )
-    items = [_worst_shift(shown, shift, name, estimate) for shift, name, estimate in worst]
+    items = [_worst_shift(shown, *each) for each in worst]
     return _section("Worst shifts", about, *items)
 
 
-def _worst_shift(shown: Shown, shift: Shift, name: str, estimate: object) -> Markup:
-    value = score_text(shift.st) if name == "ST" else drop_text(shift.td if name == "TD" else shift.sd)
-    head = tag("h3", shift_name(shift), " ", tag("span", f"{name} {value}", class_="sb-quiet"))
+def _worst_shift(shown: Shown, shift: Shift, name: str, estimate: Estimate) -> Markup:
+    value = score_text(estimate) if name == "ST" else drop_text(estimate)
+    head = tag("h3", shift_name(shift), " ", tag("span", f"{name} {value}", class_="sb-soft"))
     return tag("div", head, _examples(shown, shift), class_="sb-worst")
 
 
@@ -187,10 +187,10 @@ def _examples(shown: Shown, shift: Shift) -> Markup:
         return Markup("")
     hidden = why_hidden(shown.folder, shown.task.task, shift.target)
     if hidden:
-        return tag("p", f"No examples: {hidden}.", class_="sb-quiet")
+        return tag("p", f"No examples: {hidden}.", class_="sb-soft")
     found = shown.examples(shown.task.task, shift.source, shift.target)
     if not found:
-        return tag("p", "No test text was predicted wrong.", class_="sb-quiet")
+        return tag("p", "No test text was predicted wrong.", class_="sb-soft")
     items = [tag("li", _example(example)) for example in found]
     word = f"{len(found)} of the texts that it got wrong"
     return tag("details", tag("summary", word), tag("ol", *items, class_="sb-examples"))
@@ -208,7 +208,7 @@ def _example(example: WrongExample) -> Markup:
         " ",
         tag("span", "said: ", tag("b", example.predicted), graded, class_="sb-wrong"),
     )
-    return join([*texts, answers, tag("span", example.id, class_="sb-mono sb-quiet")])
+    return join([*texts, answers, tag("span", example.id, class_="sb-mono sb-soft")])
 
 
 def _unseen(unseen: Unseen) -> Markup:
@@ -229,5 +229,5 @@ def _unseen(unseen: Unseen) -> Markup:
 def _missing(shown: Shown) -> Markup:
     lines = missing_lines(shown.scores, shown.task.task)
     if not lines:
-        return tag("p", "Nothing is missing for this task.", class_="sb-quiet")
+        return tag("p", "Nothing is missing for this task.", class_="sb-soft")
     return tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")

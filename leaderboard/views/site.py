@@ -35,7 +35,7 @@ def page(title: str, body: Markup, *, active: str = "") -> str:
         body: what the page shows.
         active: key of the navigation's page that this is (see ``PAGES``).
     """
-    version = tag("link", rel="stylesheet", href=f"/static/page.css?{digest('page.css')}")
+    sheet = tag("link", rel="stylesheet", href=f"/static/page.css?{digest('page.css')}")
     script = tag("script", src=f"/static/page.js?{digest('page.js')}", defer="")
     head = tag(
         "head",
@@ -44,7 +44,7 @@ def page(title: str, body: Markup, *, active: str = "") -> str:
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"{title} \N{MIDDLE DOT} shiftbench" if title else "shiftbench"),
         tag("link", rel="icon", href=ICON),
-        version,
+        sheet,
         script,
     )
     main = tag("main", body, id="main", class_="sb-page")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 import time
 from dataclasses import replace
@@ -193,6 +194,14 @@ def test_rows_come_by_rank_a_page_at_a_time_with_partial_ones_last(index: Index)
     heads = [row for row in rows(index, "page=2").rows if len(row) == 1]
     assert [head[0].startswith("Not ranked: some shifts are missing") for head in heads] == [True]
     assert heads[0] not in rows(index, "page=1").rows
+
+
+def test_every_row_begins_with_the_cell_of_the_picks(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    # A narrow page hides that column: of a row without it, figures would stand under other headings.
+    page = rows_fragment(index := Index([id_folder], Store(tmp_path)), query(index, "board=boss/sa"))
+    lines = [line for line in re.findall("<tr.*?</tr>", page) if '<th scope="row"' in line]
+    assert lines
+    assert all(re.match('<tr[^>]*><td class="sb-pick">', line) for line in lines)
 
 
 def test_a_rank_stands_beside_its_interval(index: Index) -> None:

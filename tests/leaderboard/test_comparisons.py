@@ -158,6 +158,26 @@ def test_a_drop_from_a_small_home_is_left_out(filled: Filled, tmp_path: Path, mo
         assert shown == ({"ST", "TD"} if shift.source == home else {"ST", "SD", "TD"})
 
 
+def test_a_home_that_is_small_in_the_subset_alone_is_small(filled: Filled, tmp_path: Path) -> None:
+    # All texts are enough for any figure, the subset's are not.
+    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64}, deep=True)
+    for facts in manifest.tasks["nli"].domains.values():
+        facts.splits["test"] = facts.splits["test"].model_copy(update={"rows": 500})
+    withheld = dataclasses.replace(filled.folder, manifest=manifest)
+    chosen = sides(filled, "good", "poor")
+    (pair,) = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    path = tmp_path / "comparisons" / METRIC_VERSION / f"{chosen[0].id}--{chosen[1].id}.json"
+    large = tuple(shift.model_copy(update={"n": 500}) for shift in pair.shifts)
+
+    def figures(subset: str) -> set[str]:
+        path.write_text(pair.model_copy(update={"shifts": large, "subset": subset}).model_dump_json())
+        (found,) = compare_sides(chosen, withheld, tmp_path, n_swaps=SWAPS)
+        return {each.figure for shift in found.shifts for each in shift.differences if each.value is not None}
+
+    assert figures("all") == {"ST", "SD", "TD"}
+    assert figures("fewshot") == set()
+
+
 def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:
     files = []
     for name, error in (("a", 0.1), ("b", 0.6)):

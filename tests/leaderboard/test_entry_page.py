@@ -96,7 +96,7 @@ def test_five_seeds_have_total_intervals(folder: DatasetFolder, tmp_path: Path) 
 
 
 def test_placebo_tasks_are_no_choices_of_their_own(filled: Filled, scored: Scored) -> None:
-    assert "sb-tasks" not in page(scored.scores)
+    assert "sb-choices" not in page(scored.scores)
     both = scored.scores.model_copy(
         update={"tasks": (*scored.scores.tasks, scored.scores.tasks[0].model_copy(update={"task": "other"}))}
     )

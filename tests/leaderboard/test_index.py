@@ -281,6 +281,32 @@ def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, store: S
     assert index.frame(board_of(index)).height == 4
 
 
+def test_a_fault_of_ours_in_one_entry_leaves_the_others_on_the_board(
+    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, scores = filled.entries["poor"].id, store.scores
+
+    def fail(entry: Any, folder: Any) -> Any:
+        return scores(entry, folder) if entry.id != bad else {}[str(store.root)]
+
+    monkeypatch.setattr(store, "scores", fail)
+    index = Index([filled.folder], store)
+    assert index.frame(board_of(index)).height == 4
+    assert index.reasons(bad) == ("its scoring failed on this server",)
+    assert "KeyError" in capsys.readouterr().err
+
+
+def test_who_asks_for_scores_of_a_waiting_entry_does_not_score_it(filled: Filled, store: Store) -> None:
+    identity = filled.entries["good"].id
+    shutil.rmtree(store.root / "scores")
+    index = Index([filled.folder], store, background=True)
+    with pytest.raises(InvalidInput, match="its scores are being computed"):
+        index.scores(identity)
+    assert not list((store.root / "scores").rglob(f"{identity}*"))
+    index.score(identity)
+    assert index.scores(identity).tasks
+
+
 def test_an_unknown_entry_is_said_to_be_unknown(filled: Filled) -> None:
     with pytest.raises(InvalidInput, match="there is no such entry"):
         Index([filled.folder], filled.store).entry("../../etc/passwd")
@@ -421,6 +447,19 @@ def test_many_entries_are_read_while_the_first_are_shown(
     assert index.unread == 0
     assert len(read) == len(set(read)) == 11
     assert "still to be read" not in rows_fragment(index, BoardQuery.parse([], index))
+
+
+def test_entries_that_are_withdrawn_unread_are_not_waited_for(
+    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "READ_AT_ONCE", 3)
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: None)
+    index = Index([filled.folder], store)
+    assert index.unread == 2
+    for identity in store.ids()[3:]:
+        shutil.rmtree(store.root / "entries" / identity)
+    index.refresh()
+    assert index.unread == 0
 
 
 def test_an_entry_without_replicates_may_be_better_than_any(filled: Filled, store: Store) -> None:

@@ -335,10 +335,20 @@ def test_the_form_writes_the_card(served: tuple[str, Filled], open_page: Open) -
     page.get_by_role("tab", name="Card as text").click()
     page.wait_for_function("document.querySelector('#card-text textarea').value.includes('city')")
     text = page.locator("#card-text textarea").input_value()
-    content = yaml.safe_load(text)
-    assert content["name"] == "From the form"
-    assert content["pretraining_domains"] == ["forest", "city"]
-    assert content["data"] == filled.folder.content_hash
+    assert yaml.safe_load(text) == {
+        "paradigm": "fine-tuned",
+        "data": filled.folder.content_hash,
+        "name": "From the form",
+        "pretraining_domains": ["forest", "city"],
+    }
+    # What somebody pasted stays, but for the key that the form is used for.
+    page.locator("#card-text textarea").fill("name: Pasted\nparadigm: zero-shot\ncommand: python predict.py\n")
+    page.get_by_role("tab", name="Card as a form").click()
+    page.locator("#card-parameters input, #card-parameters textarea").fill("1200")
+    page.get_by_role("tab", name="Card as text").click()
+    page.wait_for_function("document.querySelector('#card-text textarea').value.includes('1200')")
+    pasted = yaml.safe_load(page.locator("#card-text textarea").input_value())
+    assert pasted == {"name": "Pasted", "paradigm": "zero-shot", "command": "python predict.py", "parameters": 1200}
 
 
 def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open_page: Open, tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 colours     scales of the matrices, sources and scenarios; contrast
 axes        axes with round ticks, the frame of a picture, marks
+words       names and sentences that several share
+matrix      names by names, a cell where they meet
 heatmap     sources by targets: ST, SD or TD
 plane       every shift by its two drops, over the four scenarios
 by_idd      average drops as ever easier shifts are added (Domain Robustness paper, Figure 2)
 curves      Depth F1 and drops by depth, of one entry or several
 id_ood      scores out of distribution over the score in it
 flips       transfer loss and gain of every shift
+depths      how deep targets lie in a source
 
 Values come in as fractions and are drawn in points. Colours are CSS variables, so that light and dark both work.
 """

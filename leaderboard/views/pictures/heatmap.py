@@ -6,6 +6,7 @@ from leaderboard.views.numbers import MISSING, drop_points, points, score_text
 from leaderboard.views.pictures.colours import Measure, cell_colours
 from leaderboard.views.pictures.matrix import matrix
 from leaderboard.views.pictures.words import ARROW, shift_words, source_name, sources
+from validation.report import counted
 from validation.vocabulary import source_parts
 
 _LEAST_REACH = 0.02
@@ -63,8 +64,8 @@ def _cells(task: TaskScores, measure: Measure) -> dict[tuple[str, str], float | 
 def _words(task: TaskScores) -> dict[tuple[str, str], str]:
     found = {(shift.source, shift.target): shift_words(shift) for shift in task.shifts}
     for own in task.in_domain:
-        lines = f"{own.domain}, in-domain\n{score_text(own.score)}\n{own.n:,} texts, {own.runs} runs"
-        found[own.domain, own.domain] = lines
+        size = f"{counted(own.n, 'text')}, {counted(own.runs, 'run')}"
+        found[own.domain, own.domain] = f"{own.domain}, in-domain\n{score_text(own.score)}\n{size}"
     return found
 
 

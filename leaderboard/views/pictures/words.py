@@ -2,6 +2,7 @@
 
 from leaderboard.scores import Shift, TaskScores
 from leaderboard.views.numbers import drop_text, score_text, share
+from validation.report import counted
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER
 
 ARROW = "\N{RIGHTWARDS ARROW}"
@@ -33,7 +34,7 @@ def shift_words(shift: Shift) -> str:
         f"SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}",
         f"{shift.scenario}, {'resolved' if shift.resolved else 'not resolved'}",
         *([f"of replicates: {support}"] if support else []),
-        f"{shift.n:,} texts, {shift.runs} run{'s' if shift.runs != 1 else ''}",
+        f"{counted(shift.n, 'text')}, {counted(shift.runs, 'run')}",
     ]
     return "\n".join(lines)
 
