@@ -66,6 +66,7 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     from gradio_client import Client
     from gradio_client.exceptions import AppError
 
+    url = url.rstrip("/").removesuffix("/submit")  # as the address bar has it where people submit
     token = token_for(url, any_token=any_token)
     try:
         # False keeps Gradio from sending a saved token by itself.

@@ -70,7 +70,7 @@ def distinct_names(sides: Sequence[Side]) -> list[str]:
 def sentence(pair: Comparison, names: tuple[str, str], benchmark: str) -> str:
     """Say in one sentence that can be checked who of two is better on how many shifts.
 
-    By TD where there is one, else by SD, else by ST.
+    By TD where there is one, else by SD, else by ST. ST is always told: a model that learned nothing drops nowhere.
     """
     figure, found = _told_by(pair)
     wins = [winner(difference) for difference in found]
@@ -81,9 +81,15 @@ def sentence(pair: Comparison, names: tuple[str, str], benchmark: str) -> str:
     subset = "" if pair.subset == "all" else f", subset {pair.subset}"
     return (
         f"{first} {better} {second} on {counts[0]} of {len(found)} shifts ({figure}, Holm-corrected p < 0.05), "
-        f"{second} on {counts[1]}, {wins.count(None)} undecided; {tasks}, data {pair.data[:6]}{subset}, "
+        f"{second} on {counts[1]}, {wins.count(None)} undecided; {_by_score(pair, names) if figure != 'ST' else ''}"
+        f"{tasks}, data {pair.data[:6]}{subset}, "
         f"entries {pair.a} and {pair.b}, metric version {pair.metric_version}, {pair.n_swaps:,} swaps, seed {pair.seed}"
     )
+
+
+def _by_score(pair: Comparison, names: tuple[str, str]) -> str:
+    wins = [winner(shift.differences[0]) for shift in pair.shifts]
+    return f"ST is higher for {names[0]} on {wins.count('a')}, for {names[1]} on {wins.count('b')}; "
 
 
 def command(sides: Sequence[Side], task: str | None) -> str:

@@ -80,6 +80,9 @@ def scored_own_data(
     """
     rows = _rows(csv, columns)
     frame = read_predictions(predictions)
+    if columns.id is None and not frame["id"].str.starts_with("own/").any():
+        what, cure = "these are no ids of 'shiftbench build own'", "name the CSV's column of ids with --id-column"
+        raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
     names = domain_names(rows["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
         out = Path(place) / "data"

@@ -139,11 +139,15 @@ def rescore(
     from leaderboard.rescore import rescore as rescore_store
     from leaderboard.store import open_store
     from leaderboard.tables import print_rescored
+    from validation.report import InvalidInput, Problem
 
     folders = [DatasetFolder.open(folder) for folder in data]
     for folder in folders:
         folder.refuse_withheld()
-    found = rescore_store(open_store(store), folders, every=every)
+    opened = open_store(store)
+    if not opened.root.is_dir():
+        raise InvalidInput(Problem("there is no such store", store, cure="give the folder that 'serve --store' keeps"))
+    found = rescore_store(opened, folders, every=every)
     if json_ != "-":
         print_rescored(found, console())
     write_json(found.as_dict(), json_)

@@ -110,11 +110,19 @@ def _answer(index: Index, file: str | None, card_text: str, score: Callable[[Pat
         if path is not None and card is not None:
             return score(path, card)
         if path is not None:
-            # Without a card it is unknown which ids are wanted, but the file's own faults can be told.
-            read_predictions(path)
+            _check_without_card(index, path)
     except InvalidInput as error:
         problems += error.problems
     return _refused(index, problems, path)
+
+
+def _check_without_card(index: Index, path: Path) -> None:
+    """Tell a file's faults where its card is not sound: against the dataset that its first id names, if it is one."""
+    ids = read_predictions(path)["id"]
+    benchmark = ids[0].partition("/")[0]
+    same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
+    if len(same) == 1:
+        checked_predictions(path, same[0])
 
 
 def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:

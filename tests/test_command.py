@@ -191,19 +191,25 @@ def test_a_taken_port_is_refused_before_training(synthetic: DatasetFolder, tmp_p
     assert_refused(serve, f"127.0.0.1:{taken_port}")
 
 
-def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path: Path, how: signal.Signals) -> None:
     command = [str(COMMAND), "serve", "--data", str(synthetic.path), "--store", str(tmp_path), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
             assert process.stderr.readline().startswith("the leaderboard is at http://127.0.0.1:")
-            process.send_signal(signal.SIGINT)
+            process.send_signal(how)
             assert process.wait(timeout=60) == 130
         finally:
             process.kill()
         assert process.stdout.read() == ""
         assert process.stderr.read().strip() == "stopped; what was not finished was not written"
+
+
+def test_rescoring_needs_a_store(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    result = run("rescore", "--store", tmp_path / "nowhere", "--data", synthetic.path)
+    assert_refused(result, "there is no such store")
 
 
 def test_a_file_of_no_known_kind(synthetic: DatasetFolder, tmp_path: Path) -> None:

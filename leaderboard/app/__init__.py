@@ -7,13 +7,14 @@ Pages (``leaderboard.app.pages``) need no script and answer in milliseconds. Gra
 named endpoints (``leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
 """
 
+import signal
 import socket
 import sys
 import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,15 +151,30 @@ def serve(
     Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
     port = usable_port(host, port)
-    server = Server(create_app(folders, store, settings), host, port)
-    if block:
-        print(f"the leaderboard is at {server.url}", file=sys.stderr, flush=True)
-        try:
-            while True:
-                time.sleep(1)
-        finally:
+    with _told_to_stop() if block else nullcontext() as stopped:
+        server = Server(create_app(folders, store, settings), host, port)
+        if stopped is not None:
+            print(f"the leaderboard is at {server.url}", file=sys.stderr, flush=True)
+            stopped.wait()
             server.close()
+            raise KeyboardInterrupt
     return server
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[threading.Event]:
+    """Give what is set by Ctrl-C, or by the signal that containers are ended with.
+
+    An event, because an exception might be raised in the middle of what starts the server, and be lost there.
+    """
+    stopped = threading.Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: stopped.set()) for number in signals]
+    try:
+        yield stopped
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
 
 
 def usable_port(host: str, port: int) -> int:

@@ -19,21 +19,22 @@ _TERMS = (
      "shift."),
 )  # fmt: skip
 _TRUST = (
-    ("Intervals", "every figure stands with its 95% interval over other test texts (whole groups are drawn again); "
+    ("Intervals", "scores and drops stand with 95% intervals over other test texts (whole groups are drawn again); "
      "with five or more runs a source, one over training runs as well."),
     ("Ranks", "entries that cover every shift of a task are ranked by mean ST, or by the mean over the other data sets "
      "(OOD) where models are trained on one (ID). A rank's interval says which entries cannot be told apart."),
     ("Partial entries", "are listed without a rank, with what they lack; a missing value is never counted as 0."),
     ("Nobody's score changes because someone else submits", "scores are computed here from each entry's predictions "
      "alone, and again for all entries when a metric changes."),
-    ("Same file twice", "is the same entry. Repeated, missing and foreign ids are refused, not scored around."),
+    ("Same file and card twice", "are one entry. Repeated, missing and foreign ids are refused, not scored around."),
     ("Withheld labels", "where test labels are withheld, scores are rounded, small slices are hidden, and each entry "
      "says how often its submitter has looked."),
 )  # fmt: skip
 _PROGRAM = """from gradio_client import Client, handle_file
 
 board = Client("ADDRESS-OF-THIS-PAGE")
-board.predict("dr/nli", api_name="/board")
+names = board.predict(api_name="/boards")
+board.predict(names[0], api_name="/board")
 board.predict(handle_file("preds.parquet"), open("preds.card.yaml").read(), api_name="/check")"""
 
 

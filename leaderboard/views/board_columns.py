@@ -58,7 +58,14 @@ _MEAN_DROPS = (
     _drop("mean_td", "Mean TD", "mean target drop of the shifts that there are", default=False),
 )
 _SHARES = (
-    Column("resolved_share", "Resolved", "share of shifts whose scenario is beyond doubt", "share", "up", False),
+    Column(
+        "resolved_share",
+        "Resolved",
+        "share of shifts whose 95% region lies in one scenario",
+        "share",
+        "up",
+        False,
+    ),
     Column("unparsed", "Unparsed", "share of outputs that could not be read (wrong)", "share", "down", False),
 )
 _FACTS = (

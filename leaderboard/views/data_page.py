@@ -92,7 +92,14 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
 
 def _domains(folder: DatasetFolder, info: TaskManifest, task: str) -> Markup:
     statistics = _statistics(folder, task)
-    names = ("Domain", *(f"{split} rows" for split in _SPLITS), "Test groups", "Median words", "Vocabulary", "Unseen")
+    names = (
+        "Domain",
+        *(f"{split.capitalize()} rows" for split in _SPLITS),
+        "Test groups",
+        "Median words",
+        "Vocabulary",
+        "Unseen",
+    )
     titles = {
         "Test groups": "what test texts share so that they are not independent",
         "Median words": "of a test input",
@@ -145,13 +152,11 @@ def _q(statistics: TaskStatistics) -> Markup:
 def _shaded(
     rows: Sequence[str], columns: Sequence[str], cells: dict[tuple[str, str], float], name: str, corner: str = ""
 ) -> Markup:
-    low, high = min(cells.values()), max(cells.values())
-
     def cell(row: str, column: str) -> Markup:
         value = cells.get((row, column))
         if value is None:
             return tag("td", "", class_="sb-own")
-        fill, ink = cell_colours(value, low, high, "ST")
+        fill, ink = cell_colours(value, 0.0, 1.0, "ST")
         return tag("td", f"{value:.2f}", title=f"{row}, {column}: {value:.4f}", style=f"background:{fill};color:{ink}")
 
     return matrix(rows, columns, name, cell, corner)

@@ -117,6 +117,14 @@ def test_every_problem_at_once(index: Index, filled: Filled, tmp_path: Path) -> 
     assert f"{len(answer['problems'])} problems. Nothing was stored." in shown.text
 
 
+def test_a_wrong_card_hides_no_fault_of_the_file(index: Index, filled: Filled, tmp_path: Path) -> None:
+    frame = pl.read_parquet(filled.files["good"])
+    pl.concat([frame, frame.head(3)]).write_csv(tmp_path / "twice.csv")
+    told = "\n".join(check(index, str(tmp_path / "twice.csv"), "name: x\nparadigm: magic\n")["problems"])
+    assert "key 'paradigm'" in told
+    assert "repeated" in told
+
+
 def test_nothing_given(index: Index) -> None:
     told = check(index, None, "  ")["problems"]
     assert len(told) == 2
