@@ -69,13 +69,15 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     token = token_for(url, any_token=any_token)
     try:
         # False keeps Gradio from sending a saved token by itself.
-        client = Client(url, token=token or False, verbose=False)
-        answer: dict[str, Any] = client.predict(*content, api_name=endpoint)
+        client = Client(url, token=token or False, verbose=False, download_files=False)
+        answer = client.predict(*content, api_name=endpoint)
     except (httpx.HTTPError, AppError, ValueError, OSError) as error:
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
-    if not answer["ok"]:
-        raise InvalidInput(Problem(text, "leaderboard") for text in answer["problems"])
+    if not isinstance(answer, dict) or not isinstance(answer.get("problems"), list):
+        raise InvalidInput(Problem("this is not a leaderboard's answer", url, cure="is the address right?"))
+    if not answer.get("ok"):
+        raise InvalidInput(Problem(str(text), "leaderboard") for text in answer["problems"])
     return answer
 
 
@@ -97,7 +99,20 @@ def token_for(url: str, *, any_token: bool) -> str | None:
         return token
     with reaching_hub("who is signed in", "sign in again with 'hf auth login', or unset HF_TOKEN"):
         account = HfApi(token=token).whoami()
-    if account.get("auth", {}).get("accessToken", {}).get("role") == "write":
+    if _may_write(account.get("auth", {}).get("accessToken", {})):
         cure = "set HF_TOKEN to one that may only read (no permission is needed), or give --any-token"
         raise InvalidInput(Problem("this token may write to your repositories", "HF_TOKEN", account["name"], cure))
     return token
+
+
+def _may_write(token: dict[str, Any]) -> bool:
+    """Tell from what the Hub says of a token; a fine-grained one lists what it may do, and where.
+
+    >>> _may_write({"role": "read"}), _may_write({"role": "write"})
+    (False, True)
+    >>> _may_write({"role": "fineGrained", "fineGrained": {"scoped": [{"permissions": ["repo.write"]}], "global": []}})
+    True
+    """
+    fine = token.get("fineGrained") or {}
+    lists = [fine.get("global") or [], *(scope.get("permissions") or [] for scope in fine.get("scoped") or [])]
+    return token.get("role") == "write" or any("write" in str(name) for names in lists for name in names)

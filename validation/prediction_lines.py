@@ -1,7 +1,6 @@
 """Reading the JSON lines of a prediction file in batches: one object a line, one line a prediction."""
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -10,6 +9,8 @@ from validation.limits import MAX_LINE_BYTES, check_column_count, check_row_coun
 from validation.report import InvalidInput, Problem
 
 BATCH_LINES = 100_000
+BATCH_BYTES = 4 * 2**20
+"""Lines read at once hold no more, and one line: nested values take some twenty times as much memory as their text."""
 _BLOCK_BYTES = 4 * 2**20
 _CURE = "write one JSON object a line, each key once"
 
@@ -32,14 +33,25 @@ def json_batches(
         )
     with path.open("rb") as stream:
         rows = _rows(stream, file)
-        while batch := list(islice(rows, BATCH_LINES)):
+        while batch := _batch(rows):
             names = list(dict.fromkeys(name for row in batch for name in row))
             check_column_count(len(names), file)
             check_columns(names)
             yield {name: [row.get(name) for row in batch] for name in names}
 
 
-def _rows(stream: BinaryIO, file: str) -> Iterator[dict[str, Any]]:
+def _batch(rows: Iterator[tuple[dict[str, Any], int]]) -> list[dict[str, Any]]:
+    batch, n_bytes = [], 0
+    for row, size in rows:
+        batch.append(row)
+        n_bytes += size
+        if len(batch) == BATCH_LINES or n_bytes >= BATCH_BYTES:
+            break
+    return batch
+
+
+def _rows(stream: BinaryIO, file: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """Give each line's object and its bytes."""
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
@@ -53,7 +65,7 @@ def _rows(stream: BinaryIO, file: str) -> Iterator[dict[str, Any]]:
             raise InvalidInput(_no_object("this line is not JSON text", line, number, file)) from error
         if not isinstance(row, dict):
             raise InvalidInput(_no_object("this line is not a JSON object", line, number, file))
-        yield row
+        yield row, len(line)
 
 
 def _no_object(what: str, line: bytes, number: int, file: str) -> Problem:

@@ -15,6 +15,8 @@ MAX_CHOICES = 200
 """Entries that the page offers, best first; any other one is compared by its address."""
 _at_once = threading.BoundedSemaphore(2)
 """Comparing takes seconds of both cores when it is done for the first time."""
+_in_line = threading.BoundedSemaphore(10)
+"""Those that compare or wait for it: each holds a thread, of which all pages together have some forty."""
 
 
 def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
@@ -32,8 +34,14 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
         raise InvalidInput(Problem("the entries share no task", where, cure="choose entries of one board"))
     chosen = task if task in shared else shared[0]
     sides = [_side(index, entry) for entry in entries]
-    with _at_once:
-        pairs = compare_sides(sides, folder, index.store.root, chosen)
+    if not _in_line.acquire(blocking=False):
+        where = " and ".join(entry.id for entry in entries)
+        raise InvalidInput(Problem("many others are comparing now", where, cure="try again in a minute"))
+    try:
+        with _at_once:
+            pairs = compare_sides(sides, folder, index.store.root, chosen)
+    finally:
+        _in_line.release()
     return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, labels_are_public(folder))
 
 

@@ -2,12 +2,14 @@
 
 import threading
 import time
+import traceback
 
 from leaderboard.index import Index
 from validation.report import InvalidInput
 
 SECONDS_BETWEEN_LOOKS = 60
 """How often the store's place is asked for entries that came by another way; a Hub repository is far."""
+SECONDS_AFTER_FAULT = 5.0
 _SECONDS_FRESH = 1.0
 
 
@@ -43,14 +45,25 @@ class Keeper:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            for identity in self._index.waiting():
-                if self._stopped.is_set():
-                    return
-                self._index.score(identity)
-            self._wake.wait(SECONDS_BETWEEN_LOOKS)
-            self._wake.clear()
             try:
-                self._index.store.refresh()
-            except InvalidInput:
-                continue  # the store says so itself (``Store.behind``), and the board shows it
-            self._index.refresh()
+                self._score()
+                self._wake.wait(SECONDS_BETWEEN_LOOKS)
+                self._wake.clear()
+                self._look()
+            except Exception:
+                # A fault of ours must neither end all looking and scoring nor go unseen.
+                traceback.print_exc()
+                self._stopped.wait(SECONDS_AFTER_FAULT)
+
+    def _score(self) -> None:
+        for identity in self._index.waiting():
+            if self._stopped.is_set():
+                return
+            self._index.score(identity)
+
+    def _look(self) -> None:
+        try:
+            self._index.store.refresh()
+        except InvalidInput:
+            return  # the store says so itself (``Store.behind``), and the board shows it
+        self._index.refresh()

@@ -364,11 +364,13 @@ def say(problem: Problem, names: dict[str, str]) -> str:
 
     >>> say(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'
+    >>> say(Problem("the store has no such entry", "store", "'0123'"), {"store": "our folder"})
+    "our folder: the store has no such entry; found '0123'"
     """
-    text = str(problem)
-    # Longest first: a path may begin with another one.
+    text = str(replace(problem, file=names.get(problem.file, problem.file)))
+    # Longest first: a path may begin with another one. A folder's bare name, such as "store", may be any word.
     for path in sorted(names, key=len, reverse=True):
-        text = text.replace(path, names[path])
+        text = text.replace(path, names[path]) if "/" in path else text
     return text
 
 

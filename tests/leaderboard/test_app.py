@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from leaderboard.app import Server, serve
+from leaderboard.app import Server, comparing, serve
+from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import MAX_BODY_BYTES
 from leaderboard.client import submit_to_url
+from leaderboard.index import Index
 from leaderboard.store import Store
 from validation.report import InvalidInput
 
@@ -315,6 +318,35 @@ def test_an_old_address_of_an_entry_leads_to_its_page(served: Served) -> None:
     entry = served.filled.entries["good"].id
     answer = httpx.get(served.url, params={"entry": entry})
     assert (answer.status_code, answer.headers["location"]) == (307, f"/entry?id={entry}")
+
+
+def test_who_finds_many_others_comparing_is_told_so(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would hold the threads that all pages are answered with."""
+    ids = [served.filled.entries[name].id for name in ("good", "poor")]
+    monkeypatch.setattr("leaderboard.app.comparing._in_line", threading.BoundedSemaphore(1))
+    assert comparing._in_line.acquire(blocking=False)
+    with pytest.raises(AppError, match="many others are comparing now"):
+        served.ask("/compare", ids, "nli")
+    comparing._in_line.release()
+    assert len(served.ask("/compare", ids, "nli")) == 1
+
+
+def test_a_fault_does_not_end_the_looking_and_scoring(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = threading.Semaphore(0)
+
+    def look() -> None:
+        looks.release()
+        raise OSError("the disk is away")
+
+    monkeypatch.setattr("leaderboard.app.keeper.SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr("leaderboard.app.keeper.SECONDS_AFTER_FAULT", 0.01)
+    index = Index([filled.folder], Store(filled.store.root), background=True)
+    monkeypatch.setattr(index.store, "refresh", look)
+    keeper = Keeper(index)
+    keeper.start()
+    assert looks.acquire(timeout=10)
+    assert looks.acquire(timeout=10)
+    keeper.stop()
 
 
 def test_the_page_serves_what_other_programs_add(served: Served, filled: Filled, new_file: Path) -> None:

@@ -168,6 +168,20 @@ def test_entries_of_one_name_are_told_apart(filled: Filled, store: Store) -> Non
     assert others["same_name"].null_count() == others.height
 
 
+def test_what_waits_to_be_scored_is_not_scored_by_who_asks_for_it(filled: Filled, store: Store) -> None:
+    identity = filled.entries["good"].id
+    place = store.root / "scores" / METRIC_VERSION / f"{identity}.json"
+    place.unlink()
+    index = Index([filled.folder], store, background=True)
+    assert index.waiting() == [identity]
+    with pytest.raises(InvalidInput, match="scores are being computed"):
+        index.scores(identity)
+    assert not place.exists()
+    index.score(identity)
+    assert index.scores(identity).tasks
+    assert index.waiting() == []
+
+
 def test_withheld_labels_are_disclosed_in_part(filled: Filled, store: Store) -> None:
     gold = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
     public, closed = Index([filled.folder], store), Index([replace(filled.folder, manifest=gold)], store)

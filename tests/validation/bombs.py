@@ -93,6 +93,10 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda p: p.write_bytes(b'{"source": ' + b"[" * 900 + b"]" * 900 + b', "id": "a", "prediction": "b"}') and None,
         "a value is not text",
     ),
+    "JSON of many lists": (
+        lambda p: _write(p, b"", b'{"source": "a", "id": "b", "prediction": [%s1]}\n' % (b"[]," * 340_000), 64 * MIB),
+        "a value is not text",
+    ),
     "JSON of many keys": (
         lambda p: p.write_bytes(b"{" + b",".join(b'"%d": 1' % n for n in range(50_000)) + b"}") and None,
         "there are too many columns",
