@@ -265,6 +265,13 @@ def test_the_queue_cannot_be_passed_by(served: Served) -> None:
         assert (answer.status_code, "there is no card" in answer.text) == (404, False)
 
 
+@pytest.mark.parametrize("path", ["process_recording", "component_server", "vibe-edit", "deep_link?session_hash=a"])
+def test_what_no_page_here_has_is_closed(served: Served, path: str) -> None:
+    for method in ("GET", "POST"):
+        answer = httpx.request(method, f"{served.url}/gradio_api/{path}")
+        assert (answer.status_code, answer.text) == (404, "there is nothing here\n")
+
+
 def test_uploads_leave_room_on_the_disk(served: Served, new_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def upload() -> int:
         with new_file.open("rb") as stream:
