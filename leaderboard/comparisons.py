@@ -73,6 +73,8 @@ def sentence(pair: Comparison, names: tuple[str, str], benchmark: str) -> str:
     By TD where there is one, else by SD, else by ST. ST is always told: a model that learned nothing drops nowhere.
     """
     figure, found = _told_by(pair)
+    if not found:
+        return f"{names[0]} and {names[1]} share no shift that may be shown"
     wins = [winner(difference) for difference in found]
     better = "scores higher than" if figure == "ST" else "is more robust than"
     first, second = names if wins.count("a") >= wins.count("b") else names[::-1]

@@ -1,7 +1,7 @@
 """The named endpoints that read (``gradio_client.Client(url).predict(..., api_name=...)``); figures in fractions.
 
     /boards   -> the names of the boards
-    /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported")
+    /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
     /scores   entry id -> its scores (``leaderboard.scores.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: paired tests, Holm-corrected together
 
@@ -22,6 +22,10 @@ from leaderboard.views.compare_page import Compared
 from validation.report import InvalidInput
 
 
+PAGE_ROWS = 500
+"""Rows of one answer: Gradio keeps answers that nobody fetches."""
+
+
 def add_endpoints(keeper: Keeper) -> None:
     """Add the endpoints to the ``gr.Blocks`` that is being made. Docstrings are what clients and MCP users read."""
 
@@ -29,13 +33,14 @@ def add_endpoints(keeper: Keeper) -> None:
         """List the names of the leaderboard's boards, one for each benchmark, task and subset."""
         return [board.name for board in keeper.index.boards()]
 
-    def board(name: str) -> list[dict[str, Any]]:
-        """Give a board's rows, as fractions, best first, then rows that a paper reports.
+    def board(name: str, page: int = 1) -> list[dict[str, Any]]:
+        """Give a board's rows, as fractions, best first, then rows that a paper reports; 500 a page.
 
         Args:
             name: the board's name, such as dr/nli; /boards lists them.
+            page: which page, from 1.
         """
-        rows: list[dict[str, Any]] = _or_error(lambda: _rows(keeper.index, name))
+        rows: list[dict[str, Any]] = _or_error(lambda: _rows(keeper.index, name, page))
         return rows
 
     def scores(entry: str) -> dict[str, Any]:
@@ -61,8 +66,9 @@ def add_endpoints(keeper: Keeper) -> None:
         gr.api(endpoint, api_name=endpoint.__name__, concurrency_limit=4)
 
 
-def _rows(index: Index, name: str) -> list[dict[str, Any]]:
-    return board_rows(index, find_board(name, index.boards()))
+def _rows(index: Index, name: str, page: int) -> list[dict[str, Any]]:
+    start = PAGE_ROWS * (max(page, 1) - 1)
+    return board_rows(index, find_board(name, index.boards()))[start : start + PAGE_ROWS]
 
 
 def _or_error(read: Callable[[], Any]) -> Any:

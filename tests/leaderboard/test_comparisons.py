@@ -102,16 +102,18 @@ def test_the_sentence_counts_who_wins(filled: Filled, tmp_path: Path) -> None:
     chosen = sides(filled, "poor", "good")
     (pair,) = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
     told = [0.01, 0.9, 0.04, 0.05]  # the fourth is not below the level
+    higher = Difference(figure="ST", value=-0.1, p=0.001, p_holm=0.01)
     shifts = [
         shift.model_copy(
-            update={"differences": (*shift.differences[:2], Difference(figure="TD", value=0.1, p=p, p_holm=p))}
+            update={"differences": (higher, shift.differences[1], Difference(figure="TD", value=0.1, p=p, p_holm=p))}
         )
         for shift, p in zip(pair.shifts, told, strict=False)
     ]
     said = sentence(pair.model_copy(update={"shifts": tuple(shifts)}), ("Poor", "Good"), "dr")
     assert said == (
         "Good is more robust than Poor on 2 of 4 shifts (TD, Holm-corrected p < 0.05), Poor on 0, "
-        f"2 undecided; dr/nli, data {filled.folder.content_hash[:6]}, entries {chosen[0].id} and "
+        "2 undecided; ST is higher for Poor on 0, for Good on 4; "
+        f"dr/nli, data {filled.folder.content_hash[:6]}, entries {chosen[0].id} and "
         f"{chosen[1].id}, metric version {METRIC_VERSION}, 2,000 swaps, seed 0"
     )
     assert command(chosen, "nli") == (
