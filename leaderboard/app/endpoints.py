@@ -21,7 +21,6 @@ from leaderboard.views.board_data import board_rows
 from leaderboard.views.compare_page import Compared
 from validation.report import InvalidInput
 
-
 PAGE_ROWS = 500
 """Rows of one answer: Gradio keeps answers that nobody fetches."""
 
