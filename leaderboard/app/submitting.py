@@ -6,7 +6,6 @@
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,23 +133,30 @@ def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
             )
             card_file = _upload_only(gr.UploadButton("Load the card from a file", size="sm", elem_id="card-file"))
         with gr.Tab("Card as a form", elem_id="card-form"):
-            data = gr.Dropdown(_datasets(folders), label="Data", elem_id="card-data")
-            subset = gr.Dropdown(_subsets(folders), value="all", label="Subset")
+            data = gr.Dropdown(_datasets(folders), value=None, label="Data", elem_id="card-data")
+            subset = gr.Dropdown(_subsets(folders), value=None, label="Subset")
             fields = {"data": data, "subset": subset}
             with gr.Row(equal_height=False):
                 for keys in _FORM:
                     with gr.Column(min_width=200):
                         fields |= {key: _field(key) for key in keys}
-    for key, field in fields.items():
-        field.input(
-            partial(_with_key, key),
-            [card, field, data, fields["paradigm"]],
-            card,
-            api_visibility="private",
-            show_progress="hidden",
-            trigger_mode="always_last",
-            queue=False,
-        )
+    asked = list(fields)
+    only = folders[0].content_hash if len(folders) == 1 else None
+
+    def filled(text: str, *values: str | None) -> str:
+        return _with_form(text, dict(zip(asked, values, strict=True)), only)
+
+    # One event for all fields: of several, a late answer to an early one would undo what came after it.
+    gr.on(
+        [field.change for field in fields.values()],
+        filled,
+        [card, *fields.values()],
+        card,
+        api_visibility="private",
+        show_progress="hidden",
+        trigger_mode="always_last",
+        concurrency_limit=8,
+    )
     card_file.upload(_text_of, card_file, card, api_visibility="private")
     return card
 
@@ -162,29 +168,28 @@ def _field(key: str) -> Any:
     choices = next((kind["enum"] for kind in kinds if "enum" in kind), None)
     label, info = key.replace("_", " ").capitalize(), schema.get("description")
     if choices:
-        return gr.Dropdown(choices, value=schema.get("default", choices[0]), label=label, elem_id=f"card-{key}")
+        return gr.Dropdown(choices, value=None, label=label, info=info, elem_id=f"card-{key}")
     if any(kind.get("type") == "integer" for kind in kinds):
         label = f"{label} (a whole number)"
     return gr.Textbox(label=label, info=info, max_length=500, elem_id=f"card-{key}")
 
 
-def _with_key(key: str, text: str, value: str | None, data: str | None, paradigm: str) -> str:
-    """Write a value of the form into the card's text, and leave all else there as it is.
+def _with_form(text: str, values: dict[str, str | None], data: str | None) -> str:
+    """Write what was filled in into the card's text, and leave all else there as it is.
 
-    Into an empty text come the two keys that every card needs and the form always has.
+    Args:
+        text: the card so far.
+        values: of the form, by key; untouched fields hold nothing.
+        data: the dataset of a server that has but one.
     """
     try:
-        card = yaml.safe_load(text) if text.strip() else {"paradigm": paradigm, "data": data}
+        card = yaml.safe_load(text) if text.strip() else {}
     except yaml.YAMLError:
         card = None
     if not isinstance(card, dict):
         raise gr.Error("the card's text is no card: mend or clear it first", print_exception=False)
-    written = _value(key, (value or "").strip())
-    if written in ("", []) or (key, written) == ("subset", "all"):
-        card.pop(key, None)
-    else:
-        card[key] = written
-    return yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
+    given = {key: _value(key, value.strip()) for key, value in values.items() if value and value.strip()}
+    return yaml.safe_dump({**({"data": data} if data else {}), **card, **given}, sort_keys=False, allow_unicode=True)
 
 
 def _value(key: str, text: str) -> str | int | list[str]:

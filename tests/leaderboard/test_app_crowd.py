@@ -36,7 +36,7 @@ def crowd(folder: DatasetFolder, root: Path, *, clients: int, each: int) -> tupl
     server = serve([folder], Store(root / "store"), port=free_port(), block=False)
 
     def send(number: int) -> list[dict[str, Any]]:
-        client = Client(server.url, verbose=False, token=False)
+        client = Client(server.url, verbose=False, token=False, httpx_kwargs={"timeout": 300})
         answers = []
         for turn in range(each):
             card = Card.model_validate({"name": f"{number}-{turn}", "paradigm": "other", "data": folder.content_hash})
@@ -60,7 +60,9 @@ def check_crowd(folder: DatasetFolder, root: Path, answers: list[dict[str, Any]]
     assert sum(answer["new"] for answer in answers) == wanted
     again = serve([folder], Store(root / "store"), port=free_port(), block=False)
     try:
-        board = Client(again.url, verbose=False, token=False).predict("synthetic/sa", api_name="/board")
+        board = Client(again.url, verbose=False, token=False, httpx_kwargs={"timeout": 300}).predict(
+            "synthetic/sa", api_name="/board"
+        )
     finally:
         again.close()
     assert sorted(row["id"] for row in board if row["verified"]) == sorted(accepted)
@@ -86,7 +88,9 @@ def test_a_quota_holds_among_clients_that_race(synthetic: DatasetFolder, tmp_pat
     def send(number: int) -> dict[str, Any]:
         card = Card.model_validate({"name": f"{number}", "paradigm": "other", "data": synthetic.content_hash})
         content = (handle_file(str(file)), json.dumps(card.as_dict()))
-        answer: dict[str, Any] = Client(server.url, verbose=False, token=False).predict(*content, api_name="/submit")
+        answer: dict[str, Any] = Client(server.url, verbose=False, token=False, httpx_kwargs={"timeout": 300}).predict(
+            *content, api_name="/submit"
+        )
         return answer
 
     try:
