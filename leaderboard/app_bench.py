@@ -29,7 +29,7 @@ from tqdm import tqdm
 from builders.folder import DatasetFolder
 from builders.synthetic_grid import build_grid, noisy_predictions
 from leaderboard.bench import Timing
-from leaderboard.scores import METRIC_VERSION
+from leaderboard.index import kept
 from leaderboard.store import Entry, Store
 from leaderboard.store.derived import scores_path, table_path
 from leaderboard.store.entries import card_path, entry_bytes, predictions_path
@@ -90,7 +90,7 @@ def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
     """
     rng = np.random.default_rng(0)
     templates = [_template(store, folder, number, place) for number in range(_TEMPLATES)]
-    for number in tqdm(range(_TEMPLATES, n), desc="writing entries", unit="entry", leave=False):
+    for number in tqdm(range(_TEMPLATES, n), desc="writing entries", unit="entry", leave=False, disable=None):
         template = templates[number % _TEMPLATES]
         identity = sha256(f"entry {number}".encode()).hexdigest()[:16]
         _copy(store, folder, template, identity, number, float(rng.normal(0, 0.02)))
@@ -160,8 +160,8 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
 
     n = f"{len(store.ids()):,} local entries"
     first = _start_seconds(folders, store)
-    with _serving(folders, store) as (url, _):
-        _settled(url, store)
+    with _serving(folders, store):
+        _settled(store)
     again = statistics.median(_start_seconds(folders, store) for _ in range(5))
     yield Timing(f"start-up from {n}, never read before", first, None, None, None, None, "no limit", None)
     yield _under(f"start-up from {n}", again, 5.0)
@@ -258,12 +258,11 @@ def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float
         process.wait(timeout=30)
 
 
-def _settled(url: str, store: Store) -> None:
-    """Wait until the server has kept what it read and computed."""
-    kept = store.root / "scores" / METRIC_VERSION / "index" / "replicates.parquet"
+def _settled(store: Store) -> None:
+    """Wait until the server has kept what it read and computed of every entry."""
     deadline = time.monotonic() + 900
-    while not kept.is_file() and time.monotonic() < deadline:
-        time.sleep(0.5)
+    while kept.read_rows(store.root)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
+        time.sleep(1)
 
 
 def _median_of(seconds: Callable[[], float]) -> float:

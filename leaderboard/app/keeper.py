@@ -36,7 +36,8 @@ class Keeper:
     @property
     def index(self) -> Index:
         """The index, with what was added to the store's folder meanwhile; it is looked at once a second at most."""
-        if time.monotonic() - self._looked > _SECONDS_FRESH:
+        # While the entries of a first start are still being read, a look would wait for all of them.
+        if not self._index.unread and time.monotonic() - self._looked > _SECONDS_FRESH:
             self._looked = time.monotonic()
             self._index.refresh()
         if self._index.waiting():
