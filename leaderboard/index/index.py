@@ -316,16 +316,21 @@ class _Ranks:
         index, state = self.index, self.index._state
         if self._replicates is None:
             self._replicates = kept.read_replicates(index.store.root)
+            self._found = kept.read_intervals(index.store.root)
+        anew = False
         for board in index.boards():
             complete = rows_of(board, state.rows).filter("complete")
             ranks = self._boards.get(board.key)
+            if ranks is None and set(self.of(board.key)["id"]) == set(complete["id"]):
+                continue  # as it was kept
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
+                anew = True
             new = self._of_board(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
             if new or board.key not in self._found or self._found[board.key].height != len(ranks.ids):
                 ranks.add(new)
                 self._found[board.key] = ranks.intervals()
-        self._save(state)
+        self._save(state, anew)
 
     def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
         """Give the replicates of a board's entries, read where they are not known; None where that fails."""
@@ -345,15 +350,15 @@ class _Ranks:
                 self._replicates[key] = drawn
         return found
 
-    def _save(self, state: _State) -> None:
-        """Keep on disk what was read, when it is more than a small part of all."""
+    def _save(self, state: _State, anew: bool) -> None:
+        """Keep on disk what was read, when it is more than a small part of all, or a board was compared anew."""
         index = self.index
         unsaved = len(state.ids ^ index._saved)
-        if not unsaved or unsaved < _UNSAVED * len(state.ids):
+        if not anew and (not unsaved or unsaved < _UNSAVED * len(state.ids)):
             return
         replicates = {key: drawn for key, drawn in (self._replicates or {}).items() if key[0] in state.ids}
         try:
-            kept.write(index.store.root, state.rows, replicates)
+            kept.write(index.store.root, state.rows, replicates, self._found)
         except OSError:
             return  # a store that cannot be written is still shown
         index._saved = state.ids

@@ -2,12 +2,14 @@
 
     ROOT/scores/<metric version>/index/rows.parquet        the rows of all entries
     ROOT/scores/<metric version>/index/replicates.parquet  the ranked figure's replicates: id, task, replicates
+    ROOT/scores/<metric version>/index/intervals.parquet   the intervals of ranks, by board
 
-Both are derived and disposable: files that are missing, damaged or of another shape are made again.
+All are derived and disposable: files that are missing, damaged or of another shape are made again.
 """
 
 import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import polars as pl
 
 from builders.folder import DatasetFolder
 from leaderboard.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
-from leaderboard.index.ranks import Replicates
+from leaderboard.index.ranks import INTERVALS, Replicates
 from leaderboard.index.rows import OOD, rows_frame
 from leaderboard.scores import METRIC_VERSION
 from leaderboard.scoring import N_STORED, encoder_name, token_encoder
@@ -26,6 +28,10 @@ SHAPE = 2
 """Changes when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""
+BoardKey = tuple[str, str, str]
+"""Content hash, subset and task."""
+_BOARD = ("data", "subset", "task")
+_INTERVALS: dict[str, Any] = {**dict.fromkeys(_BOARD, pl.String), **INTERVALS}
 _REPLICATES: dict[str, Any] = {"id": pl.String, "task": pl.String, "replicates": pl.Array(pl.Float32, 1 + N_STORED)}
 
 
@@ -58,13 +64,38 @@ def read_replicates(root: Path) -> dict[Key, Replicates]:
     return dict(zip(keys, frame["replicates"].to_numpy(), strict=True))
 
 
-def write(root: Path, rows: pl.DataFrame, replicates: dict[Key, Replicates]) -> None:
-    """Keep rows and replicates, each file put in its place when it is whole."""
+def read_intervals(root: Path) -> dict[BoardKey, pl.DataFrame]:
+    """Read the kept intervals of ranks by board; none where there are none to be had."""
+    try:
+        frame = pl.read_parquet(_folder(root) / "intervals.parquet")
+    except (OSError, pl.exceptions.PolarsError):
+        return {}
+    if frame.schema != _INTERVALS:
+        return {}
+    parts = frame.partition_by(*_BOARD, as_dict=True)
+    return {(str(data), str(subset), str(task)): part.drop(_BOARD) for (data, subset, task), part in parts.items()}
+
+
+def write(
+    root: Path,
+    rows: pl.DataFrame,
+    replicates: dict[Key, Replicates],
+    intervals: Mapping[BoardKey, pl.DataFrame],
+) -> None:
+    """Keep rows, replicates and intervals, each file put in its place when it is whole."""
     folder = _folder(root)
     folder.mkdir(parents=True, exist_ok=True)
     drawn = np.stack(list(replicates.values())) if replicates else np.empty((0, 1 + N_STORED), np.float32)
     columns = {"id": [key[0] for key in replicates], "task": [key[1] for key in replicates], "replicates": drawn}
-    frames = {"rows": rows, "replicates": pl.DataFrame(columns, schema=_REPLICATES)}
+    ranked = [
+        part.select(*(pl.lit(value).alias(name) for name, value in zip(_BOARD, key, strict=True)), *INTERVALS)
+        for key, part in intervals.items()
+    ]
+    frames = {
+        "rows": rows,
+        "replicates": pl.DataFrame(columns, schema=_REPLICATES),
+        "intervals": pl.concat([pl.DataFrame(schema=_INTERVALS), *ranked]),
+    }
     with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as temporary:
         for name, frame in frames.items():
             new = Path(temporary) / name

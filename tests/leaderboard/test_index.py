@@ -14,7 +14,7 @@ import pytest
 from builders.folder import DatasetFolder
 from leaderboard.index import Board, Index, find_board
 from leaderboard.index import index as index_module
-from leaderboard.index.ranks import ranked_replicates
+from leaderboard.index.ranks import BoardRanks, ranked_replicates
 from leaderboard.scores import METRIC_VERSION
 from leaderboard.scoring import score_predictions
 from leaderboard.store import Store
@@ -325,7 +325,7 @@ def test_looks_are_counted_by_submitter_and_data(filled: Filled, store: Store) -
 
 def kept_files(store: Store) -> dict[str, Path]:
     folder = store.root / "scores" / METRIC_VERSION / "index"
-    return {name: folder / f"{name}.parquet" for name in ("rows", "replicates")}
+    return {name: folder / f"{name}.parquet" for name in ("rows", "replicates", "intervals")}
 
 
 def test_a_second_start_reads_no_entry(filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,10 +338,11 @@ def test_a_second_start_reads_no_entry(filled: Filled, store: Store, monkeypatch
     again = Store(store.root)
     for name in ("scores", "table", "entry"):
         monkeypatch.setattr(again, name, fail)
+    monkeypatch.setattr(BoardRanks, "add", fail)
     assert settled(Index([filled.folder], again)).equals(before)
 
 
-@pytest.mark.parametrize("name", ["rows", "replicates"])
+@pytest.mark.parametrize("name", ["rows", "replicates", "intervals"])
 @pytest.mark.parametrize("how", ["damaged", "cut", "foreign", "missing", "folder"])
 def test_what_is_kept_badly_is_made_again(filled: Filled, store: Store, name: str, how: str) -> None:
     before = settled(Index([filled.folder], store))

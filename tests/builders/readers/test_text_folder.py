@@ -59,9 +59,10 @@ def test_a_text_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
     assert refusal(table(tmp_path, "1", "2"), LISTED) == (
         f"all_files: a text that a.csv lists is missing; found no '2.txt'; {again}"
     )
-    for key in ("../a", "", "all_files/1", "\0"):
+    # What does not show is told by its escape.
+    for key, told in (("../a", "../a"), ("", ""), ("all_files/1", "all_files/1"), ("\0", "\\x00")):
         assert refusal(table(tmp_path, "1", key, "3"), LISTED) == (
-            f"all_files: a text that a.csv lists is missing (and 1 more text); found no '{key}.txt'; {again}"
+            f"all_files: a text that a.csv lists is missing (and 1 more text); found no '{told}.txt'; {again}"
         )
     (tmp_path / "all_files" / "1.txt").write_bytes(b"a\ncaf\xe9")
     assert refusal(table(tmp_path, "1"), LISTED).startswith("all_files/1.txt, row 2: this line is not UTF-8; found ")
