@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 RAW ?= $(wildcard ../shared/data/raw)
 PORT ?= 7860
-EXTRAS := encoder,app,offline,dev
+EXTRAS := encoder,train,app,cluster,llm,offline,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup demo test test-long lint clean
+.PHONY: setup demo test test-long test-gpu lint clean
 
 setup: $(VENV)/.ready
 
@@ -28,12 +28,17 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+# One thread of torch a process: more than there are cores would wait for each other.
 test: lint
-	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 # What takes minutes, with its figures.
 test-long: setup
 	$(BIN)/pytest -m long -s $(ARGS)
+
+# What needs an NVIDIA GPU; skipped, saying so, where there is none.
+test-gpu: setup
+	$(BIN)/pytest -m gpu -s $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,8 +17,9 @@ import typer
 from typer.core import TyperGroup
 
 from baselines.attack import commands as attack
+from baselines.grid.commands import grid
 from builders.commands import build, publish, sentence_encoder
-from leaderboard.commands import compare, coverage, protocol, score, validate
+from leaderboard.commands import analyse, compare, coverage, protocol, score, validate
 from leaderboard.server_commands import publish_space, rescore, serve, submit, withdraw
 from validation.command_line import JsonOption, PortOption, console, require, write_json
 
@@ -34,8 +35,13 @@ _LAZY = {
     "dataset_builder": "builders.hub_builder",
     "score_file": "leaderboard.scoring",
 }
-PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
+PROGRAMS = (
+    "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
+    "mscl", "daicl", "prompt-llm", "rag",
+)  # fmt: skip
 """Baseline programs, each a module of ``baselines`` with the same name."""
+DEMO_PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
+"""Those that ``demo`` runs: they need no weights but the sentence encoder's, and no server."""
 
 
 def __getattr__(name: str) -> Any:
@@ -92,13 +98,15 @@ class Bench(StrEnum):
     SCORES = "scores"
     BUILD = "build"
     APP = "app"
+    TRAIN = "train"
 
 
 def bench(
     what: Annotated[
         Bench,
         typer.Argument(
-            metavar="[WHAT]", help="'scores': scoring; 'build': a large upstream file; 'app': the leaderboard."
+            metavar="[WHAT]",
+            help="'scores': scoring; 'build': a large upstream file; 'app': the leaderboard; 'train': fine-tuning.",
         ),
     ] = Bench.SCORES,
     scale: Annotated[
@@ -109,12 +117,15 @@ def bench(
     ] = 1.0,
     json_: JsonOption = None,
 ) -> None:
-    """Time scoring, reading a large upstream file, or the leaderboard with 10,000 entries; needs the extra 'dev'.
+    """Time scoring, reading a large upstream file, the leaderboard with 10,000 entries, or fine-tuning.
+
+    Needs the extra 'dev', fine-tuning the extra 'train'.
 
     Example: shiftbench bench build
     """
     from dataclasses import asdict
 
+    from baselines.training.bench import print_rate_timing, run_training_bench
     from builders.build_report import print_read_timing
     from builders.reading.bench import run_read_bench
     from leaderboard.app_bench import run_app_bench
@@ -125,6 +136,7 @@ def bench(
         Bench.SCORES: (run_bench, print_timing),
         Bench.BUILD: (run_read_bench, print_read_timing),
         Bench.APP: (run_app_bench, print_timing),
+        Bench.TRAIN: (run_training_bench, print_rate_timing),
     }
     run, show = runs[what]
     timings = []
@@ -139,7 +151,7 @@ def bench(
 
 for command in (
     build, publish, validate, score, compare, submit, withdraw, serve, rescore, publish_space, protocol, bench,
-    coverage,
+    coverage, grid, analyse,
 ):  # fmt: skip
     app.command()(command)
 
@@ -184,7 +196,7 @@ def demo(
     store = Store(out / f"store-{data.name}")
     results = []
     for number, task in enumerate(folder.manifest.tasks, start=1):
-        for program in PROGRAMS:
+        for program in DEMO_PROGRAMS:
             typer.echo(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})", err=True)
             predictions = out / f"{data.name}-{task}-{program}.parquet"
             _run(["train", program, task, "--data", str(data), "--out", str(predictions)])
@@ -219,7 +231,10 @@ def main() -> None:
         app(standalone_mode=True)
     except SystemExit as end:
         if end.code == 130:
-            typer.echo("stopped; what was not finished was not written", err=True)
+            typer.echo(
+                "stopped; nothing unfinished was written; long work that was kept goes on with the same command",
+                err=True,
+            )
         raise
     except InvalidInput as refused:
         for problem in refused.problems:
@@ -229,7 +244,7 @@ def main() -> None:
         named = f"{failed.filename}: " if failed.filename else ""
         typer.echo(f"error: {named}{failed.strerror or failed}", err=True)
         sys.exit(1)
-    except sqlite3.OperationalError as failed:
+    except sqlite3.DatabaseError as failed:
         from builders.cache import cache_folder
 
         typer.echo(f"error: {cache_folder()}: {failed}; free it, or set SHIFTBENCH_CACHE to another folder", err=True)

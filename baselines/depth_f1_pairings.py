@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from baselines.program import Data, Seeds
-from baselines.sbert_lr import EncoderName, fit_on
+from baselines.sbert_lr import EncoderName, classifier
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from builders.folder import DatasetFolder
 from leaderboard.metrics.classification import accuracy, confusion_counts
@@ -77,7 +77,7 @@ def redo(
     pool = pl.concat([folder.split("nli", source, "train") for source in pairing.sources])
     source = _sample(pool, pairing.n_source, rng)
     target = _sample(folder.split("nli", pairing.target, "test"), N_TARGET, rng)
-    predicted, _ = fit_on(encoder, inputs)(source, None, seed)(target)
+    predicted, _ = classifier(source, encoder, inputs, seed).predict(target)
     source_vectors, target_vectors = (encoder.encode(encoder_texts(rows, inputs)) for rows in (source, target))
     own, depth = tte_depth(source_vectors), tte_depth(source_vectors, target_vectors)
     kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])

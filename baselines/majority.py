@@ -15,22 +15,21 @@ from baselines.program import (
     Candidates,
     Data,
     Out,
-    Predict,
     Seeds,
     Sources,
     Targets,
     TaskName,
     check_out_path,
     make_card,
-    train_and_predict,
     write_outputs,
 )
+from baselines.runs import Predict, Run, train_and_predict
 from builders.folder import DatasetFolder
 
 
-def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
+def fit(run: Run) -> Predict:
     """Count labels; ties go to the label listed first. Neither validation rows nor the seed matter."""
-    counts = np.bincount(train["label"].to_numpy())
+    counts = np.bincount(run.train["label"].to_numpy())
     label, share = int(counts.argmax()), float(counts.max() / counts.sum())
 
     def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -54,11 +53,9 @@ def main(
     """
     check_out_path(out)
     folder = DatasetFolder.open(data)
-    predictions = train_and_predict(
-        fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates
-    )
+    results = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates)
     card = make_card(folder, name="Majority", family="majority", parameters=1, paradigm="other", licence="Apache-2.0")
-    write_outputs(predictions, card, out)
+    write_outputs(results.predictions, card, out)
 
 
 if __name__ == "__main__":

@@ -15,21 +15,17 @@ from numpy.typing import NDArray
 
 from baselines.program import (
     Candidates,
-    Classifier,
     Data,
-    Fit,
     Out,
-    Predict,
     Seeds,
     Sources,
     Targets,
     TaskName,
     check_out_path,
     make_card,
-    require_two_labels,
-    train_and_predict,
     write_outputs,
 )
+from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels, train_and_predict
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from builders.folder import DatasetFolder
 
@@ -39,8 +35,8 @@ EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a
 def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
     """Make the training function for an encoder and a task's input columns."""
 
-    def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
-        return classifier(train, encoder, inputs, seed).predict
+    def fit(run: Run) -> Predict:
+        return classifier(run.train, encoder, inputs, run.seed).predict
 
     return fit
 
@@ -76,9 +72,7 @@ def main(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     fit = fit_on(Encoder(encoder), folder.task(task).inputs)
-    predictions = train_and_predict(
-        fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates
-    )
+    results = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates)
     card = make_card(
         folder,
         libraries=["scikit-learn", "sentence-transformers", "torch"],
@@ -88,7 +82,7 @@ def main(
         paradigm="fine-tuned",
         licence="Apache-2.0",
     )
-    write_outputs(predictions, card, out)
+    write_outputs(results.predictions, card, out)
 
 
 if __name__ == "__main__":

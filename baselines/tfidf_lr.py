@@ -13,21 +13,17 @@ from numpy.typing import NDArray
 
 from baselines.program import (
     Candidates,
-    Classifier,
     Data,
-    Fit,
     Out,
-    Predict,
     Seeds,
     Sources,
     Targets,
     TaskName,
     check_out_path,
     make_card,
-    require_two_labels,
-    train_and_predict,
     write_outputs,
 )
+from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels, train_and_predict
 from builders.folder import DatasetFolder
 from validation.report import InvalidInput, Problem
 
@@ -35,8 +31,8 @@ from validation.report import InvalidInput, Problem
 def fit_on(inputs: tuple[str, ...]) -> Fit:
     """Make the training function for a task's input columns."""
 
-    def fit(train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
-        return classifier(train, inputs, seed).predict
+    def fit(run: Run) -> Predict:
+        return classifier(run.train, inputs, run.seed).predict
 
     return fit
 
@@ -80,9 +76,7 @@ def main(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     fit = fit_on(folder.task(task).inputs)
-    predictions = train_and_predict(
-        fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates
-    )
+    results = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates)
     card = make_card(
         folder,
         libraries=["scikit-learn"],
@@ -91,7 +85,7 @@ def main(
         paradigm="fine-tuned",
         licence="Apache-2.0",
     )
-    write_outputs(predictions, card, out)
+    write_outputs(results.predictions, card, out)
 
 
 if __name__ == "__main__":

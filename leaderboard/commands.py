@@ -16,6 +16,7 @@ from validation.command_line import (
     writable_file,
     write_json,
 )
+from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from leaderboard.scores import Scores
@@ -272,3 +273,67 @@ def protocol(
     if json_ != "-":
         print_choice(choice, console())
     write_json(choice.model_dump(mode="json"), json_)
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be made because a file is in its place."""
+    taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
+    if taken is not None and not taken.is_dir():
+        raise InvalidInput(Problem("a file is in the place of this folder", "--out", str(taken), "name another folder"))
+
+
+def analyse(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Prediction files, each with its card beside it (FILE.card.yaml)."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Take all entries of this store: a folder, or hf://datasets/..."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for pictures and tables.")] = Path(
+        "build/analysis"
+    ),
+    figure: Annotated[
+        list[str] | None,
+        typer.Option("--figure", metavar="NAME", help="Draw this one; may be given several times. Default: all."),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Draw the papers' figures from any set of entries, each as PNG (points) and CSV (fractions).
+
+    Example: shiftbench analyse sbert.parquet tfidf.parquet --data build/dr --out figures
+
+    Figures: drops-by-difficulty, scenarios, model-size, shots, prompted-model-size, training-size, step, id-ood,
+    divergence, theorem-one, rank-stability, model-averages.
+    """
+    if not predictions and store is None:
+        raise typer.BadParameter("give prediction files, --store, or both")
+    from tqdm import tqdm
+
+    from builders.folder import DatasetFolder
+    from leaderboard.analysis.entries import read_entries, results_of
+    from leaderboard.analysis.figures import analyse as carry_out
+    from leaderboard.analysis.figures import figures_of, write
+    from leaderboard.analysis.report import as_json, print_analyses
+    from leaderboard.store import open_store
+    from leaderboard.tables import warnings
+
+    figures_of(figure or [])  # before any work
+    _check_folder(out)
+    folders = [DatasetFolder.open(path) for path in data]
+    place = open_store(store) if store else None
+    entries, left_out = read_entries(predictions or [], place, folders)
+    if place is not None and place.behind:
+        left_out.append(place.behind)
+    analyses = carry_out(results_of(entries, folders), figure or [])
+    out.mkdir(parents=True, exist_ok=True)
+    notes = list(dict.fromkeys(note for entry in entries for note in warnings(entry.scores)))
+    for analysis in tqdm(analyses, desc="drawing", unit=" figures", disable=None):
+        write(analysis, out, notes)
+    if json_ != "-":
+        print_analyses(analyses, out, [*notes, *left_out], console())
+    write_json(as_json(analyses, len(entries), out, [*notes, *left_out]), json_)

@@ -22,7 +22,7 @@ from leaderboard.metrics.classification import accuracy, macro_f1
 from leaderboard.metrics.generation import bert_score, rouge_l
 from leaderboard.metrics.priors import NO_ANSWER_SHARE, prior_fixed_accuracy, prior_fixed_macro_f1, prior_fixed_mean
 from leaderboard.metrics.qa import qa_scores
-from leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS, Notation, span_counts, span_f1, tag_scheme
+from leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS, span_counts, span_f1, tag_notation, tag_scheme
 from validation.vocabulary import UNPARSED, TaskKind
 
 Floats = NDArray[np.float64]
@@ -151,16 +151,6 @@ def _folded(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.int64]
         if classes[coarser] and not classes[finer]:
             codes[finer] = coarser
     return codes
-
-
-def tag_notation(tags: tuple[str, ...]) -> Notation:
-    """Tell a task's notation by its tags; see ``leaderboard.metrics.tagging``.
-
-    >>> tag_notation(("O", "T-POS")), tag_notation(("O", "B-person", "I-person"))
-    ('polarity', 'bio')
-    """
-    prefixes = {tag.partition("-")[0] for tag in tags} - {"O"}
-    return "bio" if "B" in prefixes else "polarity" if "T" in prefixes else "io"
 
 
 def _tagging(info: TaskManifest, gold: pl.DataFrame, predictions: pl.Series, n_runs: int) -> Outcomes:

@@ -18,7 +18,7 @@ from builders.folder import DatasetFolder
 COMMAND = Path(sys.executable).with_name("shiftbench")
 COMMANDS = (
     *("build", "validate", "train", "score", "submit", "serve", "publish", "compare"),
-    *("attack", "protocol", "demo"),
+    *("attack", "protocol", "demo", "grid", "analyse"),
 )
 
 
@@ -204,7 +204,9 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
         finally:
             process.kill()
         assert process.stdout.read() == ""
-        assert process.stderr.read().strip() == "stopped; what was not finished was not written"
+        assert process.stderr.read().strip() == (
+            "stopped; nothing unfinished was written; long work that was kept goes on with the same command"
+        )
 
 
 def test_rescoring_needs_a_store(synthetic: DatasetFolder, tmp_path: Path) -> None:

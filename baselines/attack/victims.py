@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from baselines import sbert_lr, tfidf_lr
-from baselines.program import Classifier
+from baselines.runs import Classifier
 from builders.encoder import DEFAULT_ENCODER, Encoder
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -82,7 +82,7 @@ class FolderVictim:
     """
 
     def __init__(self, folder: Path, labels: tuple[str, ...]) -> None:
-        require("transformers", "train")
+        require("peft", "train")
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
         from transformers.utils import logging

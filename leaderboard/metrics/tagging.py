@@ -121,6 +121,16 @@ def tag_scheme(
     )
 
 
+def tag_notation(tags: Sequence[str]) -> Notation:
+    """Tell a task's notation by the names of its tags; see the module docstring.
+
+    >>> tag_notation(("O", "T-POS")), tag_notation(("O", "B-person", "I-person"))
+    ('polarity', 'bio')
+    """
+    prefixes = {tag.partition("-")[0] for tag in tags} - {"O"}
+    return "bio" if "B" in prefixes else "polarity" if "T" in prefixes else "io"
+
+
 def spans(codes: ArrayLike, offsets: ArrayLike, scheme: TagScheme) -> Spans:
     """Find the spans of many tag sequences at once.
 

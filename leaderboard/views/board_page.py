@@ -65,6 +65,10 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     if index.unread:
         words = f"{index.unread:,} entries are still to be read; ranks are final when all are here."
         notes.insert(0, tag("p", tag("strong", "Starting. "), words, class_="sb-notice"))
+    if index.store.behind:
+        # Not the reason itself, which may name the server's folders or a private repository.
+        words = "The place that keeps the entries cannot be asked now, so newer ones may be missing."
+        notes.insert(0, tag("p", tag("strong", "Last known. "), words, class_="sb-notice"))
     empty = _empty_board(board) if table.filter(pl.col("group") != REPORTED).is_empty() else Markup("")
     if found.is_empty():
         none = box("Nothing matches", tag("a", "Show every entry of this board", href=query.address_of_all()))

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from baselines.majority import main as majority
-from baselines.program import Predict, make_card, train_and_predict, write_outputs
+from baselines.program import make_card, write_outputs
+from baselines.runs import Predict, Run, train_and_predict
 from builders.folder import DatasetFolder
 from builders.own import build_own
 from validation.cards import read_card
@@ -30,20 +31,20 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[tuple[set[str], int, int | None, int]] = []
 
-    def __call__(self, train: pl.DataFrame, validation: pl.DataFrame | None, seed: int) -> Predict:
-        n_validation = None if validation is None else len(validation)
-        self.calls.append((set(train["domain"]), len(train), n_validation, seed))
-        assert all("/train/" in id_ for id_ in train["id"])
+    def __call__(self, run: Run) -> Predict:
+        n_validation = None if run.validation is None else len(run.validation)
+        self.calls.append((set(run.train["domain"]), len(run.train), n_validation, run.seed))
+        assert all("/train/" in id_ for id_ in run.train["id"])
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            return np.full(len(rows), seed % 3), np.full(len(rows), 0.5)
+            return np.full(len(rows), run.seed % 3), np.full(len(rows), 0.5)
 
         return predict
 
 
 def predicted(folder: DatasetFolder, fit: Recorder | None = None, **asked: object) -> pl.DataFrame:
     options: dict[str, object] = {"sources": None, "targets": None, "seeds": None} | asked
-    return train_and_predict(fit or Recorder(), folder, "nli", **options)  # type: ignore[arg-type]
+    return train_and_predict(fit or Recorder(), folder, "nli", **options).predictions  # type: ignore[arg-type]
 
 
 def pairs(frame: pl.DataFrame) -> set[tuple[str, str]]:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from baselines import depth_f1_pairings, majority, sbert_lr, tfidf_lr
-from baselines.program import train_and_predict
+from baselines.runs import Run, train_and_predict
 from builders.encoder import encoder_texts
 from builders.folder import DatasetFolder
 from builders.own import build_own
@@ -18,7 +18,7 @@ from leaderboard.scoring import score_file
 from validation.cards import read_card
 from validation.report import InvalidInput
 
-Run = Callable[..., Path]
+Do = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def mean_in_domain(predictions: Path, folder: DatasetFolder) -> float:
 
 @pytest.mark.parametrize("program", [majority, tfidf_lr, sbert_lr])
 @pytest.mark.parametrize("task", ["nli", "sa"])
-def test_a_program_gives_a_full_grid_of_exactly_the_test_ids(program, task, run: Run, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
+def test_a_program_gives_a_full_grid_of_exactly_the_test_ids(program, task, run: Do, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
     out = run(program, task)
     frame = pl.read_parquet(out)
     domains, ids = list(synthetic.task(task).domains), sorted(synthetic.test(task)["id"])
@@ -57,14 +57,14 @@ def test_a_program_gives_a_full_grid_of_exactly_the_test_ids(program, task, run:
 
 
 @pytest.mark.parametrize(("program", "least"), [(tfidf_lr, 0.6), (sbert_lr, 0.6)])
-def test_a_trained_program_beats_majority_in_domain(program, least: float, run: Run, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
+def test_a_trained_program_beats_majority_in_domain(program, least: float, run: Do, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
     floor = mean_in_domain(run(majority, "sa"), synthetic)
     assert floor < 0.45
     assert mean_in_domain(run(program, "sa"), synthetic) > max(least, floor + 0.15)
 
 
 @pytest.mark.parametrize("program", [majority, tfidf_lr, sbert_lr])
-def test_the_same_seed_gives_the_same_bytes(program, run: Run) -> None:  # type: ignore[no-untyped-def]
+def test_the_same_seed_gives_the_same_bytes(program, run: Do) -> None:  # type: ignore[no-untyped-def]
     options: dict[str, object] = {"seed": [3], "source": ["lamps", "kettles+lamps"], "target": ["tents"]}
     first, second = run(program, "sa", **options), run(program, "sa", **options)
     assert first.read_bytes() == second.read_bytes()
@@ -76,10 +76,10 @@ def test_the_same_seed_gives_the_same_bytes(program, run: Run) -> None:  # type:
 
 def test_majority_predicts_the_most_frequent_label_and_its_share() -> None:
     train = pl.DataFrame({"label": [2, 0, 2, 1, 2]})
-    codes, confidence = majority.fit(train, None, 0)(train.head(2))
+    codes, confidence = majority.fit(Run("a", 0, train))(train.head(2))
     assert codes.tolist() == [2, 2]
     assert confidence.tolist() == [0.6, 0.6]
-    tied, _ = majority.fit(pl.DataFrame({"label": [1, 0]}), None, 0)(train)
+    tied, _ = majority.fit(Run("a", 0, pl.DataFrame({"label": [1, 0]})))(train)
     assert tied.tolist() == [0] * 5
 
 
@@ -92,7 +92,7 @@ def test_labels_that_train_lacks_do_not_shift_the_others() -> None:
             "label": [code for _ in range(10) for code in words],
         }
     )
-    codes, _ = tfidf_lr.fit_on(("text",))(train, None, 0)(pl.DataFrame({"text": list(words.values())}))
+    codes, _ = tfidf_lr.classifier(train, ("text",), 0).predict(pl.DataFrame({"text": list(words.values())}))
     assert codes.tolist() == [0, 2]
 
 
@@ -105,11 +105,11 @@ def test_tfidf_keeps_premise_and_hypothesis_words_apart() -> None:
             "label": [0, 1] * 20,
         }
     )
-    codes, _ = tfidf_lr.fit_on(("premise", "hypothesis"))(train, None, 0)(train.head(2))
+    codes, _ = tfidf_lr.classifier(train, ("premise", "hypothesis"), 0).predict(train.head(2))
     assert codes.tolist() == [0, 1]
 
 
-def test_cards_tell_the_programs_apart(run: Run) -> None:
+def test_cards_tell_the_programs_apart(run: Do) -> None:
     cards = {
         program: read_card(run(program, "sa").with_name("p.card.yaml")) for program in (majority, tfidf_lr, sbert_lr)
     }
@@ -149,7 +149,7 @@ def test_a_pairing_weights_each_target_text_by_its_depth(synthetic: DatasetFolde
     inputs = synthetic.task("nli").inputs
     train = pl.concat([synthetic.split("nli", source, "train") for source in pairing.sources])
     test = synthetic.split("nli", "orchard", "test")
-    codes, _ = sbert_lr.fit_on(word_encoder, inputs)(train, None, 0)(test)
+    codes, _ = sbert_lr.classifier(train, word_encoder, inputs, 0).predict(test)
     correct = codes == test["label"].to_numpy()
     x, y = (word_encoder.encode(encoder_texts(rows, inputs)) for rows in (train, test))
     weights = depth_weights(tte_depth(x, y), tte_depth(x))

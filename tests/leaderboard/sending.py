@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from baselines.majority import fit
-from baselines.program import make_card, train_and_predict
+from baselines.program import make_card
+from baselines.runs import train_and_predict
 from builders.folder import DatasetFolder
 from builders.synthetic import build_synthetic
 from leaderboard.store import Entry, Store
@@ -58,5 +59,5 @@ def tiny_sender(out: Path) -> Sender:
     build_synthetic(out / "data", n_train=30, n_test=10)
     folder = DatasetFolder.open(out / "data")
     path = out / "majority.parquet"
-    train_and_predict(fit, folder, "nli", sources=None, targets=None, seeds=None).write_parquet(path)
+    train_and_predict(fit, folder, "nli", sources=None, targets=None, seeds=None).predictions.write_parquet(path)
     return Sender(path, make_card(folder, name="Majority", paradigm="other"), folder)

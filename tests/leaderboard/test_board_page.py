@@ -165,6 +165,18 @@ def test_the_page_opens_on_the_first_board_with_entries(filled: Filled, id_folde
     assert "/?board=boss%2Fner" in shown.links
 
 
+def test_a_board_that_may_be_behind_says_so_and_not_why(filled: Filled) -> None:
+    index = Index([filled.folder], filled.store)
+    assert "Last known" not in Visible(board_page(index, query(index))).text
+    filled.store.behind = "ORG/private: the Hub did not give it"
+    try:
+        shown = Visible(board_page(index, query(index))).text
+    finally:
+        filled.store.behind = None
+    assert "Last known. The place that keeps the entries cannot be asked now, so newer ones may be missing." in shown
+    assert "ORG/private" not in shown
+
+
 def test_without_data_or_entries_the_page_says_what_to_do(filled: Filled, tmp_path: Path) -> None:
     nothing = Index([], Store(tmp_path))
     assert "No data" in board_page(nothing, query(nothing))

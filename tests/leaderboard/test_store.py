@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from baselines.majority import fit
-from baselines.program import make_card, train_and_predict
+from baselines.program import make_card
+from baselines.runs import train_and_predict
 from builders.folder import DatasetFolder
 from leaderboard.scoring import N_STORED, SCORE_COLUMNS, score_file
 from leaderboard.store import Store, open_store
@@ -22,7 +23,7 @@ from validation.report import InvalidInput
 @pytest.fixture(scope="module")
 def submission(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Card]:
     path = tmp_path_factory.mktemp("predictions") / "majority.parquet"
-    train_and_predict(fit, synthetic, "nli", sources=None, targets=None, seeds=None).write_parquet(path)
+    train_and_predict(fit, synthetic, "nli", sources=None, targets=None, seeds=None).predictions.write_parquet(path)
     return path, make_card(synthetic, name="Majority", paradigm="other")
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from baselines import tfidf_lr
-from baselines.program import train_and_predict
+from baselines.runs import train_and_predict
 from builders import build as build_module
 from builders import df1
 from builders.assemble import assemble
@@ -257,7 +257,7 @@ def scored(
     folder: DatasetFolder, task: str, out: Path, sources: list[str] | None = None
 ) -> tuple[Scores, pl.DataFrame]:
     fit = tfidf_lr.fit_on(folder.task(task).inputs)
-    frame = train_and_predict(fit, folder, task, sources=sources, targets=None, seeds=None)
+    frame = train_and_predict(fit, folder, task, sources=sources, targets=None, seeds=None).predictions
     frame.write_parquet(out)
     return score_file(out, folder, n_draws=20), frame
 

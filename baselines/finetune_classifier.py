@@ -1,0 +1,186 @@
+"""Fine-tune a pretrained model as a classifier: one training a source and seed, each predicting every target.
+
+Any encoder by Hub id or path gets a new layer over the labels; an encoder-decoder of T5's kind is asked for the
+label's word (BOSS paper, App. F). The source's validation rows choose the epoch (and, with --sweep, the
+hyperparameters); BOSS's robustness methods (--method) go with either; a stopped training goes on where it was.
+Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one training a GPU.
+
+    shiftbench train finetune-classifier nli --data build/dr --out deberta.parquet --model microsoft/deberta-v3-small
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import polars as pl
+import typer
+from numpy.typing import NDArray
+
+from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
+from baselines.robust.method import Method, Robustness
+from baselines.robust.synonyms import SynonymSource
+from baselines.runs import Predict, Run, Trained, require_two_labels, train_and_predict
+from baselines.training.finetuner import Finetuner, Score
+from baselines.training.options import TrainingOptions, with_options
+from baselines.training.outputs import default_name, training_work, write_training
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
+from validation.report import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from baselines.training.batches import Features
+    from baselines.training.trainer import Objective
+
+Methods = Annotated[
+    list[Method] | None,
+    typer.Option("--method", help="Train with this robustness method; repeat for several."),
+]
+Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
+
+
+class Classifier(Finetuner):
+    """Trains classifiers of one task, with or without robustness methods."""
+
+    def __init__(self, info: TaskManifest, options: TrainingOptions, robustness: Robustness) -> None:
+        super().__init__(info, options)
+        self._robustness = robustness
+        self._check_methods()
+        self._writes = bool(self.config.is_encoder_decoder)
+
+    def _check_methods(self) -> None:
+        """Refuse methods that would read a wrong place of a model that reads from left to right."""
+        from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+        chosen = sorted(self._robustness.methods & {Method.FREELB, Method.ENSEMBLE})
+        reads_both_ways = self.config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+        if chosen and not (reads_both_ways or self.config.is_encoder_decoder):
+            what, cure = "this method is for encoders and encoder-decoders", "leave it out, or choose such a model"
+            raise InvalidInput(Problem(what, "--method", f"'{chosen[0]}' with {self.config.model_type}", cure))
+
+    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        require_two_labels(rows)
+        if self._writes:
+            from baselines.training.text_to_text import decoder_tokens, label_tokens
+
+            self._decoder = decoder_tokens(self.config.decoder_start_token_id, self.tokenizer)
+            self._words = label_tokens(self.info.labels, self.tokenizer)
+        if not self._robustness.methods and not self._writes:
+            return super().tuned(run, rows)
+        prepared = self._robustness.prepared(
+            rows, self.info.inputs, len(self.info.labels), run.seed, self._embeddings, self.tokenizer
+        )
+        return super().tuned(run, prepared.rows, lambda model: prepared.objective(model, self._read))
+
+    def build(self, seed: int) -> Any:
+        """Give a pretrained encoder with a new layer that scores each label, or an encoder-decoder as it is."""
+        from baselines.training.models import load_model, prepare
+
+        if self._writes:
+            return prepare(load_model("AutoModelForSeq2SeqLM", self.options.model, seed), self.options, "SEQ_2_SEQ_LM")
+        names = dict(enumerate(self.info.labels))
+        head = {"num_labels": len(names), "id2label": names, "label2id": {name: code for code, name in names.items()}}
+        model = load_model("AutoModelForSequenceClassification", self.options.model, seed, **head)
+        return prepare(model, self.options, "SEQ_CLS")
+
+    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Give each row's word pieces and label, and, for the methods, its place among the rows."""
+        numbered = bool(self._robustness.methods)
+        return [
+            {**features, "labels": label, **({"row": place} if numbered else {})}
+            for place, (features, label) in enumerate(zip(self._features(rows, max_length), rows["label"], strict=True))
+        ]
+
+    def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
+        """Score models by the task's own metric."""
+        gold = validation["label"].to_numpy()
+
+        def score(model: Any) -> float:
+            predicted = self._probabilities(model, validation, "validating").argmax(axis=1)
+            counts = confusion_counts(gold, predicted, len(self.info.labels))
+            return float(macro_f1(counts) if self.info.metric == "macro_f1" else accuracy(counts))
+
+        return score
+
+    def predictor(self, run: Run, model: Any) -> Predict:
+        """Give the most probable label of rows, with its probability."""
+
+        def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+            probabilities = self._probabilities(model, rows, "predicting")
+            return probabilities.argmax(axis=1), probabilities.max(axis=1)
+
+        return predict
+
+    def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        from baselines.training.pieces import text_features
+        from baselines.training.text_to_text import encoded, label_form
+
+        if not self._writes:
+            return text_features(self.tokenizer, rows, self.info.inputs, max_length)
+        form = label_form(self.info.inputs, self.info.labels)
+        return [
+            {"input_ids": ids, "attention_mask": [1] * len(ids), "decoder_input_ids": self._decoder}
+            for ids in encoded(form, rows, self.tokenizer, max_length)
+        ]
+
+    def _probabilities(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
+        from scipy.special import softmax
+
+        def read(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
+            return list(self._read(model(**batch)).float().cpu().numpy())
+
+        found = self.read(model, self._features(rows, self.eval_length), read, description)
+        return np.asarray(softmax(np.asarray(found, dtype=np.float64), axis=1))
+
+    def _read(self, output: Any) -> Any:
+        """Read the labels' logits from a model's output, shape (n, n_labels)."""
+        from baselines.training.text_to_text import class_logits
+
+        return class_logits(output.logits, self._words) if self._writes else output.logits
+
+    def _embeddings(self) -> Any:
+        """Give the pretrained model's input embeddings, for synonyms."""
+        from baselines.training.models import load_model
+
+        return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
+
+
+@with_options(TrainingOptions)
+def main(
+    task: TaskName,
+    data: Data,
+    out: Out,
+    training: TrainingOptions,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    candidates: Candidates = False,
+    method: Methods = None,
+    synonyms: Synonyms = SynonymSource.WORDNET,
+) -> None:
+    """Fine-tune an encoder (or T5) as a classifier, with robustness methods if asked.
+
+    Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
+    """
+    check_out_path(out)
+    folder = DatasetFolder.open(data)
+    robustness = Robustness.of(method, synonyms)
+    more = {"methods": sorted(robustness.methods), "synonyms": synonyms} if method else {}
+    work = training_work(out, "finetune-classifier", folder, task, training, target, candidates, **more)
+    results = train_and_predict(
+        Classifier(folder.task(task), training, robustness).fit,
+        folder,
+        task,
+        sources=source,
+        targets=target,
+        seeds=seed,
+        candidates=candidates,
+        work=work,
+    )
+    name = ", ".join([default_name(training), *sorted(robustness.methods)])
+    write_training(results, folder, training, out, work, name=name)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,150 @@
+"""Fine-tune an encoder to answer questions by a span of their context.
+
+Any encoder by Hub id or path. Long contexts are read in windows that overlap. Where train rows have questions without
+an answer, a threshold tuned on the source's validation rows says when to give none (SQuAD 2.0); where all have one,
+an answer is always given. Validation rows choose the epoch (and, with --sweep, the hyperparameters) by token F1; a
+stopped training goes on where it was. Leaves out: titles, soft prompts, and writing the answer, as the BOSS paper has
+T5 do (``finetune-seq2seq``).
+
+    shiftbench train finetune-qa qa --data build/dr --out qa.parquet --model microsoft/deberta-v3-base
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import typer
+
+from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
+from baselines.runs import Predict, Run, train_and_predict
+from baselines.training.finetuner import Finetuner, Score
+from baselines.training.options import RECIPES, TrainingOptions, with_options
+from baselines.training.outputs import training_work, write_training
+from baselines.training.qa_windows import Answers, Logits, QaWindows, null_threshold, qa_windows
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from leaderboard.metrics.qa import qa_scores
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
+
+if TYPE_CHECKING:
+    from baselines.training.batches import Features
+
+QA_RECIPES = {name: replace(settings, max_length=384, eval_max_length=384) for name, settings in RECIPES.items()}
+"""The classifiers' settings, but windows of 384 pieces."""
+SHORTEST_WINDOW = 32
+
+
+class Answerer(Finetuner):
+    """Trains extractive question answering models of one task."""
+
+    def __init__(self, info: TaskManifest, options: TrainingOptions) -> None:
+        super().__init__(info, options, QA_RECIPES)
+        self.check_places()
+        shortest = min(settings.max_length for settings in self._candidates)
+        if min(shortest, self.eval_length) < SHORTEST_WINDOW:
+            what, cure = "a window has no room for question and context", f"give {SHORTEST_WINDOW} or more"
+            raise InvalidInput(Problem(what, "--max-length, --eval-max-length", cure=cure))
+
+    def build(self, seed: int) -> Any:
+        """Give a pretrained encoder with a new layer that scores where an answer starts and ends."""
+        from baselines.training.models import load_model, prepare
+
+        model = load_model("AutoModelForQuestionAnswering", self.options.model, seed)
+        return prepare(model, self.options, "QUESTION_ANS")
+
+    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Give windows with the places of the answer's first and last piece."""
+        windows = self._windows(rows, max_length)
+        labels = windows.labels(rows["answers"].to_list()).tolist()
+        return [
+            {**window, "start_positions": start, "end_positions": end}
+            for window, (start, end) in zip(windows.features, labels, strict=True)
+        ]
+
+    def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
+        """Score models by token F1 at the best threshold."""
+        windows = self._windows(validation, self.eval_length)
+
+        def score(model: Any) -> float:
+            found = self._answers(model, windows, "validating")
+            return float(_f1(found.given(self._threshold(run, found)), validation).mean())
+
+        return score
+
+    def predictor(self, run: Run, model: Any) -> Predict:
+        """Answer the questions of rows, or say that they have no answer."""
+        windows = None if run.validation is None else self._windows(run.validation, self.eval_length)
+        found = None if windows is None else self._answers(model, windows, "tuning the threshold")
+        threshold = self._threshold(run, found)
+
+        def predict(rows: pl.DataFrame) -> tuple[list[str], None]:
+            answers = self._answers(model, self._windows(rows, self.eval_length), "predicting")
+            return answers.given(threshold), None
+
+        return predict
+
+    def _threshold(self, run: Run, found: Answers | None) -> float:
+        """Give the threshold of no answer, from the answers to a run's validation rows where it has any."""
+        if run.train["answers"].struct.field("text").list.len().min():
+            return np.inf
+        if found is None or run.validation is None:
+            return 0.0
+        answered, abstained = found.given(np.inf), [""] * len(found.texts)
+        return null_threshold(found.preference, _f1(answered, run.validation), _f1(abstained, run.validation))
+
+    def _windows(self, rows: pl.DataFrame, max_length: int) -> QaWindows:
+        return qa_windows(rows["question"].to_list(), rows["context"].to_list(), self.tokenizer, max_length)
+
+    def _answers(self, model: Any, windows: QaWindows, description: str) -> Answers:
+        return windows.answers(self.read(model, windows.features, _starts_and_ends, description))
+
+
+def _starts_and_ends(model: Any, batch: Mapping[str, Any]) -> Sequence[Logits]:
+    """Read each piece's scores as start and as end of the answer, shape (n_pieces, 2) a row."""
+    import torch
+
+    found = model(**batch)
+    return list(torch.stack([found.start_logits, found.end_logits], dim=-1).float().cpu().numpy())
+
+
+def _f1(answers: Sequence[str], rows: pl.DataFrame) -> np.ndarray:
+    return qa_scores(answers, rows["answers"].struct.field("text").to_list()).f1
+
+
+@with_options(TrainingOptions)
+def main(
+    task: TaskName,
+    data: Data,
+    out: Out,
+    training: TrainingOptions,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    candidates: Candidates = False,
+) -> None:
+    """Fine-tune an encoder to answer questions by a span of their context.
+
+    Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
+    """
+    check_out_path(out)
+    folder = DatasetFolder.open(data)
+    work = training_work(out, "finetune-qa", folder, task, training, target, candidates)
+    results = train_and_predict(
+        Answerer(folder.task(task), training).fit,
+        folder,
+        task,
+        sources=source,
+        targets=target,
+        seeds=seed,
+        candidates=candidates,
+        kinds=(TaskKind.EXTRACTIVE_QA,),
+        work=work,
+    )
+    write_training(results, folder, training, out, work)
+
+
+if __name__ == "__main__":
+    typer.run(main)

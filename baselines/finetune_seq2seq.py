@@ -1,0 +1,164 @@
+"""Fine-tune an encoder-decoder that writes its answer: questions, summaries, titles, and answers to questions.
+
+Any encoder-decoder by Hub id or path, such as T5 and BART; --from-scratch draws all weights anew, so that tokenizer
+and configuration alone are needed. The source's validation rows choose the epoch (and, with --sweep, the
+hyperparameters): by ROUGE-L for written text, which needs no other model, by token F1 for answers. Where a question
+has no answer the model learns to write so. Texts are written by beam search, greedily by default; a stopped training
+goes on where it was. Leaves out: sampling.
+
+    shiftbench train finetune-seq2seq qg --data build/dr --out qg.parquet --model google-t5/t5-base
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import polars as pl
+import typer
+
+from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
+from baselines.runs import Predict, Run, train_and_predict
+from baselines.training.finetuner import Finetuner, Score
+from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions, with_options
+from baselines.training.outputs import default_name, training_work, write_training
+from baselines.training.text_to_text import encoded, input_form, predicted_texts, target_texts
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from leaderboard.metrics.generation import rouge_l
+from leaderboard.metrics.qa import qa_scores
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
+
+if TYPE_CHECKING:
+    from baselines.training.batches import Features
+
+MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20}
+"""Tokens of a written text; of an answer as in the BOSS paper."""
+_MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id")
+
+
+@dataclass(frozen=True)
+class WritingOptions(TrainingOptions):
+    """The options of a fine-tuning program, and those of writing."""
+
+    model: Annotated[str, typer.Option("--model", help="Hub id or path of the encoder-decoder.")] = "google-t5/t5-base"
+    from_scratch: Annotated[
+        bool, typer.Option("--from-scratch", help="Draw all weights anew; configuration and tokenizer are the model's.")
+    ] = False
+    beams: Annotated[int, typer.Option("--beams", help="Beams of the search for a text; 1 is greedy.", min=1)] = 1
+    max_target: Annotated[
+        int | None,
+        typer.Option(
+            "--max-target",
+            help="Tokens of a written text, at most. Default: 128; of an answer to a question 20.",
+            min=2,
+        ),
+    ] = None
+
+
+class Writer(Finetuner):
+    """Trains models that write, for one task."""
+
+    options: WritingOptions
+
+    def __init__(self, info: TaskManifest, options: WritingOptions) -> None:
+        super().__init__(info, options, GENERATION_RECIPES, GENERATION_SWEEPS)
+        if not self.config.is_encoder_decoder:
+            what, found = "the model is no encoder-decoder", f"'{options.model}', {self.config.model_type}"
+            raise InvalidInput(Problem(what, "--model", found, "give one of the kind of T5 or BART"))
+        if len(self.tokenizer) > self.config.vocab_size:
+            what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
+            raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))
+        self._form = input_form(info.inputs)
+        self._max_target = options.max_target or MAX_TARGET.get(info.kind, 0)
+
+    def build(self, seed: int) -> Any:
+        """Give the model, pretrained or of new weights, set to write as asked and in no way else."""
+        from transformers import GenerationConfig
+
+        from baselines.training.models import load_model, new_model, prepare
+
+        auto_class = "AutoModelForSeq2SeqLM"
+        if self.options.from_scratch:
+            model = new_model(auto_class, self.config, seed)
+        else:
+            model = load_model(auto_class, self.options.model, seed)
+        # A model's own settings may ask for long summaries, or stop at 20 tokens.
+        marks = {name: getattr(model.generation_config, name) for name in _MARKS}
+        model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
+            max_new_tokens=self._max_target, num_beams=self.options.beams, do_sample=False, **marks
+        )
+        return prepare(model, self.options, "SEQ_2_SEQ_LM")
+
+    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Give inputs with the tokens of the text to write."""
+        texts = target_texts(rows, self.info.kind)
+        targets = self.tokenizer(text_target=texts, truncation=True, max_length=self._max_target)["input_ids"]
+        return [{**row, "labels": own} for row, own in zip(self._inputs(rows, max_length), targets, strict=True)]
+
+    def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
+        """Score models by token F1 of answers, or ROUGE-L of other texts."""
+        inputs = self._inputs(validation, self.eval_length)
+
+        def score(model: Any) -> float:
+            texts = self._write(model, inputs, "validating")
+            if self.info.kind is TaskKind.EXTRACTIVE_QA:
+                return float(qa_scores(texts, validation["answers"].struct.field("text").to_list()).f1.mean())
+            return float(rouge_l(texts, validation["target_text"].to_list()).f1.mean())
+
+        return score
+
+    def predictor(self, run: Run, model: Any) -> Predict:
+        """Write a text for each row."""
+        return lambda rows: (self._write(model, self._inputs(rows, self.eval_length), "writing"), None)
+
+    def _inputs(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        ids = encoded(self._form, rows, self.tokenizer, max_length)
+        return [{"input_ids": tokens, "attention_mask": [1] * len(tokens)} for tokens in ids]
+
+    def _write(self, model: Any, inputs: "Sequence[Features]", description: str) -> list[str]:
+        tokens = self.read(model, inputs, _written, description)
+        return predicted_texts(self.tokenizer.batch_decode(tokens, skip_special_tokens=True), self.info.kind)
+
+
+def _written(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
+    return list(model.generate(**batch).cpu().numpy())
+
+
+@with_options(WritingOptions)
+def main(
+    task: TaskName,
+    data: Data,
+    out: Out,
+    training: WritingOptions,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    candidates: Candidates = False,
+) -> None:
+    """Fine-tune an encoder-decoder that writes its answer.
+
+    Example: shiftbench train finetune-seq2seq as --data build/dr --out t5.parquet --model google-t5/t5-small
+    """
+    check_out_path(out)
+    folder = DatasetFolder.open(data)
+    work = training_work(out, "finetune-seq2seq", folder, task, training, target, candidates)
+    results = train_and_predict(
+        Writer(folder.task(task), training).fit,
+        folder,
+        task,
+        sources=source,
+        targets=target,
+        seeds=seed,
+        candidates=candidates,
+        kinds=(TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA),
+        work=work,
+    )
+    facts: dict[str, Any] = (
+        {"name": f"{default_name(training)}, from scratch", "base_model": None} if training.from_scratch else {}
+    )
+    write_training(results, folder, training, out, work, **facts)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,120 @@
+"""Fine-tune an encoder as a tagger: one tag a word, as for aspect terms and named entities.
+
+Any encoder by Hub id or path. Words are tagged at their first piece; long sentences are read in windows that overlap,
+so that every word gets a tag. The source's validation rows choose the epoch (and, with --sweep, the hyperparameters)
+by span-F1; a stopped training goes on where it was. Leaves out: a CRF over the tags, and soft prompts.
+
+    shiftbench train finetune-tagger ner --data build/boss --out ner.parquet --model microsoft/deberta-v3-base
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import typer
+from numpy.typing import NDArray
+
+from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
+from baselines.runs import Predict, Run, train_and_predict
+from baselines.training.finetuner import Finetuner, Score
+from baselines.training.options import TrainingOptions, with_options
+from baselines.training.outputs import training_work, write_training
+from baselines.training.word_pieces import WordPieces, word_pieces
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
+from validation.vocabulary import TaskKind
+
+if TYPE_CHECKING:
+    from baselines.training.batches import Features
+
+
+class Tagger(Finetuner):
+    """Trains taggers of one task."""
+
+    def __init__(self, info: TaskManifest, options: TrainingOptions) -> None:
+        # RoBERTa's tokenizers read words apart only so; to others it means nothing.
+        super().__init__(info, options, add_prefix_space=True)
+        self.check_places()
+
+    def build(self, seed: int) -> Any:
+        """Give a pretrained encoder with a new layer that scores each tag."""
+        from baselines.training.models import load_model, prepare
+
+        names = dict(enumerate(self.info.labels))
+        head = {"num_labels": len(names), "id2label": names, "label2id": {name: code for code, name in names.items()}}
+        model = load_model("AutoModelForTokenClassification", self.options.model, seed, **head)
+        return prepare(model, self.options, "TOKEN_CLS")
+
+    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Give windows of word pieces, each word's tag at its first piece."""
+        pieces = word_pieces(rows["tokens"].to_list(), self.tokenizer, max_length)
+        labels = pieces.labels(rows["tags"].to_list())
+        return [{**window, "labels": own} for window, own in zip(pieces.features, labels, strict=True)]
+
+    def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
+        """Score models by span-F1, as the task does."""
+        pieces = self._pieces(validation)
+        scheme = tag_scheme(self.info.labels, tag_notation(self.info.labels))
+        gold = np.concatenate([np.asarray(tags, dtype=np.int64) for tags in validation["tags"].to_list()])
+        offsets = np.append(0, np.cumsum(pieces.n_words))
+
+        def score(model: Any) -> float:
+            predicted = np.concatenate(self._tags(model, pieces, "validating"))
+            f1 = float(span_f1(span_counts(gold, predicted, offsets, scheme).sum(axis=0)))
+            return 1.0 if np.isnan(f1) else f1  # nothing to find, and nothing claimed
+
+        return score
+
+    def predictor(self, run: Run, model: Any) -> Predict:
+        """Tag the words of rows."""
+        return lambda rows: ([tags.tolist() for tags in self._tags(model, self._pieces(rows), "predicting")], None)
+
+    def _pieces(self, rows: pl.DataFrame) -> WordPieces:
+        return word_pieces(rows["tokens"].to_list(), self.tokenizer, self.eval_length)
+
+    def _tags(self, model: Any, pieces: WordPieces, description: str) -> list[NDArray[np.int64]]:
+        codes = self.read(model, pieces.features, _best_tags, description)
+        own = [found[: len(words)] for found, words in zip(codes, pieces.words, strict=True)]
+        return pieces.tags(own, self.info.labels.index("O"))
+
+
+def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int64]]:
+    return list(model(**batch).logits.argmax(dim=-1).cpu().numpy())
+
+
+@with_options(TrainingOptions)
+def main(
+    task: TaskName,
+    data: Data,
+    out: Out,
+    training: TrainingOptions,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    candidates: Candidates = False,
+) -> None:
+    """Fine-tune an encoder as a tagger.
+
+    Example: shiftbench train finetune-tagger ab --data build/dr --out minilm.parquet --epochs 3
+    """
+    check_out_path(out)
+    folder = DatasetFolder.open(data)
+    work = training_work(out, "finetune-tagger", folder, task, training, target, candidates)
+    results = train_and_predict(
+        Tagger(folder.task(task), training).fit,
+        folder,
+        task,
+        sources=source,
+        targets=target,
+        seeds=seed,
+        candidates=candidates,
+        kinds=(TaskKind.TAGGING,),
+        work=work,
+    )
+    write_training(results, folder, training, out, work)
+
+
+if __name__ == "__main__":
+    typer.run(main)

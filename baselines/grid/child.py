@@ -1,0 +1,36 @@
+"""The process of one trial: the ``shiftbench`` command, ended with whoever started it.
+
+Leaves out: everything that a trial is; that is the command's.
+
+    python -m baselines.grid.child FOLDER train majority nli --data build/dr --out FOLDER/predictions.parquet
+"""
+
+import os
+import runpy
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from filelock import FileLock
+
+
+def main(folder: Path, arguments: list[str]) -> None:
+    """Run the command with these arguments, alone in its folder."""
+    threading.Thread(target=_end_with_starter, daemon=True).start()
+    # An earlier process of the trial may still be about to end.
+    with FileLock(folder / ".lock"):
+        sys.argv[1:] = arguments
+        runpy.run_module("shiftbench", run_name="__main__", alter_sys=True)
+
+
+def _end_with_starter() -> None:
+    """End this process and those that it started when standard input closes: its other end died, even by SIGKILL."""
+    # Not through sys.stdin, whose lock would be held when Python ends.
+    while os.read(0, 1):
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

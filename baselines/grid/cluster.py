@@ -1,0 +1,177 @@
+"""The engine of a cluster: Ray starts each trial on a free GPU or CPU slot, and again elsewhere when a worker is lost.
+
+No disk is shared: the dataset's files go to the machines once, and prediction files, cards and logs come back.
+Leaves out: installing anything; each machine has the versions of this one, which is checked.
+"""
+
+import hashlib
+import io
+import logging
+import os
+import platform
+import shutil
+import signal
+import socket
+import tarfile
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, card_of, failure, installed, start, stop
+from builders.cache import cache_folder
+from builders.folder import DatasetFolder
+from builders.manifest import MANIFEST
+from validation.report import InvalidInput, Problem
+
+_TRIES_MORE = 3
+_ANSWER_WITHIN = 10.0
+
+
+@dataclass(frozen=True)
+class _Dataset:
+    """The files of a dataset folder that the trials read, as a tar, with its hash."""
+
+    tar: bytes
+    sha256: str
+
+
+@dataclass(frozen=True)
+class _Returned:
+    """What a worker gives back: why the trial failed if it did, its files, and versions that it should not have."""
+
+    error: str | None = None
+    files: dict[str, bytes] = field(default_factory=dict)
+    refused: str = ""
+
+
+def run_on_ray(
+    trials: Sequence[Trial], data: Path, runs: Path, *, threads: int, address: str | None
+) -> Generator[Ended, None, None]:
+    """Run trials on a Ray cluster, and give each as it ends; closing the iterator ends those that run.
+
+    Args:
+        trials: what to run; each takes a GPU where the cluster has one, else ``threads`` CPUs.
+        data: the dataset folder.
+        runs: folder in which each trial gets its own.
+        threads: of each trial.
+        address: of the cluster; None starts one on this machine alone, for as long as this runs.
+    Raises: InvalidInput when there is no such cluster, or its machines are too small or have other versions.
+    """
+    if not trials:
+        return
+    with _connected(address) as ray:
+        needs = _needs(ray, threads)
+        dataset = ray.put(_packed(data, {trial.task for trial in trials}))
+        work = ray.remote(_work).options(max_retries=_TRIES_MORE, retry_exceptions=False, **needs)
+        waiting = {work.remote(trial, dataset, threads): trial for trial in trials}
+        while waiting:
+            (ready,), _ = ray.wait(list(waiting), num_returns=1)
+            trial = waiting.pop(ready)
+            try:
+                returned = ray.get(ready)
+            except ray.exceptions.RayError as error:
+                yield Ended(trial, f"the cluster gave it up: {' '.join(str(error).split())[:300]}")
+                continue
+            if returned.refused:
+                cure = "install the same versions on all machines"
+                raise InvalidInput(Problem("machines have different versions", "--address", returned.refused, cure))
+            _keep(returned.files, runs / trial.folder)
+            yield Ended(trial, returned.error)
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[Any]:
+    """Connect to a cluster, or start one on this machine that nothing outside it can reach."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_task_oom_retries", str(_TRIES_MORE))
+    import ray
+
+    own: dict[str, Any] = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"} if address is None else {}
+    try:
+        _reach(address)
+        on_sigterm = signal.getsignal(signal.SIGTERM)
+        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
+    except (OSError, ValueError) as error:
+        cure = "start one with 'ray start --head', or leave --address out"
+        raise InvalidInput(Problem("there is no such Ray cluster", "--address", f"'{address}'", cure)) from error
+    signal.signal(signal.SIGTERM, on_sigterm)  # Ray sets its own, which leaves without a word
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+def _reach(address: str | None) -> None:
+    """Raise OSError where nothing answers at HOST:PORT, which Ray would try for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=_ANSWER_WITHIN).close()
+
+
+def _needs(ray: Any, threads: int) -> dict[str, int]:
+    """Give what a trial takes of a machine; InvalidInput when none has as much, as Ray would wait for ever."""
+    if ray.cluster_resources().get("GPU", 0) >= 1:
+        return {"num_gpus": 1, "num_cpus": 0}
+    largest = max(int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"])
+    if largest < threads:
+        cure = f"write 'threads = {max(1, largest)}' into the grid file"
+        found = f"{threads} threads, {largest} CPUs on the largest"
+        raise InvalidInput(Problem("no machine of the cluster can hold a trial", "threads", found, cure))
+    return {"num_cpus": threads}
+
+
+def _packed(data: Path, tasks: set[str]) -> _Dataset:
+    """Pack the manifest, and the rows and ids of tasks and of their candidates."""
+    info = DatasetFolder.open(data).manifest.tasks
+    needed = sorted(name for name, facts in info.items() if name in tasks or facts.candidates_for in tasks)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for part in (MANIFEST, *(f"{kind}/{task}" for kind in ("data", "subsets") for task in needed)):
+            if (data / part).exists():
+                tar.add(data / part, arcname=part)
+    return _Dataset(packed.getvalue(), hashlib.sha256(packed.getvalue()).hexdigest())
+
+
+def _unpacked(dataset: _Dataset) -> Path:
+    """Unpack the dataset on this machine, whole or not at all, once for all trials."""
+    folder = cache_folder() / "grid" / "data" / dataset.sha256
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        if not folder.is_dir():
+            with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+                with tarfile.open(fileobj=io.BytesIO(dataset.tar)) as tar:
+                    tar.extractall(Path(temporary) / "data", filter="data")
+                (Path(temporary) / "data").rename(folder)
+    return folder
+
+
+def _work(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
+    """Run a trial on a worker; what is unfinished stays on its machine, for the next try there."""
+    if others := sorted(set(installed()) ^ set(trial.versions)):
+        return _Returned(refused=f"{', '.join(others)}: here or on {platform.node()} alone")
+    folder = cache_folder() / "grid" / "runs" / trial.key
+    (folder / LOG).unlink(missing_ok=True)
+    child = start(trial, folder, _unpacked(dataset), threads)
+    try:
+        error = failure(folder, child.wait())
+    finally:
+        stop([child])
+    files = {path.name: path.read_bytes() for path in folder.glob(f"{Path(PREDICTIONS).stem}*") if path.is_file()}
+    returned = _Returned(error, files | {LOG: (folder / LOG).read_bytes()})
+    if error is None:
+        shutil.rmtree(folder)
+    return returned
+
+
+def _keep(files: dict[str, bytes], folder: Path) -> None:
+    """Write a trial's files into its folder, each whole; the card, by which a trial counts as done, after the rest."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in sorted(files, key=lambda name: name == card_of(folder / PREDICTIONS).name):
+        part = folder / f".{name}.part"
+        part.write_bytes(files[name])
+        part.replace(folder / name)

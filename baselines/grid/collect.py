@@ -1,0 +1,87 @@
+"""From trials to entries: one prediction file and one card of each model on each task."""
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import typer
+
+from baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
+from baselines.program import typed_command, write_outputs
+from validation.cards import Card, read_card
+from validation.report import counted
+
+_STEM, _TRAINING = Path(PREDICTIONS).stem, "predictions.training.json"
+_JOINED: dict[str, Callable[[list[Any]], Any]] = {
+    "tokens": sum,
+    "cost_usd": sum,
+    "training_size": max,
+    "step": max,
+    # Of a source without validation rows, no model is selected.
+    "model_selection": lambda rules: max(rules, key=lambda rule: rule != "none"),
+}
+"""How facts of a card that trials need not agree on become one, as in a program that trains on all sources."""
+
+
+def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
+    """Put together the trials of one model on one task, in the grid's order."""
+    return [list(group) for _, group in groupby(trials, key=lambda trial: (trial.model, trial.task))]
+
+
+def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
+    """Write the prediction file and card of one model on one task, from those of its trials that are done.
+
+    They are those that ``shiftbench train`` with all sources and seeds writes, but for the card's command. What is
+    there already and would not change is left as it is.
+
+    Args:
+        trials: of the model on the task, in the order of the file.
+        runs: folder in which each trial has its own.
+        out: folder to write into, ``<task>/<model>.parquet``.
+    """
+    done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
+    entry = out / trials[0].task / f"{trials[0].model}.parquet"
+    if done and len(done) < len(trials):
+        typer.echo(f"{entry} will lack {len(trials) - len(done)} of {counted(len(trials), 'trial')}", err=True)
+    # Programs write states of a training, such as predictions.epoch-1.parquet, beside its end.
+    for name in sorted({file.name for folder in done for file in folder.glob(f"{_STEM}*.parquet")}):
+        files = [folder / name for folder in done if is_whole(folder / name)]
+        _collect_files(files, entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}"))
+    told = [record for folder in done if (file := folder / _TRAINING).is_file() for record in _records(file)]
+    if told:
+        text = json.dumps(told, indent=1)
+        entry.with_name(f"{entry.stem}{_TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
+
+
+def _collect_files(files: Sequence[Path], entry: Path) -> None:
+    predictions = pl.concat([pl.read_parquet(file) for file in files])
+    card = _joined([read_card(card_of(file)) for file in files])
+    if not _is_there(predictions, card, entry):
+        write_outputs(predictions, card, entry)
+
+
+def _records(file: Path) -> list[Any]:
+    return list(json.loads(file.read_text(encoding="utf-8")))
+
+
+def _joined(cards: Sequence[Card]) -> Card:
+    """Make one card of several; what they disagree on and cannot be joined is left out."""
+    facts: dict[str, Any] = {}
+    for key in Card.model_fields:
+        values = [getattr(card, key) for card in cards]
+        if key in _JOINED and None not in values:
+            facts[key] = _JOINED[key](values)
+        elif all(value == values[0] for value in values):
+            facts[key] = values[0]
+    return Card(**facts | {"command": typed_command()})
+
+
+def _is_there(predictions: pl.DataFrame, card: Card, file: Path) -> bool:
+    """Tell whether a file and its card hold these, whatever command made them."""
+    if not is_whole(file):
+        return False
+    there = read_card(card_of(file)).model_copy(update={"command": card.command})
+    return there == card and pl.read_parquet(file).equals(predictions)

@@ -1,0 +1,202 @@
+"""The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
+
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import pydantic
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+from baselines.grid.trial import Trial, installed
+from baselines.runs import chosen_sources
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import NO_SOURCE
+
+Seed = Annotated[int, pydantic.Field(ge=0, lt=2**32, strict=True)]
+Positive = Annotated[int, pydantic.Field(gt=0, strict=True)]
+Word = Annotated[str, pydantic.Field(strict=True, min_length=1)]
+Words = Annotated[list[Word], pydantic.Field(min_length=1)]
+ModelName = Annotated[str, pydantic.Field(strict=True, max_length=80, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+_GIVEN = ("--data=data", "--out=out.parquet", "--source=source", "--seed=0")
+_OWN_OPTIONS = (*(word.partition("=")[0] for word in _GIVEN), "--help")
+
+
+class _Table(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Model(_Table):
+    """One ``[[models]]`` table: a program with its options, and a name for files and messages."""
+
+    name: ModelName
+    program: Word
+    options: dict[str, Any] = {}
+    tasks: Words | None = None
+    sources: Words | None = None
+
+
+class GridFile(_Table):
+    """The whole file. Paths in it are relative to it; a model's ``tasks`` and ``sources`` stand before the grid's."""
+
+    data: Word
+    out: Word = "results"
+    tasks: Words | None = None
+    seeds: Annotated[list[Seed], pydantic.Field(min_length=1)] = [0]
+    sources: Words | None = None
+    threads: Positive | None = None
+    models: Annotated[list[Model], pydantic.Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a grid file asks for: trials in the order task, model, source, seed, which files keep."""
+
+    data: Path
+    out: Path
+    threads: int | None
+    trials: tuple[Trial, ...]
+
+
+def read_plan(file: Path, programs: TyperGroup) -> Plan:
+    """Read a grid file.
+
+    Args:
+        file: the TOML file.
+        programs: the command whose sub-commands are the programs (``shiftbench train``).
+    Raises: InvalidInput naming everything that is wrong: keys, values, programs, their options, tasks, sources.
+    """
+    asked = _read(file)
+    folder = DatasetFolder.open(file.parent / asked.data)
+    checks = _Checks(file, folder, programs)
+    trials = checks.trials(asked)
+    if checks.problems:
+        # One source of the grid may be wrong for every model.
+        raise InvalidInput(dict.fromkeys(checks.problems))
+    return Plan(folder.path, file.parent / asked.out, asked.threads, tuple(trials))
+
+
+def _read(file: Path) -> GridFile:
+    if not file.is_file():
+        raise InvalidInput(Problem("there is no such grid file", str(file), cure="give the path of a TOML file"))
+    try:
+        return GridFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "mend it there")) from error
+    except pydantic.ValidationError as error:
+        details = error.errors(include_context=False, include_url=False)
+        raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
+
+
+def _problem(detail: Any, file: str) -> Problem:
+    *outer, last = detail["loc"]
+    key = ".".join(str(part + 1) if isinstance(part, int) else part for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        known = Model.model_fields if outer else GridFile.model_fields
+        return Problem("unknown key", file, f"'{last}'", did_you_mean(str(last), list(known)), key=key)
+    if detail["type"] == "missing":
+        return Problem("required key is missing", file, cure=f"add '{last} = ...'", key=key)
+    return Problem(detail["msg"], file, repr(detail["input"])[:100], key=key)
+
+
+class _Checks:
+    """Turns a grid file into trials, noting everything that is wrong on the way."""
+
+    def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
+        self.file, self.folder, self.programs = str(file), folder, programs
+        self.problems: list[Problem] = []
+
+    def trials(self, asked: GridFile) -> list[Trial]:
+        """Give the trials in the grid's order; some are missing where there are problems."""
+        names = [model.name.casefold() for model in asked.models]
+        trials, versions = [], installed()
+        for number, model in enumerate(asked.models, start=1):
+            key = f"models.{number}"
+            if model.name.casefold() in names[: number - 1]:
+                self._note("two models have the same name", f"{key}.name", model.name, "rename one of them")
+            options = self._options(model, key)
+            tasks = self._tasks(asked, model, key)
+            wanted = {task: self._sources(task, asked, model, key) for task in tasks}
+            trials += [
+                Trial(
+                    *(model.name, model.program, options, task, source, seed),
+                    data=self.folder.content_hash,
+                    versions=versions,
+                )
+                for task, sources in wanted.items()
+                for source in sources
+                for seed in dict.fromkeys(asked.seeds)
+            ]
+        return trials
+
+    def _options(self, model: Model, key: str) -> tuple[str, ...]:
+        """Give a model's options as on its program's command line, which checks them."""
+        context = typer.Context(self.programs)
+        command = self.programs.get_command(context, model.program)
+        if command is None:
+            cure = did_you_mean(model.program, self.programs.list_commands(context))
+            self._note("there is no such program", f"{key}.program", model.program, cure)
+            return ()
+        words: list[str] = []
+        for name, value in model.options.items():
+            words += self._words(command, name, value, key)
+        try:
+            command.make_context(model.program, ["TASK", *_GIVEN, *words])
+        except TyperException as error:
+            cure = f"'shiftbench train {model.program} --help' lists its options"
+            self._note("the program refuses these options", f"{key}.options", str(error), cure)
+        return tuple(words)
+
+    def _words(self, command: Any, name: str, value: Any, key: str) -> list[str]:
+        option = f"--{name.replace('_', '-')}"
+        known = {opt: parameter for parameter in command.params for opt in parameter.opts if opt.startswith("--")}
+        if option in _OWN_OPTIONS:
+            what, cure = "the grid itself sets this option", "leave it out; 'sources' and 'seeds' are keys of the file"
+            self._note(what, f"{key}.options.{name}", option, cure)
+        elif option not in known:
+            cure = did_you_mean(option, [opt for opt in known if opt not in _OWN_OPTIONS])
+            self._note(f"program '{command.name}' has no such option", f"{key}.options.{name}", option, cure)
+        elif isinstance(value, bool) and known[option].is_flag:
+            return [option] if value else known[option].secondary_opts[:1]
+        elif all(type(each) in (str, int, float) for each in _listed(value)):
+            return [f"{option}={each}" for each in _listed(value)]
+        else:
+            cure = "write a number, a text or a list of these; true or false for a flag"
+            self._note("this option has no such value", f"{key}.options.{name}", str(value)[:100], cure)
+        return []
+
+    def _tasks(self, asked: GridFile, model: Model, key: str) -> list[str]:
+        """Give the tasks of a model: its own, the grid's, or all that have train rows."""
+        tasks = self.folder.manifest.tasks
+        named = model.tasks or asked.tasks
+        for task in named or ():
+            if task not in tasks:
+                where = f"{key}.tasks" if model.tasks else "tasks"
+                self._note("the folder has no such task", where, task, did_you_mean(task, list(tasks)))
+        return [task for task in dict.fromkeys(named or tasks) if task in tasks and (named or _trainable(tasks[task]))]
+
+    def _sources(self, task: str, asked: GridFile, model: Model, key: str) -> list[str]:
+        named = model.sources or asked.sources
+        if named == [NO_SOURCE]:
+            return named
+        try:
+            return chosen_sources(self.folder, task, named)
+        except InvalidInput as error:
+            where = f"{key}.sources" if model.sources else "sources" if asked.sources else "data"
+            self.problems += [replace(problem, file=self.file, key=where) for problem in error.problems]
+            return []
+
+    def _note(self, what: str, key: str, found: str, cure: str) -> None:
+        self.problems.append(Problem(what, self.file, f"'{found}'", cure, key=key))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _trainable(task: TaskManifest) -> bool:
+    return any("train" in facts.splits for facts in task.domains.values())

@@ -1,0 +1,118 @@
+"""A grid from beginning to end: what is done is skipped, what ends is collected, what fails is told at the end."""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import filelock
+import typer
+from tqdm import tqdm
+
+from baselines.grid.collect import by_entry, collect
+from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, is_whole
+from validation.report import InvalidInput, Problem, counted
+
+Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[Ended, None, None]]
+"""Runs trials, each in its own folder among the runs, says what runs, gives each as it ends; closing it ends all."""
+
+_SHOWN = 20
+
+
+def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
+    """Run those trials that are not done, and write one prediction file and card of each model on each task.
+
+    Args:
+        trials: the grid, in the order of its files.
+        out: folder for the files; the trials' own lie in ``runs`` in it.
+        engine: runs the trials.
+    Raises: InvalidInput naming the trials that failed, when all others are done; at once when the disk is full.
+    """
+    runs = out / "runs"
+    with _alone_in(out), _ended_by_sigterm_as_by_ctrl_c():
+        waiting = [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
+        _tell(trials, waiting, runs)
+        failed = _run(trials, waiting, runs, out, engine)
+        for entry in by_entry(trials):
+            collect(entry, runs, out)
+    if failed:
+        more = len(failed) - _SHOWN
+        rest = [Problem(f"{counted(more, 'more trial')} failed", str(runs))] if more > 0 else []
+        raise InvalidInput([_failed(each, runs) for each in failed[:_SHOWN]] + rest)
+
+
+def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine) -> list[Ended]:
+    """Run the trials that wait, and write each entry when the last of its trials is done; gives those that failed."""
+    unfinished, failed = set(waiting), []
+    entry_of = {trial: entry for entry in by_entry(trials) for trial in entry}
+    n_done = len(trials) - len(waiting)
+    bar = tqdm(desc="grid", unit="trial", total=len(trials), initial=n_done, disable=None, file=sys.stderr)
+    try:
+        with bar, closing(engine(waiting, runs, bar.set_postfix_str)) as ending:
+            for ended in ending:
+                bar.update()
+                if ended.error is None:
+                    unfinished.remove(ended.trial)
+                    bar.write(f"done: {ended.trial}", file=sys.stderr)
+                    if unfinished.isdisjoint(entry_of[ended.trial]):
+                        collect(entry_of[ended.trial], runs, out)
+                else:
+                    failed.append(ended)
+                    bar.write(f"failed: {ended.trial}: {ended.error}", file=sys.stderr)
+                    if os.strerror(errno.ENOSPC) in ended.error:  # as all others would fail
+                        raise _full_disk(runs)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise _full_disk(runs) from error
+        raise
+    except KeyboardInterrupt:
+        n_done = len(trials) - len(unfinished)
+        typer.echo(
+            f"{n_done} of {counted(len(trials), 'trial')} done; the same command goes on with the others", err=True
+        )
+        raise
+    return failed
+
+
+def _tell(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
+    """Say what will be done, and what lies there that this grid has no use for."""
+    typer.echo(f"{counted(len(trials), 'trial')}: {len(trials) - len(waiting)} done, {len(waiting)} to run", err=True)
+    own = {runs / trial.folder for trial in trials}
+    others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
+    if others:
+        why = "with other options, seeds, data or versions, stay as they are"
+        typer.echo(f"{counted(len(others), 'trial')} of these models in {runs}, {why}", err=True)
+
+
+def _failed(ended: Ended, runs: Path) -> Problem:
+    log = runs / ended.trial.folder / LOG
+    return Problem(f"{ended.trial} failed", str(log), ended.error or "", "the same command tries it again")
+
+
+def _full_disk(runs: Path) -> InvalidInput:
+    cure = "free some space and give the same command again; trials that are done stay done"
+    return InvalidInput(Problem("the disk is full", str(runs), cure=cure))
+
+
+@contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    """Let no second grid work in the same folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with filelock.FileLock(out / ".lock", blocking=False):
+            yield
+    except filelock.Timeout as error:
+        cure = "wait for it, or give another folder with --out"
+        raise InvalidInput(Problem("another grid works in this folder", str(out), cure=cure)) from error
+
+
+@contextmanager
+def _ended_by_sigterm_as_by_ctrl_c() -> Iterator[None]:
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

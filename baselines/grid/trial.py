@@ -1,0 +1,180 @@
+"""A trial: one program trained on one source of one task with one seed, in a child process that both engines start."""
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from validation.cards import read_card
+from validation.report import InvalidInput
+from validation.vocabulary import NO_SOURCE
+
+PREDICTIONS, LOG = "predictions.parquet", "log.txt"
+_RECORD = "trial.json"
+_COMPUTING = (
+    *("shiftbench", "numpy", "polars", "scikit-learn"),
+    *("torch", "transformers", "accelerate", "peft", "sentence-transformers"),
+)
+# Sums are split among threads, and floats added in another order differ.
+_THREADS = (
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
+    *("RAYON_NUM_THREADS", "POLARS_MAX_THREADS"),
+)
+_ROOT = Path(__file__).parents[2]
+_GRACE = 5.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What decides a trial's predictions, and the name that its model has in the grid.
+
+    Attributes:
+        options: the program's, as on its command line.
+        source: training domains joined with '+', or 'none' for a program that trains on nothing.
+        data: content hash of the dataset folder.
+        versions: version of each library that computes, such as 'torch 2.13.0'.
+    """
+
+    model: str
+    program: str
+    options: tuple[str, ...]
+    task: str
+    source: str
+    seed: int
+    data: str
+    versions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Name the trial in messages."""
+        return f"{self.model} on {self.task} ({self.source}, seed {self.seed})"
+
+    @cached_property
+    def record(self) -> str:
+        """The trial as JSON."""
+        return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of the record: another option, dataset or version is another trial."""
+        return hashlib.sha256(self.record.encode()).hexdigest()[:12]
+
+    @property
+    def folder(self) -> Path:
+        """Where the trial's files lie among the runs of a grid; sources joined from many domains are cut short."""
+        return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
+
+    def arguments(self, data: Path, out: Path) -> list[str]:
+        """Give the arguments of the ``shiftbench`` command that runs the trial alone."""
+        source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
+        fixed = [f"--data={data.absolute()}", f"--out={out.absolute()}", *source, f"--seed={self.seed}"]
+        return ["train", self.program, self.task, *fixed, *self.options]
+
+
+class Ended(NamedTuple):
+    """A trial that came to its end, and why it failed if it did."""
+
+    trial: Trial
+    error: str | None
+
+
+def installed() -> tuple[str, ...]:
+    """Give the versions, on this machine, of Python and of the libraries that compute, such as 'torch 2.13.0'."""
+    versions = [f"python {platform.python_version()}"]
+    for name in _COMPUTING:
+        with suppress(PackageNotFoundError):
+            versions.append(f"{name} {version(name)}")
+    return tuple(versions)
+
+
+def card_of(predictions: Path) -> Path:
+    """Give the path of the card beside a prediction file."""
+    return predictions.with_name(f"{predictions.stem}.card.yaml")
+
+
+def is_whole(predictions: Path) -> bool:
+    """Tell whether a prediction file and its card are there, whole."""
+    try:
+        read_card(card_of(predictions))
+        pl.read_parquet_schema(predictions)
+    except (InvalidInput, OSError, pl.exceptions.PolarsError):
+        return False
+    return True
+
+
+def start(trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None) -> "subprocess.Popen[bytes]":
+    """Start a trial's process; what it says is added to the log in its folder.
+
+    Args:
+        trial: what to run.
+        folder: for its files; work that an earlier process left there is gone on with.
+        data: the dataset folder.
+        threads: of each library that computes.
+        gpu: the one that the process sees; None leaves it those that this process sees.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _RECORD).write_text(trial.record, encoding="utf-8")
+    arguments = trial.arguments(data, folder / PREDICTIONS)
+    with (folder / LOG).open("ab") as log:
+        log.write(f"$ {shlex.join(['shiftbench', *arguments])}\n".encode())
+        log.flush()
+        return subprocess.Popen(
+            [sys.executable, "-m", "baselines.grid.child", str(folder.absolute()), *arguments],
+            stdin=subprocess.PIPE,  # closed when this process ends, however it ends
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=_environment(threads, gpu),
+            start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the others
+        )
+
+
+def stop(children: Sequence["subprocess.Popen[bytes]"]) -> None:
+    """End trials' processes and what these started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for child in children:
+            if child.poll() is None:
+                os.killpg(child.pid, number)
+        until = time.monotonic() + _GRACE
+        for child in children:
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.0, until - time.monotonic()))
+
+
+def failure(folder: Path, code: int) -> str | None:
+    """Say why a trial failed whose process ended with an exit code; None where it did not."""
+    if code == 0 and is_whole(folder / PREDICTIONS):
+        return None
+    if code == -signal.SIGKILL:
+        return "ended by SIGKILL, as the system does where memory runs out"
+    if code < 0:
+        return f"ended by {signal.Signals(-code).name}"
+    lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+    last = next(line for line in reversed(lines) if line.strip())
+    return last[:500] if code else "the program ended without writing its predictions"
+
+
+def _environment(threads: int, gpu: str | None) -> dict[str, str]:
+    """Give the environment that makes a seed's predictions the same, whichever engine runs them."""
+    return {
+        **os.environ,
+        **dict.fromkeys(_THREADS, str(threads)),
+        "PYTHONHASHSEED": "0",
+        "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH")))),
+        **({} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu}),
+    }

@@ -1,0 +1,166 @@
+"""MSCL, memory-based supervised contrastive learning (Tan et al. 2022), a baseline of the Depth F1 paper (app. B.2).
+
+An encoder's first token becomes a unit vector that is both classified and drawn towards the vectors of its class, of
+this batch and of the last 128 texts. The settings are the paper's; as Depth F1, it trains 5 epochs and keeps the last.
+Unlike its authors' code, the encoder does not read padding, and dropout stays on throughout training. Leaves out: any
+tuning, as the paper has none.
+
+    shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
+"""
+
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+import typer
+from numpy.typing import NDArray
+
+from baselines.program import (
+    Candidates,
+    Data,
+    Out,
+    Seeds,
+    Sources,
+    Targets,
+    TaskName,
+    check_out_path,
+    make_card,
+    write_outputs,
+)
+from baselines.runs import Run, Trained, Work, require_two_labels, train_and_predict
+from baselines.training.models import model_version
+from baselines.training.options import Precision, Settings, TrainingOptions
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from validation.command_line import require
+
+WARMUP_STEPS = 200
+SETTINGS = Settings(epochs=5, batch_size=16, learning_rate=1e-5, weight_decay=0, clip=10, max_length=180)
+_LIBRARIES = ("torch", "transformers", "accelerate")
+
+ModelName = Annotated[str, typer.Option("--model", help="Hub id or path of the pretrained encoder.")]
+Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
+LearningRate = Annotated[float, typer.Option("--learning-rate", help="Adam's highest learning rate.", min=0)]
+Accumulate = Annotated[
+    int,
+    typer.Option("--accumulate", help="Parts to compute a batch in, each contrasted by itself and the memory.", min=1),
+]
+PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Numbers that a GPU computes with.")]
+
+
+class Mscl:
+    """Trains MSCL classifiers of one task.
+
+    Args:
+        info: the task.
+        model: Hub id or path of the encoder.
+        settings: hyperparameters; warm-up is always over 200 steps.
+        precision: numbers that a GPU computes with.
+    """
+
+    def __init__(self, info: TaskManifest, model: str, settings: Settings, precision: Precision) -> None:
+        from baselines.training.batches import Padding
+        from baselines.training.models import Device, load_config, load_tokenizer, padding_token
+        from baselines.training.pieces import room
+
+        self._info, self._model, self._settings = info, model, settings
+        self._device = Device.best(precision)
+        self._tokenizer = load_tokenizer(model)
+        self._padding = Padding(padding_token(self._tokenizer, model))
+        self._length = room(load_config(model), TrainingOptions(), settings.max_length)
+
+    def fit(self, run: Run) -> Trained:
+        """Train on a run's rows."""
+        from baselines.robust.contrastive import MemoryClassifier, mscl_loss
+        from baselines.training.models import load_model, seeded
+        from baselines.training.trainer import Objective, train
+
+        require_two_labels(run.train)
+        encoder = load_model("AutoModel", self._model, run.seed)
+        with seeded(run.seed):
+            model = MemoryClassifier(encoder, len(self._info.labels))
+        labels = run.train["label"]
+        rows = [{**row, "labels": label} for row, label in zip(self._features(run.train), labels, strict=True)]
+        steps = -(-len(rows) // self._settings.batch_size) * self._settings.epochs
+        trajectory = train(
+            model,
+            rows,
+            self._padding,
+            replace(self._settings, warmup=min(1.0, WARMUP_STEPS / max(1.0, steps))),
+            seed=run.seed,
+            device=self._device,
+            scratch=run.scratch,
+            objective=Objective(mscl_loss),
+        )
+        return Trained(lambda rows: self._predict(model, rows), record=trajectory.record)
+
+    def _features(self, rows: pl.DataFrame) -> list[Any]:
+        from baselines.training.pieces import text_features
+
+        return list(text_features(self._tokenizer, rows, self._info.inputs, self._length))
+
+    def _predict(self, model: Any, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        from scipy.special import softmax
+
+        from baselines.training.prediction import logits, predict_rows
+
+        found = predict_rows(model, self._features(rows), self._padding, self._device, logits)
+        probabilities = softmax(np.asarray(found, dtype=np.float64), axis=1)
+        return probabilities.argmax(axis=1), probabilities.max(axis=1)
+
+
+def main(
+    task: TaskName,
+    data: Data,
+    out: Out,
+    source: Sources = None,
+    target: Targets = None,
+    seed: Seeds = None,
+    candidates: Candidates = False,
+    model: ModelName = "roberta-large",
+    epochs: Epochs = SETTINGS.epochs,
+    learning_rate: LearningRate = SETTINGS.learning_rate,
+    accumulate: Accumulate = SETTINGS.accumulate,
+    precision: PrecisionOption = Precision.AUTO,
+) -> None:
+    """Train an encoder with a memory-based supervised contrastive loss beside cross entropy.
+
+    Example: shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
+    """
+    check_out_path(out)
+    require("peft", "train")
+    folder = DatasetFolder.open(data)
+    settings = replace(SETTINGS, epochs=epochs, learning_rate=learning_rate, accumulate=accumulate)
+    program = Mscl(folder.task(task), model, settings, precision)
+    made_of = {
+        "program": "mscl",
+        "data": folder.content_hash,
+        "task": task,
+        "targets": target,
+        "candidates": candidates,
+        "model": [model, model_version(model)],
+        "settings": asdict(settings),
+        "precision": precision,
+        "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
+    }
+    work = Work(out, made_of)
+    results = train_and_predict(
+        program.fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates, work=work
+    )
+    card = make_card(
+        folder,
+        libraries=_LIBRARIES,
+        name="MSCL",
+        base_model=model,
+        family=results.records[0]["family"],
+        parameters=results.records[0]["parameters"],
+        paradigm="fine-tuned",
+    )
+    write_outputs(results.predictions, card, out)
+    work.clear()
+
+
+if __name__ == "__main__":
+    typer.run(main)

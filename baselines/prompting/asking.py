@@ -1,0 +1,120 @@
+"""Asking a model: what was answered before is taken from the cache, what is asked is counted and kept at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tqdm import tqdm
+
+from baselines.prompting.cache import AnswerStore, answer_key
+from baselines.prompting.models import Answer, Model, Request
+from validation.report import InvalidInput, Problem, counted
+
+_AGAIN = "what was answered is kept: the same command goes on from there"
+
+
+@dataclass(frozen=True)
+class Prices:
+    """US dollars for a million tokens read and written; None where they are not known."""
+
+    read: float | None = None
+    written: float | None = None
+
+    def cost(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
+        """Give the cost in US dollars; None where prices or tokens are not known.
+
+        >>> Prices(2.0, 10.0).cost(500_000, 1_000)
+        1.01
+        """
+        if self.read is None or self.written is None or tokens_in is None or tokens_out is None:
+            return None
+        return (tokens_in * self.read + tokens_out * self.written) / 1e6
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much may be asked for in this run, beyond what is in the cache; None: any amount."""
+
+    requests: int | None = None
+    cost: float | None = None
+
+
+class Asker:
+    """A model with its cache, its prices and the budget of this run.
+
+    Attributes:
+        asked: requests that the model answered in this run.
+        answers: all answers by key, each once, whether asked for now or before.
+    """
+
+    def __init__(self, model: Model, store: AnswerStore, prices: Prices, budget: Budget) -> None:
+        if budget.cost is not None and (prices.read is None or prices.written is None):
+            cure = "give --price-in and --price-out, in US dollars a million tokens"
+            raise InvalidInput(Problem("the cost cannot be kept to without prices", "--max-cost", cure=cure))
+        self._model, self._store, self._prices, self._budget = model, store, prices, budget
+        self._spent = 0.0
+        self.asked = 0
+        self.answers: dict[bytes, Answer] = {}
+
+    def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[Answer]:
+        """Give the answer to each request; equal ones are asked once.
+
+        Raises: InvalidInput when the model fails or the budget is spent; what was answered by then is in the cache.
+        """
+        keys = [answer_key(self._model.identity(request)) for request in requests]
+        by_key = dict(zip(keys, requests, strict=True))
+        self.answers |= self._store.get([key for key in by_key if key not in self.answers])
+        lacking = [key for key in by_key if key not in self.answers]
+        bar.update(len(keys) - len(lacking))
+        allowed = len(lacking) if self._budget.requests is None else max(0, self._budget.requests - self.asked)
+        self._ask([(key, by_key[key]) for key in lacking[:allowed]], bar)
+        if allowed < len(lacking):
+            left = counted(len(lacking) - allowed, "request")
+            raise InvalidInput(
+                Problem("the requests allowed are used up", "--max-requests", f"{left} or more to go", _AGAIN)
+            )
+        return [self.answers[key] for key in keys]
+
+    def _ask(self, requests: Sequence[tuple[bytes, Request]], bar: "tqdm[Any]") -> None:
+        def keep(place: int, answer: Answer) -> None:
+            key = requests[place][0]
+            self.answers[key] = answer
+            self.asked += 1
+            if answer.text is not None:
+                self._store.put(key, answer)
+            bar.update()
+            self._spend(answer)
+
+        if requests:
+            self._model.answer([request for _, request in requests], keep)
+
+    def _spend(self, answer: Answer) -> None:
+        """Count what an answer cost; InvalidInput when it is the last that may be paid for."""
+        cost = self._prices.cost(answer.tokens_in, answer.tokens_out)
+        self._spent += cost or 0.0
+        if self._budget.cost is None:
+            return
+        if cost is None:
+            what, cure = "the server does not count tokens", "leave --max-cost out, or use --max-requests"
+            raise InvalidInput(Problem(what, "--max-cost", cure=cure))
+        if self._spent >= self._budget.cost:
+            raise InvalidInput(Problem("the cost allowed is reached", "--max-cost", f"${self._spent:,.4f}", _AGAIN))
+
+    @property
+    def tokens(self) -> tuple[int, int] | None:
+        """Tokens read and written for all answers; None where any is not known."""
+        pairs = [(answer.tokens_in, answer.tokens_out) for answer in self.answers.values()]
+        known = [(read, written) for read, written in pairs if read is not None and written is not None]
+        if len(known) < len(pairs):
+            return None
+        return sum(read for read, _ in known), sum(written for _, written in known)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars for all answers, whether paid now or before; None where tokens or prices are not known."""
+        return self._prices.cost(*(self.tokens or (None, None)))
+
+    @property
+    def spent(self) -> float:
+        """US dollars spent in this run."""
+        return self._spent

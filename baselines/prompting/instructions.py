@@ -1,0 +1,123 @@
+"""What a language model is told of each task, in our own words.
+
+Labels, field names and the answer 'No answer' are the papers' (DR paper, appendix E.1; BOSS paper, Table 22); the
+sentences are not, so scores need not be those of the papers to the digit. A task that the papers do not have gets the
+words of the task with its labels, or of its kind.
+"""
+
+from dataclasses import dataclass, replace
+
+from builders.manifest import TaskManifest
+from validation.vocabulary import PLACEBO, TaskKind
+
+NO_ANSWER = "No answer"
+"""What a model says where a question has no answer in its context."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The words of one task.
+
+    Attributes:
+        instruction: what to do and how to reply; ``{labels}`` stands for the task's labels.
+        fields: input columns and the names that they are shown under, in this order.
+        answer: the name of the answer, in layouts that name it.
+    """
+
+    instruction: str
+    fields: tuple[tuple[str, str], ...]
+    answer: str = "Prediction"
+
+
+_LABEL = "Reply with one of these labels and nothing else: {labels}."
+_PAIR = (("premise", "Premise"), ("hypothesis", "Hypothesis"))
+_TEXT = (("text", "Text"),)
+_TAGS = (
+    "Reply with one tag for each word, in the order of the words, separated by spaces, and nothing else. "
+    "The tags are: {labels}."
+)
+_SPAN = f"Reply with words copied from the context and nothing else. If the context has no answer, reply: {NO_ANSWER}"
+
+_INFERENCE = Wording(
+    "You get a premise and a hypothesis. Decide whether the premise entails the hypothesis, contradicts it, or does "
+    f"neither. {_LABEL}",
+    _PAIR,
+)
+_SENTIMENT = Wording(f"Decide which sentiment the text expresses. {_LABEL}", _TEXT)
+_TOXICITY = Wording(f"Decide whether the text is toxic. {_LABEL}", _TEXT)
+_STARS = Wording(f"Decide how many stars the writer of this review gave, from 1 (worst) to 5 (best). {_LABEL}", _TEXT)
+
+_BY_TASK = {
+    ("dr", "sa"): Wording(f"You get a review. Decide which sentiment it expresses. {_LABEL}", (("text", "Review"),)),
+    ("dr", "nli"): _INFERENCE,
+    ("dr", "ab"): Wording(
+        "You get the words of a sentence. Find the aspects that it judges, and tag each word: O where it is no part "
+        "of an aspect, else T-POS, T-NEG or T-NEU for an aspect that is judged well, badly or neither. So the words "
+        f"'Lovely old piano' have the tags: O O T-POS. {_TAGS}",
+        (("tokens", "Text"),),
+    ),
+    ("dr", "qa"): Wording(
+        f"You get a context and a question. Find the answer in the context. {_SPAN}",
+        (("context", "Context"), ("question", "Question")),
+        "Answer",
+    ),
+    ("dr", "qg"): Wording(
+        "You get a context and an answer. Write the question about the context that has this answer. Reply with the "
+        "question and nothing else.",
+        (("source_text", "Context"), ("answer", "Answer")),
+        "Question",
+    ),
+    ("dr", "as"): Wording(
+        "You get a post from Reddit. Write the short TL;DR that its author may have put at the end. Reply with the "
+        "summary and nothing else.",
+        (("source_text", "Post"),),
+        "Summary",
+    ),
+    ("dr", "tg"): Wording(
+        "You get a review of a product. Write the title that the reviewer may have given it. Reply with the title and "
+        "nothing else.",
+        (("source_text", "Review"),),
+        "Title",
+    ),
+    ("boss", "sa"): _SENTIMENT,
+    ("boss", "td"): _TOXICITY,
+    ("boss", "nli"): _INFERENCE,
+    ("boss", "ner"): Wording("Find the named entities of the text.", (("tokens", "Text"),), "Entity"),
+    ("boss", "eqa"): Wording(
+        "Find the answer to the question in the passage. Reply with the shortest words of the passage that answer it, "
+        "and nothing else.",
+        (("context", "Passage"), ("question", "Question")),
+        "Answer",
+    ),
+}
+_BY_LABELS = {
+    frozenset({"entailment", "neutral", "contradiction"}): _INFERENCE,
+    frozenset({"negative", "positive"}): _SENTIMENT,
+    frozenset({"negative", "positive", "neutral"}): _SENTIMENT,
+    frozenset({"benign", "toxic"}): _TOXICITY,
+    frozenset({"1", "2", "3", "4", "5"}): _STARS,
+}
+_BY_KIND = {
+    TaskKind.CLASSIFICATION: f"Decide which label fits. {_LABEL}",
+    TaskKind.TAGGING: f"You get the words of a text. Tag each of them. {_TAGS}",
+    TaskKind.EXTRACTIVE_QA: f"You get a context and a question. Find the answer in the context. {_SPAN}",
+    TaskKind.GENERATION: "Write the text that belongs to this one. Reply with that text and nothing else.",
+}
+
+
+def wording(benchmark: str, task: str, info: TaskManifest, instruction: str | None = None) -> Wording:
+    """Give the words for a task.
+
+    Args:
+        benchmark: the manifest's benchmark.
+        task: the task's name; a placebo has the words of the task it was dealt from, candidates those of theirs.
+        info: the task's facts.
+        instruction: the user's own instruction in place of ours; ``{labels}`` stands for the labels in it, too.
+    """
+    name = info.candidates_for or task.removesuffix(PLACEBO)
+    words = _BY_TASK.get((benchmark, name)) or _BY_LABELS.get(frozenset(info.labels))
+    if words is None or {column for column, _ in words.fields} - set(info.inputs):
+        fields = tuple((column, column.replace("_", " ").capitalize()) for column in info.inputs if column != "title")
+        words = Wording(_BY_KIND[info.kind], fields)
+    text = (instruction or words.instruction).replace("{labels}", ", ".join(info.labels))
+    return replace(words, instruction=text)

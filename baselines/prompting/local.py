@@ -1,0 +1,170 @@
+"""A language model on this machine, through transformers: greedy, in batches of similar length."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from baselines.prompting.models import Answer, Keep, Message, Request
+from validation.command_line import require
+from validation.report import InvalidInput, Problem
+
+BATCH = 8
+
+
+class LocalModel:
+    """A causal language model from a folder or the Hub, on a GPU where there is one; loaded when first asked.
+
+    A model with a chat template is spoken to by it, any other in plain paragraphs whose answers end at an empty line.
+    Prompts that leave the model no room for the answer are not asked. An answer may hang on those asked with it in the
+    last digits of a tie: batches are the same for the same requests.
+
+    Args:
+        name: folder, or id on the Hub.
+        batch: prompts that go through the model at once.
+    """
+
+    def __init__(self, name: str, *, batch: int = BATCH) -> None:
+        require("peft", "train")
+        self._name, self._batch = name, batch
+        self._files = _files_digest(Path(name)) if Path(name).is_dir() else self._revision()
+
+    def identity(self, request: Request) -> Mapping[str, Any]:
+        """Give the model's files, what they run on, which decides the precision, messages and parameters."""
+        ran = {"files": self._files, "device": self._device}
+        return {**ran, "messages": list(request.messages), "max_tokens": request.max_tokens}
+
+    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+        """Ask everything, long prompts first."""
+        prompts = [self._tokens(request.messages) for request in requests]
+        room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
+        order = sorted(range(len(requests)), key=lambda place: (-len(prompts[place]), prompts[place]))
+        fitting = []
+        for place in order:
+            if len(prompts[place]) + requests[place].max_tokens <= room:
+                fitting.append(place)
+            else:
+                keep(place, Answer("", 0, 0))
+        for start in range(0, len(fitting), self._batch):
+            places = fitting[start : start + self._batch]
+            most = [requests[place].max_tokens for place in places]
+            for place, answer in zip(places, self._generate([prompts[place] for place in places], most), strict=True):
+                keep(place, answer)
+
+    @property
+    def parameters(self) -> int:
+        """Number of the model's parameters; loads it."""
+        return int(self._model.num_parameters())
+
+    def _generate(self, prompts: Sequence[Sequence[int]], most: Sequence[int]) -> list[Answer]:
+        import torch
+        from transformers import GenerationConfig
+
+        width = max(map(len, prompts))
+        pad = self._tokenizer.pad_token_id
+        input_ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in prompts])  # (B, T)
+        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts])
+        ends = self._ends
+        settings = GenerationConfig(  # type: ignore[no-untyped-call]
+            max_new_tokens=max(most), do_sample=False, pad_token_id=pad, eos_token_id=sorted(ends) or None
+        )
+        device = self._model.device
+        with torch.inference_mode():
+            output = self._model.generate(
+                input_ids=input_ids.to(device), attention_mask=mask.to(device), generation_config=settings
+            )
+        answers = []
+        for row, prompt, longest in zip(output[:, width:].tolist(), prompts, most, strict=True):
+            end = next((place for place, token in enumerate(row) if token in ends), len(row))
+            written = row[: min(end, longest)]
+            text = self._tokenizer.decode(written, skip_special_tokens=True)
+            answers.append(Answer(text if self._is_chat else text.strip().split("\n\n")[0], len(prompt), len(written)))
+        return answers
+
+    @property
+    def _ends(self) -> set[int]:
+        """Tokens that end an answer: those of the model and that of the tokenizer."""
+        given = self._model.generation_config.eos_token_id
+        listed = given if isinstance(given, list) else [given]
+        return {token for token in (*listed, self._tokenizer.eos_token_id) if token is not None}
+
+    @property
+    def _is_chat(self) -> bool:
+        return bool(self._tokenizer.chat_template)
+
+    def _tokens(self, messages: Sequence[Message]) -> list[int]:
+        if not self._is_chat:
+            return list(self._tokenizer(_plain(messages))["input_ids"])
+        from jinja2 import TemplateError
+
+        def tokens(turns: Sequence[Message]) -> list[int]:
+            text = self._tokenizer.apply_chat_template(list(turns), tokenize=False, add_generation_prompt=True)
+            return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+        try:
+            return tokens(messages)
+        except TemplateError:  # models that know no system turn read it before the first user turn
+            return tokens(_without_system(messages))
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from transformers import AutoTokenizer
+
+        tokenizer = self._load(AutoTokenizer)
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+        return tokenizer
+
+    @cached_property
+    def _device(self) -> str:
+        import torch
+
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    @cached_property
+    def _model(self) -> Any:
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        # Half precision is slow, or lacking, on most processors.
+        model = self._load(AutoModelForCausalLM, dtype=torch.float32 if self._device == "cpu" else "auto")
+        return model.to(self._device).eval()
+
+    def _load(self, kind: Any, **options: Any) -> Any:
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        try:
+            return kind.from_pretrained(self._name, **options)
+        except (OSError, ValueError) as error:
+            found = str(error).strip().split("\n", maxsplit=1)[0][:200]
+            cure = "give the folder of a causal language model with its tokenizer, or its id on the Hub"
+            raise InvalidInput(Problem("the model cannot be loaded", self._name, found, cure)) from error
+
+    def _revision(self) -> str:
+        from transformers import AutoConfig
+
+        return f"{self._name}@{self._load(AutoConfig)._commit_hash}"
+
+
+def _plain(messages: Sequence[Message]) -> str:
+    """Lay a conversation out for a model that only goes on with a text."""
+    forms = {"system": "{}\n\n", "user": "{}\nAnswer:", "assistant": " {}\n\n"}
+    return "".join(forms[message["role"]].format(message["content"]) for message in messages)
+
+
+def _without_system(messages: Sequence[Message]) -> list[Message]:
+    if messages[0]["role"] != "system":
+        return list(messages)
+    first = {"role": "user", "content": f"{messages[0]['content']}\n\n{messages[1]['content']}"}
+    return [first, *messages[2:]]
+
+
+def _files_digest(folder: Path) -> str:
+    """Tell a folder's files apart by name, size and time: hashing the weights would take longer than asking."""
+    digest = hashlib.sha256(str(folder.resolve()).encode())
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        facts = path.stat()
+        digest.update(f"{path.relative_to(folder).as_posix()} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

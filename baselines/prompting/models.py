@@ -1,0 +1,45 @@
+"""What is asked of a language model and what comes back, wherever the model runs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Message = dict[str, str]
+"""One turn: ``role`` (system, user or assistant) and ``content``."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A conversation to go on with, and the number of tokens that the answer may have."""
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said; tokens are None where that is not known.
+
+    ``text`` is "" where the model cannot be asked this, as with too long a text, and None where what came back was no
+    answer at all: such an answer is not kept for the next time.
+    """
+
+    text: str | None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+Keep = Callable[[int, Answer], None]
+"""Takes an answer as soon as it is there, with the place of its request; may raise to stop the asking."""
+
+
+class Model(Protocol):
+    """A language model that answers at temperature 0."""
+
+    def identity(self, request: Request) -> Mapping[str, Any]:
+        """Give, as JSON data, everything that the answer to a request depends on."""
+        ...
+
+    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+        """Ask everything; answers come in any order."""
+        ...

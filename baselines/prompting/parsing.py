@@ -1,0 +1,147 @@
+"""What a model's answer is taken to mean: a label, tags, a span or a text. None where it cannot be used.
+
+Lenient about what stands around an answer, strict about the answer itself: nothing is guessed.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from baselines.prompting.instructions import NO_ANSWER
+from validation.limits import MAX_CHARACTERS
+
+OUTSIDE = "O"
+"""The tag of a word that is part of nothing."""
+
+_REASONING = re.compile(r"\A.*</think>|\A\s*<think>.*", re.DOTALL)
+_QUOTED = re.compile(r"""(["'“‘`])(.+)(["'”’`])""", re.DOTALL)
+
+
+def usable_text(response: str) -> str:
+    """Give the answer itself: without the reasoning that some models put before it, and white space around it.
+
+    Reasoning that was cut off before its end has no answer after it.
+
+    >>> usable_text("<think>positive? no</think> Negative."), usable_text("<think>It may be positive, but")
+    ('Negative.', '')
+    """
+    return _REASONING.sub("", response).strip()
+
+
+def first_label(response: str, labels: Sequence[str]) -> str | None:
+    """Find the label that is mentioned first, as a word of its own, in any case (DR paper, appendix E).
+
+    Of labels that begin at the same place, the longest. A label's underscores may be spaces.
+
+    >>> first_label("It is not neutral: POSITIVE.", ["negative", "positive", "neutral"])
+    'neutral'
+    >>> first_label("unpositively", ["negative", "positive"])
+    """
+    found = []
+    for label in labels:
+        words = r"[_ ]".join(re.escape(part) for part in label.split("_"))
+        if match := re.search(rf"(?<!\w){words}(?!\w)", response, flags=re.IGNORECASE):
+            found.append((match.start(), -len(label), label))
+    return min(found)[2] if found else None
+
+
+def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] | None:
+    """Find the first unbroken run of exactly ``n_words`` tags, on one line or else over several.
+
+    Text before and after it is no harm.
+
+    >>> tag_sequence("Tags: [o, T-POS] as 'piano' is praised", ["O", "T-POS"], 2)
+    ['O', 'T-POS']
+    >>> tag_sequence("O T-POS O", ["O", "T-POS"], 2)
+    """
+    by_folded = {tag.casefold(): tag for tag in tags}
+    for part in (*response.splitlines(), response):
+        words = re.findall(r"""[^\s,;|\[\]()"'`*]+""", part)
+        found = [by_folded.get(word.rstrip(".").casefold()) for word in words]
+        for is_tag, group in groupby(found, key=lambda tag: tag is not None):
+            run = [tag for tag in group if tag is not None]
+            if is_tag and len(run) == n_words:
+                return run
+    return None
+
+
+def entity_types(tags: Sequence[str]) -> list[str]:
+    """List the types of a BIO tag set, in its order; none where it is another kind of tag set.
+
+    >>> entity_types(["O", "B-person", "I-person"]), entity_types(["O", "T-POS"])
+    (['person'], [])
+    """
+    marks = [tag.partition("-") for tag in tags if tag != OUTSIDE]
+    if any(mark not in ("B", "I") or not name for mark, _, name in marks):
+        return []
+    return list(dict.fromkeys(name for _, _, name in marks))
+
+
+def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> list[str] | None:
+    """Turn lists of entities by type, as in ``Person: Ada Lovelace; Grace Hopper``, into one BIO tag a word.
+
+    Every place where the words of an entity stand is tagged, the longest entities first. 'None' is no entity, and
+    what does not stand in the text is passed over. Where an answer has no semicolon, what does not stand in the text
+    as a whole is read as a list with commas. None where no type is named.
+
+    >>> entity_lists("Person: Ada Lovelace // Location: None", ["person", "location"], ["Ada", "Lovelace", "wrote"])
+    ['B-person', 'I-person', 'O']
+    """
+    names = "|".join(re.escape(name) for name in types)
+    heads = list(re.finditer(rf"(?<!\w)({names})\s*:", response, flags=re.IGNORECASE))
+    if not heads:
+        return None
+    text = "".join(words)
+    found: list[tuple[str, str]] = []
+    for head, following in zip(heads, [*heads[1:], None], strict=True):
+        listed = response[head.end() : following.start() if following else len(response)]
+        name = next(name for name in types if name.casefold() == head[1].casefold())
+        for entity in re.split(r";|//|\n", listed):
+            letters = "".join(entity.split())
+            whole = ";" in response or letters.rstrip(".") in text
+            found += [(part, name) for part in ([letters] if whole else letters.split(","))]
+    tags = [OUTSIDE] * len(words)
+    for entity, name in sorted(found, key=lambda item: (-len(item[0]), item)):
+        if entity.rstrip(".").casefold() not in ("", "none") and not _marked(tags, words, entity, name):
+            _marked(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or be the entity's own
+    return tags
+
+
+def _marked(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
+    """Tag every place that is still free where the words run together are the entity's letters; say if there is one."""
+    found = False
+    for start in range(len(words)):
+        joined, end = "", start
+        while end < len(words) and len(joined) < len(entity):
+            joined, end = joined + words[end], end + 1
+        if joined == entity and all(tag == OUTSIDE for tag in tags[start:end]):
+            tags[start:end] = [f"B-{name}", *[f"I-{name}"] * (end - start - 1)]
+            found = True
+    return found
+
+
+def span(response: str) -> str | None:
+    """Give the answer to a question, from the first line that has one: "" where the model says there is none.
+
+    >>> span('Answer: "the harbour"'), span("No answer."), span("")
+    ('the harbour', '', None)
+    """
+    lines = [re.sub(r"\Aanswer:\s*", "", line.strip(), flags=re.IGNORECASE) for line in response.splitlines()]
+    text = _unquoted(next((line for line in lines if line), ""))
+    if re.fullmatch(rf"{NO_ANSWER}\W*", text, flags=re.IGNORECASE):
+        return ""
+    return text[: MAX_CHARACTERS["prediction"]] or None
+
+
+def free_text(response: str) -> str | None:
+    """Give a generated text as it is, but for quotes around the whole of it.
+
+    >>> free_text('"A fine kettle"'), free_text(" ")
+    ('A fine kettle', None)
+    """
+    return _unquoted(response.strip())[: MAX_CHARACTERS["prediction"]] or None
+
+
+def _unquoted(text: str) -> str:
+    match = _QUOTED.fullmatch(text)
+    return match[2].strip() if match and match[1] not in match[2] and match[3] not in match[2] else text

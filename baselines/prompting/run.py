@@ -1,0 +1,110 @@
+"""The loop of programs that prompt: every source lends demonstrations, every target's test rows are asked about."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import typer
+from tqdm import tqdm
+
+from baselines.prompting.asking import Asker
+from baselines.prompting.demonstrations import Choose
+from baselines.prompting.task_prompt import TaskPrompt
+from baselines.runs import chosen_sources
+from builders.folder import DatasetFolder
+from validation.report import InvalidInput, Problem, counted, did_you_mean
+from validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
+
+FEWSHOT = "fewshot"
+
+
+def chosen_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
+    """Give the subset of test rows to ask about: the one asked for, else 'fewshot' where there is one, else 'all'."""
+    return subset or (FEWSHOT if FEWSHOT in folder.task(task).subsets else "all")
+
+
+def prompt_and_predict(
+    asker: Asker,
+    prompt: TaskPrompt,
+    choose: Choose | None,
+    folder: DatasetFolder,
+    task: str,
+    *,
+    sources: Sequence[str] | None,
+    targets: Sequence[str] | None,
+    seeds: Sequence[int] | None,
+    subset: str,
+) -> pl.DataFrame:
+    """Ask a model about the test rows of every target, with demonstrations from every source.
+
+    Args:
+        asker: the model.
+        prompt: how rows are put to it.
+        choose: chooses demonstrations; None asks without any, as source 'none'.
+        folder: the dataset.
+        task: a task of it, of any kind.
+        sources: domains with train rows, ``a+b`` draws from both; default the task's ID domain, the joined source of
+            a pairing, or where it has neither every domain of the subset that has train rows.
+        targets: domains to predict; default all of the subset.
+        seeds: one run a seed; default 0.
+        subset: the test rows.
+    Returns: a prediction frame (source, id, prediction, seed).
+    Raises: InvalidInput when the model fails or its budget is spent; what was answered is kept.
+    """
+    rows = folder.test(task, subset)
+    domains = rows["domain"].unique(maintain_order=True).to_list()
+    for target in targets or ():
+        if target not in domains:
+            what, cure = f"subset '{subset}' has no such domain", did_you_mean(target, domains)
+            raise InvalidInput(Problem(what, "--target", f"'{target}'", cure))
+    rows = rows.filter(pl.col("domain").is_in(targets or domains))
+    if choose is None and sources:
+        what, cure = "without demonstrations there is no source", "leave --source out, or give --shots"
+        raise InvalidInput(Problem(what, "--source", ", ".join(sources), cure))
+    named = [NO_SOURCE] if choose is None else _sources(folder, task, sources, domains)
+    runs = [(source, seed) for source in named for seed in dict.fromkeys(seeds or (0,))]
+    of = f"{counted(len(rows), 'test row')} of subset '{subset}', {counted(len(runs), 'run')}"
+    typer.echo(f"asking about {counted(len(rows) * len(runs), 'row')}: {of}", err=True)
+    parts = []
+    bar: tqdm[Any]
+    with tqdm(total=len(runs) * len(rows), desc="asking", unit="row", disable=None, file=sys.stderr) as bar:
+        for source, seed in runs:
+            shown = _demonstrations(folder, task, source, rows, choose, seed) if choose else [()] * len(rows)
+            test = list(rows.iter_rows(named=True))
+            requests = [prompt.request(row, examples) for row, examples in zip(test, shown, strict=True)]
+            answers = asker.ask(requests, bar)
+            predictions = [prompt.prediction(answer.text or "", row) for answer, row in zip(answers, test, strict=True)]
+            parts.append(rows.select(source=pl.lit(source), id="id", prediction=pl.Series(predictions, dtype=pl.String),
+                                     seed=pl.lit(seed, pl.Int64)))  # fmt: skip
+    return pl.concat(parts)
+
+
+def print_account(asker: Asker, predictions: pl.DataFrame) -> None:
+    """Say on standard error what was asked, what it took, and how many answers were of no use."""
+    known = len(asker.answers) - asker.asked
+    line = f"{counted(asker.asked, 'request')} answered now, {known:,} known from before"
+    if asker.tokens is not None:
+        line += f"; {asker.tokens[0]:,} tokens read, {asker.tokens[1]:,} written"
+    if asker.cost is not None:
+        line += f"; ${asker.cost:,.4f}, ${asker.spent:,.4f} of it now"
+    unparsed = int((predictions["prediction"] == UNPARSED).sum())
+    typer.echo(f"{line}; {unparsed:,} of {len(predictions):,} predictions unparsed", err=True)
+
+
+def _demonstrations(
+    folder: DatasetFolder, task: str, source: str, rows: pl.DataFrame, choose: Choose, seed: int
+) -> list[list[dict[str, object]]]:
+    train = pl.concat([folder.split(task, part, "train") for part in source_parts(source)])
+    chosen = choose(train, rows, seed)
+    needed = sorted({place for places in chosen for place in places})
+    examples = dict(zip(needed, train[needed].iter_rows(named=True), strict=True))
+    return [[examples[place] for place in places] for places in chosen]
+
+
+def _sources(folder: DatasetFolder, task: str, asked: Sequence[str] | None, domains: Sequence[str]) -> list[str]:
+    """Give the sources of demonstrations: as for training, but that no domain outside the subset is one by default."""
+    info = folder.task(task)
+    inside = [domain for domain in domains if "train" in info.domains[domain].splits]
+    each = info.joined_source is None and info.id_domain is None
+    return chosen_sources(folder, task, asked or (inside if each else None))

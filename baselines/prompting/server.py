@@ -1,0 +1,237 @@
+"""A language model behind an OpenAI-compatible server: many requests at once, patient with what passes."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from email.utils import mktime_tz, parsedate_tz
+from typing import Any
+
+from baselines.prompting.models import Answer, Keep, Request
+from validation.report import InvalidInput, Problem
+
+TRIES = 5
+"""How often a request is made that the server fails at: an error of its own, no answer in time, no connection."""
+MOST_PAUSES = 8
+"""How often in a row, with no answer between, the server may say that it is asked too much."""
+LONGEST_PAUSE = 600
+"""Seconds; a server that asks for more is not waited for."""
+MOST_NONSENSE = 5
+"""How many answers in a row may be no answers before nothing more is asked."""
+LONGEST_WAIT = 60
+"""Seconds between tries where the server does not say how long to wait."""
+
+_KEPT = "what was answered is kept: run the same command again to go on"
+_UNANSWERABLE = (
+    *("context_length", "context length", "maximum context", "exceed_context_size", "string_above_max_length"),
+    *("content_filter", "content management policy", "content_policy"),
+)
+"""What servers say, in code or words, where one text is too long for the model or they will not read it."""
+_BY_STATUS = {
+    401: "check the key that --api-key-env names",
+    403: "check the key that --api-key-env names, and what it may use",
+    404: "check --model and --base-url, which mostly ends in /v1",
+}
+
+
+class Server:
+    """A model of an OpenAI-compatible server.
+
+    Args:
+        model: its name there.
+        base_url: the server's address.
+        api_key: the key; servers without keys take any.
+        concurrency: requests under way at once.
+        parameters: sent with each request, over the defaults (temperature, max_tokens); None leaves one out.
+        timeout: seconds to wait for an answer.
+        first_wait: seconds before the second try; each further one waits twice as long.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key: str,
+        concurrency: int = 8,
+        parameters: Mapping[str, Any] | None = None,
+        timeout: float = 300,
+        first_wait: float = 1,
+    ) -> None:
+        self._model, self._concurrency, self._first_wait = model, concurrency, first_wait
+        self._parameters = dict(parameters or {})
+        self._options: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
+        self.address = base_url
+        self._jitter = random.Random()
+        self._pause_asked = self._pause_over = 0.0  # by the monotonic clock
+        self._pauses = 0
+        self._nonsense = 0  # answers in a row
+        self._failed = False
+
+    def identity(self, request: Request) -> Mapping[str, Any]:
+        """Give address, model, messages and parameters."""
+        return {"address": self.address, "model": self._model, **self._body(request)}
+
+    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+        """Ask everything, as many at once as ``concurrency`` says.
+
+        Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or answers nonsense again
+            and again; requests under way are waited for before, and their answers kept.
+        """
+        self._failed, self._nonsense = False, 0
+        asyncio.run(self._answer_all(requests, keep))
+
+    def _client(self) -> Any:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(**self._options)
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        given = {"temperature": 0.0, "max_tokens": request.max_tokens, **self._parameters}
+        sent = {name: value for name, value in given.items() if value is not None}
+        return {"messages": list(request.messages), **sent}
+
+    async def _answer_all(self, requests: Sequence[Request], keep: Keep) -> None:
+        waiting = iter(enumerate(requests))
+        async with self._client() as client:
+            workers = [self._work(client, waiting, keep) for _ in range(min(self._concurrency, len(requests)))]
+            ends = await asyncio.gather(*workers, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
+
+    async def _work(self, client: Any, waiting: Iterator[tuple[int, Request]], keep: Keep) -> None:
+        """Answer one request after the other until there are no more, or another worker failed."""
+        try:
+            for place, request in waiting:
+                answer = await self._one(client, request)
+                if answer is None:
+                    return
+                self._sort(place, answer, keep)
+        except BaseException:
+            self._failed = True
+            raise
+
+    async def _one(self, client: Any, request: Request) -> Answer | None:
+        """Answer one request; None where another worker failed before it was."""
+        import openai
+
+        failures = 0
+        while True:
+            while not self._failed and (wait := self._pause_over - time.monotonic()) > 0:
+                await asyncio.sleep(min(wait, 0.2))  # the pause may grow, or another worker fail
+            if self._failed:
+                return None
+            sent = time.monotonic()
+            try:
+                return await self._post(client, request)
+            except openai.APIError as error:
+                if _is_unanswerable(error):
+                    return Answer("", 0, 0)
+                if _is_limit(error):
+                    self._pause(sent, error)
+                else:
+                    failures += 1
+                    self._check_that_it_may_pass(error, failures)
+                    await asyncio.sleep(self._wait(failures))
+
+    async def _post(self, client: Any, request: Request) -> Answer:
+        body = self._body(request)
+        completions = client.chat.completions.with_raw_response
+        # The client's own reading takes much for an answer that is none.
+        raw = await completions.create(model=self._model, messages=body.pop("messages"), extra_body=body)
+        return _answer(raw.text)
+
+    def _check_that_it_may_pass(self, error: Exception, failures: int) -> None:
+        """Raise what is no use to try again: a refusal, or a server that failed often enough."""
+        status = _status(error)
+        if status is not None and status not in (408, 409) and status < 500:
+            what, found = "the server refuses the request", _said(error)
+            cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
+        elif failures == TRIES:
+            what, found, cure = "the server fails", f"{_said(error)} ({TRIES} tries)", "see that the server runs"
+        else:
+            return
+        raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
+
+    def _pause(self, sent: float, error: Exception) -> None:
+        """Let all requests wait, because one that was sent at ``sent`` was one too many.
+
+        Of requests that were under way together, the first to be refused counts for all.
+        """
+        now = time.monotonic()
+        if sent >= self._pause_asked:
+            self._pauses, self._pause_asked = self._pauses + 1, now
+        seconds = max(self._wait(self._pauses), _asked_to_wait(error) or 0)
+        if self._pauses > MOST_PAUSES or seconds > LONGEST_PAUSE:
+            found = f"asked to wait {seconds:,.0f} s, {self._pauses} times in a row; {_said(error)}"
+            cure = f"ask less at once with --concurrency, or wait; {_KEPT}"
+            raise InvalidInput(Problem("the server does not take more requests", self.address, found, cure)) from error
+        self._pause_over = max(self._pause_over, now + seconds)
+
+    def _wait(self, tries: int) -> float:
+        return float(min(LONGEST_WAIT, self._first_wait * 2 ** (tries - 1)) * self._jitter.uniform(0.75, 1))
+
+    def _sort(self, place: int, answer: Answer, keep: Keep) -> None:
+        """Keep an answer, unless it is one too many that is none."""
+        if answer.text is None:
+            self._nonsense += 1
+            if self._nonsense == MOST_NONSENSE:
+                what, found = "the server answers nonsense", f"{MOST_NONSENSE} answers in a row without a message"
+                cure = f"check --base-url, which mostly ends in /v1; {_KEPT}"
+                raise InvalidInput(Problem(what, self.address, found, cure))
+        else:
+            self._pauses = self._nonsense = 0
+        keep(place, answer)
+
+
+def _answer(text: str) -> Answer:
+    """Read a chat completion; the answer's text is None where it is none."""
+    try:
+        body = json.loads(text)
+        content = body["choices"][0]["message"]["content"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return Answer(None, 0, 0)
+    if not isinstance(content, str | None):
+        return Answer(None, 0, 0)
+    usage = body.get("usage")
+    tokens = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
+    tokens = [count for count in tokens if type(count) is int and count >= 0]
+    # Half of a character pair, which JSON can hold, can be written to no file.
+    sound = (content or "").encode("utf-8", "replace").decode()
+    return Answer(sound, *tokens) if len(tokens) == 2 else Answer(sound)
+
+
+def _status(error: Any) -> int | None:
+    """Give the status of a refused request; None where there was no connection, or no answer in time."""
+    return getattr(error, "status_code", None)
+
+
+def _is_unanswerable(error: Any) -> bool:
+    """Say whether it is this text that the server will not or cannot read."""
+    said = f"{error.code} {error.message}".casefold()
+    return _status(error) in (400, 413, 422) and any(words in said for words in _UNANSWERABLE)
+
+
+def _is_limit(error: Any) -> bool:
+    """Say whether the server was asked too much at once; without money left, waiting is no help."""
+    status = _status(error)
+    return (status == 429 and error.code != "insufficient_quota") or (
+        status == 503 and _asked_to_wait(error) is not None
+    )
+
+
+def _asked_to_wait(error: Any) -> float | None:
+    """Read how many seconds a server asks to wait, as a number or as a moment; None where it does not."""
+    response = getattr(error, "response", None)
+    after = response.headers.get("Retry-After", "") if response is not None else ""
+    try:
+        return max(0.0, float(after))
+    except ValueError:
+        moment = parsedate_tz(after)
+        return max(0.0, mktime_tz(moment) - time.time()) if moment else None
+
+
+def _said(error: Any) -> str:
+    return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__

@@ -1,0 +1,185 @@
+"""One task as a conversation: the messages of a test example, and what the answer to them means.
+
+Two protocols. ``dr`` (DR paper, appendix E): the instruction is the system turn, the example the user turn, and each
+demonstration a user and an assistant turn before it, cut to 256 tokens. ``boss`` (BOSS paper, Table 22): instruction,
+format, demonstrations and input in one user turn; entities are listed by type instead of tagged word by word, here with
+semicolons, because some have a comma.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from baselines.prompting.instructions import NO_ANSWER, Wording, wording
+from baselines.prompting.models import Message, Request
+from baselines.prompting.parsing import (
+    OUTSIDE,
+    entity_lists,
+    entity_types,
+    first_label,
+    free_text,
+    span,
+    tag_sequence,
+    usable_text,
+)
+from builders.folder import DatasetFolder
+from validation.vocabulary import TOKENS, UNPARSED, TaskKind
+
+Row = Mapping[str, Any]
+"""One row of a split, as ``DataFrame.row(named=True)`` gives it."""
+
+DEMONSTRATION_WORDS = 192
+"""Words that a demonstration of DR may have: 256 tokens at three words to four tokens, as no tokenizer is at hand."""
+
+_MOST_TOKENS = {
+    TaskKind.CLASSIFICATION: 64,
+    TaskKind.TAGGING: 64,
+    TaskKind.EXTRACTIVE_QA: 64,
+    TaskKind.GENERATION: 128,
+}
+_TOKENS_A_TAG = 8
+
+
+class Protocol(StrEnum):
+    """Whose way of prompting."""
+
+    DR = "dr"
+    BOSS = "boss"
+
+
+@dataclass(frozen=True)
+class TaskPrompt:
+    """How examples of one task are put to a model, and its answers read.
+
+    Attributes:
+        kind: the task's kind.
+        labels: its labels or tags.
+        words: what it is called and how it is explained.
+        protocol: the layout.
+        max_tokens: tokens that an answer may have; None: what the kind of task needs.
+    """
+
+    kind: TaskKind
+    labels: tuple[str, ...]
+    words: Wording
+    protocol: Protocol
+    max_tokens: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        folder: DatasetFolder,
+        task: str,
+        protocol: Protocol | None = None,
+        instruction: str | None = None,
+        max_tokens: int | None = None,
+    ) -> "TaskPrompt":
+        """Give the prompt of a task of a dataset; the protocol is by default that of the dataset's benchmark."""
+        info, benchmark = folder.task(task), folder.manifest.benchmark
+        default = Protocol.BOSS if benchmark == Protocol.BOSS else Protocol.DR
+        words = wording(benchmark, task, info, instruction)
+        return cls(info.kind, info.labels, words, protocol or default, max_tokens)
+
+    @property
+    def default_shots(self) -> int:
+        """Demonstrations of the papers' main settings: DR 4; BOSS one a label, NER 7, QA 1."""
+        if self.protocol is Protocol.DR:
+            return 4
+        return {TaskKind.CLASSIFICATION: len(self.labels), TaskKind.TAGGING: 7}.get(self.kind, 1)
+
+    def request(self, row: Row, demonstrations: Sequence[Row]) -> Request:
+        """Put a test example to a model, after demonstrations in this order."""
+        build = self._dr_messages if self.protocol is Protocol.DR else self._boss_messages
+        most = _MOST_TOKENS[self.kind] + (_TOKENS_A_TAG * len(row[TOKENS]) if self.kind is TaskKind.TAGGING else 0)
+        return Request(build(row, demonstrations), self.max_tokens or most)
+
+    def prediction(self, response: str, row: Row) -> str:
+        """Read a model's answer to a test example; ``UNPARSED`` where it cannot be used."""
+        text = usable_text(response)
+        if self.protocol is Protocol.BOSS:
+            text = text.split("###")[0].strip()  # where a plain language model goes on with the next heading
+        if self.kind is TaskKind.TAGGING:
+            tags = self._tags(text, row[TOKENS])
+            return " ".join(tags) if tags else UNPARSED
+        if self.kind is TaskKind.CLASSIFICATION:
+            found = first_label(text, self.labels)
+        else:
+            found = span(text) if self.kind is TaskKind.EXTRACTIVE_QA else free_text(text)
+        return UNPARSED if found is None else found
+
+    def answer(self, row: Row) -> str:
+        """Write the gold answer of a demonstration as a model is to write its own."""
+        if self.kind is TaskKind.CLASSIFICATION:
+            return self.labels[row["label"]]
+        if self.kind is TaskKind.EXTRACTIVE_QA:
+            return next(iter(row["answers"]["text"]), NO_ANSWER)
+        if self.kind is TaskKind.GENERATION:
+            return str(row["target_text"])
+        tags = [self.labels[code] for code in row["tags"]]
+        return _listed(tags, row[TOKENS], self._types) if self._types else " ".join(tags)
+
+    @property
+    def _types(self) -> list[str]:
+        """Types of entities, where these are listed instead of tags."""
+        listed = self.kind is TaskKind.TAGGING and self.protocol is Protocol.BOSS
+        return entity_types(self.labels) if listed else []
+
+    def _tags(self, text: str, tokens: Sequence[str]) -> list[str] | None:
+        return entity_lists(text, self._types, tokens) if self._types else tag_sequence(text, self.labels, len(tokens))
+
+    def _dr_messages(self, row: Row, demonstrations: Sequence[Row]) -> tuple[Message, ...]:
+        turns = [("system", self.words.instruction)]
+        for shown in demonstrations:
+            short = _cut(shown, [column for column, _ in self.words.fields])
+            turns += [("user", self._fields(short, "\n")), ("assistant", self.answer(short))]
+        turns.append(("user", self._fields(row, "\n")))
+        return tuple({"role": role, "content": content} for role, content in turns)
+
+    def _boss_messages(self, row: Row, demonstrations: Sequence[Row]) -> tuple[Message, ...]:
+        blank = " // ".join(f"{name}: {{{{{name}}}}}" for _, name in self.words.fields)
+        answer = self.words.answer
+        instruction, answered = self.words.instruction, f"{{{{{answer}}}}}"
+        if self._types:
+            instruction += " Their types are: " + ", ".join(name.capitalize() for name in self._types) + "."
+            instruction += " List the entities of each type, separated by semicolons; write None where there are none."
+            answered = " // ".join(f"{name.capitalize()}: Entity; Entity" for name in self._types)
+        parts = ["### Instruction ###", instruction, "### Format ###", f"{blank} // {answer}: {answered}"]
+        if demonstrations:
+            parts.append("### Examples ###")
+            parts += [f"{self._fields(shown, ' // ')} // {answer}: {self.answer(shown)}" for shown in demonstrations]
+        parts += ["### Input ###", f"{self._fields(row, ' // ')} // {answer}:"]
+        return ({"role": "user", "content": "\n".join(parts)},)
+
+    def _fields(self, row: Row, joiner: str) -> str:
+        shown = {column: " ".join(row[column]) if column == TOKENS else row[column] for column, _ in self.words.fields}
+        return joiner.join(f"{name}: {shown[column]}" for column, name in self.words.fields)
+
+
+def _listed(tags: Sequence[str], tokens: Sequence[str], types: Sequence[str]) -> str:
+    """List entities by type, each once, as ``entity_lists`` reads them."""
+    found: dict[str, list[str]] = {name: [] for name in types}
+    for place, (tag, token) in enumerate(zip(tags, tokens, strict=True)):
+        mark, _, name = tag.partition("-")
+        if tag == OUTSIDE:
+            continue
+        if mark == "I" and place and tags[place - 1].partition("-")[2] == name:
+            found[name][-1] += f" {token}"
+        else:
+            found[name].append(token)
+    return " // ".join(
+        f"{name.capitalize()}: {'; '.join(dict.fromkeys(entities)) or 'None'}" for name, entities in found.items()
+    )
+
+
+def _cut(row: Row, columns: Sequence[str]) -> Row:
+    """Cut the longest input of a demonstration at its end, and tags with their words, to ``DEMONSTRATION_WORDS``."""
+    words = {column: row[column] if column == TOKENS else row[column].split() for column in columns}
+    too_many = sum(map(len, words.values())) - DEMONSTRATION_WORDS
+    if too_many <= 0:
+        return row
+    longest = max(columns, key=lambda column: len(words[column]))
+    kept = words[longest][: max(1, len(words[longest]) - too_many)]
+    if longest == TOKENS:
+        return {**row, TOKENS: kept, "tags": row["tags"][: len(kept)]}
+    return {**row, longest: " ".join(kept)}

@@ -1,0 +1,109 @@
+"""BOSS's ensemble: a bag-of-words model takes the blame for what words alone give away (learned-mixin)."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils import skip_init
+from tqdm import tqdm
+
+from baselines.robust.losses import ReadLogits, cross_entropy, inputs_of, logits_of
+from baselines.training.trainer import Batch
+from validation.report import InvalidInput, Problem
+
+WORDS = 5_000
+TREES = 100
+FOLDS = 5
+ENTROPY_WEIGHT = 0.03
+
+
+def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int, seed: int) -> NDArray[np.float32]:
+    """Give what the bias model, which sees words alone, thinks of each train row.
+
+    The bias model is a random forest of 100 trees on the TF-IDF weights of the 5,000 most frequent words, of both
+    texts of a pair. It is fitted five times, each time without a fifth of the groups, and a row's probabilities come
+    from the fit that its group had no part in: on its own rows a forest is always sure, and the main model would be
+    left nothing to learn from them. Each class has one vote more than the trees gave it, so that no probability is 0.
+
+    Args:
+        rows: train rows with ``group``, ``label`` (codes) and the inputs; augmented copies belong to the group of
+            their originals.
+        inputs: names of the text columns.
+        n_classes: number of labels of the task, C.
+        seed: decides the folds and the trees.
+    Returns: log-probabilities, shape (n, C), finite.
+    Raises: InvalidInput when all rows are of one group, or hold no word.
+    Source: BOSS paper, sec. 4.1; Clark et al. 2019, sec. 3.2.4. The code of BOSS fits and predicts on the same rows.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.model_selection import GroupKFold
+
+    n_groups = rows["group"].n_unique()
+    if n_groups < 2:
+        what, cure = "the bias model must be fitted on other groups than it is used on", "choose more train rows"
+        raise InvalidInput(Problem(what, "--method ensemble", f"{len(rows):,} train rows of one group", cure))
+    texts = rows.select(pl.concat_str(inputs, separator="\n")).to_series().to_numpy()
+    labels, groups = rows["label"].to_numpy(), rows["group"].to_numpy()
+    votes = np.ones((len(rows), n_classes))
+    folds = list(GroupKFold(min(FOLDS, n_groups), shuffle=True, random_state=seed).split(texts, None, groups))
+    for fitted, left_out in tqdm(folds, desc="bias model", unit="fold", leave=False, disable=None, file=sys.stderr):
+        vectorizer = TfidfVectorizer(max_features=WORDS)
+        try:
+            features = vectorizer.fit_transform(texts[fitted])
+        except ValueError as error:  # scikit-learn has no other word for an empty vocabulary
+            what, cure = "the train texts hold no word for the bias model", "leave out --method ensemble"
+            raise InvalidInput(Problem(what, "--method ensemble", f"{len(fitted):,} rows", cure)) from error
+        forest = RandomForestClassifier(TREES, random_state=seed, n_jobs=-1).fit(features, labels[fitted])
+        probabilities = forest.predict_proba(vectorizer.transform(texts[left_out]))
+        votes[np.ix_(left_out, forest.classes_)] += TREES * probabilities
+    return np.asarray(np.log(votes / votes.sum(axis=1, keepdims=True)), dtype=np.float32)
+
+
+class LearnedMixin(nn.Module):
+    """The loss of a main model together with a bias model, whose weight g a linear layer reads from the text.
+
+    ``CE(log_softmax(logits) + g log p_bias) + 0.03 H(softmax(g log p_bias))`` with ``g = softplus(linear(pooled))``;
+    the entropy term keeps g from falling to 0. Pooled is the last hidden state at the first token (of an
+    encoder-decoder's encoder), as every model gives it, whatever its own head does with it. The model predicts
+    alone; this layer is for training only, and its weights must be trained beside the model's.
+
+    Args:
+        log_bias: log-probabilities by the bias model of all train rows, shape (n, C).
+        width: size of the model's hidden states.
+        seed: decides the layer's first weights.
+        read: gives the labels' logits of a model's output.
+    Source: Clark et al. 2019, sec. 3.2.4; BOSS paper, sec. 4.1.
+    """
+
+    log_bias: Tensor
+
+    def __init__(self, log_bias: NDArray[np.float32], width: int, seed: int, read: ReadLogits = logits_of) -> None:
+        super().__init__()
+        self._read = read
+        self.register_buffer("log_bias", torch.from_numpy(log_bias), persistent=False)
+        # A linear layer's own first weights would be drawn from global random state.
+        self.weight = skip_init(nn.Linear, width, 1)  # type: ignore[no-untyped-call]
+        generator = torch.Generator().manual_seed(seed)
+        nn.init.normal_(self.weight.weight, std=0.02, generator=generator)
+        nn.init.zeros_(self.weight.bias)
+
+    def forward(self, model: Any, batch: Batch) -> Tensor:
+        """Give the mean loss of a batch, whose ``row`` says which train rows it holds."""
+        output = model(**inputs_of(batch), output_hidden_states=True)
+        states = output.get("encoder_hidden_states") or output.hidden_states
+        g = functional.softplus(self.weight(states[-1][:, 0].float()))  # (B, 1)
+        return mixin_loss(self._read(output), g * self.log_bias[batch["row"]], batch["labels"])
+
+
+def mixin_loss(logits: Tensor, weighted_bias: Tensor, labels: Tensor) -> Tensor:
+    """Give the learned-mixin loss of logits and weighted bias ``g log p_bias``, both of shape (B, C)."""
+    p = torch.softmax(weighted_bias, dim=-1)
+    entropy = -(p * torch.log_softmax(weighted_bias, dim=-1)).sum(dim=-1).mean()
+    return cross_entropy(torch.log_softmax(logits.float(), dim=-1) + weighted_bias, labels) + ENTROPY_WEIGHT * entropy

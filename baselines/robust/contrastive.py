@@ -1,0 +1,99 @@
+"""MSCL: a classifier whose representation is trained to lie near its class's others, with a memory of past ones."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from baselines.robust.losses import cross_entropy, inputs_of
+from baselines.training.trainer import Batch
+
+DIMENSIONS = 256
+MEMORY = 128
+TEMPERATURE = 0.2
+DROPOUT = 0.1
+EMPTY = -1
+"""The label of a place in the memory that holds nothing yet."""
+
+
+def supervised_contrastive(
+    z: Tensor, labels: Tensor, memory: Tensor, memory_labels: Tensor, temperature: float = TEMPERATURE
+) -> Tensor:
+    """Supervised contrastive loss of a batch against itself and a memory.
+
+    Of an anchor i with positives P (the contrasts of its label), ``-mean_{p in P} log(exp(z_i . z_p / t) / sum_c
+    exp(z_i . z_c / t))`` over all contrasts c but itself. Anchors without positives are left out.
+
+    Args:
+        z: unit vectors of the anchors, shape (B, d). As contrasts they are detached: gradients flow to anchors alone.
+        labels: shape (B,).
+        memory: earlier z, shape (M, d).
+        memory_labels: shape (M,); ``EMPTY`` where the memory holds nothing.
+        temperature: t.
+    Returns: the mean over the anchors that have positives; 0 where none has.
+    Source: Khosla et al. 2020, eq. 2 (positives averaged outside the logarithm); Tan et al. 2022, sec. 3.
+    """
+    contrasts, contrast_labels = torch.cat([z.detach(), memory]), torch.cat([labels, memory_labels])
+    counted = (contrast_labels != EMPTY).repeat(len(z), 1)  # (B, B + M)
+    counted[:, : len(z)].fill_diagonal_(False)
+    cosines = z @ contrasts.T / temperature
+    log_p = cosines - cosines.masked_fill(~counted, torch.finfo(cosines.dtype).min).logsumexp(dim=1, keepdim=True)
+    positive = counted & (labels.unsqueeze(1) == contrast_labels)
+    n_positive = positive.sum(dim=1)
+    losses = -log_p.masked_fill(~positive, 0.0).sum(dim=1) / n_positive.clamp(min=1)
+    return losses.sum() / (n_positive > 0).sum().clamp(min=1)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Logits, shape (B, C), and the representation z that the contrastive loss is of, shape (B, d), unit vectors."""
+
+    logits: Tensor
+    z: Tensor
+
+
+class MemoryClassifier(nn.Module):
+    """An encoder whose first token, made a unit vector z of 256 dimensions, is classified, and a memory of past z.
+
+    The memory is part of the model's state, so that a checkpoint holds it.
+
+    Args:
+        encoder: gives ``last_hidden_state``.
+        n_classes: number of labels.
+    Source: Tan et al. 2022, sec. 3.
+    """
+
+    memory: Tensor
+    memory_labels: Tensor
+
+    def __init__(self, encoder: Any, n_classes: int) -> None:
+        super().__init__()
+        self.config = encoder.config
+        self.encoder = encoder
+        self.dropout = nn.Dropout(DROPOUT)
+        self.project = nn.Linear(self.config.hidden_size, DIMENSIONS)
+        self.classify = nn.Linear(DIMENSIONS, n_classes)
+        self.register_buffer("memory", torch.zeros(MEMORY, DIMENSIONS))
+        self.register_buffer("memory_labels", torch.full((MEMORY,), EMPTY))
+
+    def forward(self, **inputs: Tensor) -> Output:
+        """Encode and classify a batch of texts."""
+        first = self.encoder(**inputs).last_hidden_state[:, 0]
+        z = functional.normalize(self.project(torch.tanh(self.dropout(first))).float(), dim=-1)
+        return Output(self.classify(torch.tanh(z)), z)
+
+    @torch.no_grad()
+    def remember(self, z: Tensor, labels: Tensor) -> None:
+        """Put a batch into the memory; the oldest ones go."""
+        self.memory = torch.cat([self.memory, z])[-MEMORY:]
+        self.memory_labels = torch.cat([self.memory_labels, labels])[-MEMORY:]
+
+
+def mscl_loss(model: Any, batch: Batch) -> Tensor:
+    """Give cross entropy plus the contrastive loss of a batch, which then goes into the model's memory."""
+    output, labels = model(**inputs_of(batch)), batch["labels"]
+    contrastive = supervised_contrastive(output.z, labels, model.memory, model.memory_labels)
+    model.remember(output.z, labels)
+    return cross_entropy(output.logits, labels) + contrastive

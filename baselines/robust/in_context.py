@@ -1,0 +1,108 @@
+"""Texts in the context of similar ones, as a causal language model reads them: neighbours, layout and label scores."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+_IGNORED = -100
+_BLOCK = 1_000
+"""Texts whose cosines to all candidates are in memory at once."""
+
+
+def nearest(
+    texts: NDArray[np.float32], candidates: NDArray[np.float32], n: int, same: Sequence[int | None] | None = None
+) -> list[list[int]]:
+    """Find the candidates nearest to each text by cosine.
+
+    Args:
+        texts: unit vectors, shape (n_texts, d).
+        candidates: unit vectors, shape (n_candidates, d).
+        n: how many; there may be fewer.
+        same: for each text its own place among the candidates, which is left out; None where it is none of them.
+    Returns: for each text the places of its neighbours, the nearest last; of equal ones the first is the nearer.
+    """
+    found: list[list[int]] = []
+    for start in range(0, len(texts), _BLOCK):
+        order = np.argsort(-(texts[start : start + _BLOCK] @ candidates.T), axis=1, kind="stable")[:, : n + 1]
+        for text, places in enumerate(order.tolist(), start):
+            others = [place for place in places if same is None or place != same[text]]
+            found.append(others[:n][::-1])
+    return found
+
+
+class Layout:
+    """How rows are laid out as one sequence: a line a field, a line for the label, an empty line between texts.
+
+    Each part is cut into tokens by itself, so that training and prediction read the same tokens.
+
+    Args:
+        tokenizer: of a causal language model.
+        inputs: text columns.
+        labels: names of the labels.
+        room: most tokens of a sequence. Where texts do not all fit, a query keeps its first ``room // 2`` tokens, and
+            the texts before it go, the least similar first.
+    """
+
+    def __init__(self, tokenizer: Any, inputs: Sequence[str], labels: Sequence[str], room: int) -> None:
+        self._tokenizer, self._inputs, self._room = tokenizer, inputs, room
+        self._begin = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
+        self._asks, self._gap, *answers = self._tokens(["\nLabel:", "\n\n", *(f" {label}" for label in labels)])
+        end = self._gap if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
+        self._answers, self._ends = answers, [answer + end for answer in answers]
+
+    def fields(self, rows: pl.DataFrame) -> list[list[int]]:
+        """Give the tokens of each row's fields, without a label."""
+        columns = [pl.lit(f"{name.capitalize()}: ") + pl.col(name) for name in self._inputs]
+        return self._tokens(rows.select(pl.concat_str(columns, separator="\n")).to_series())
+
+    def labelled(self, fields: Sequence[int], label: int) -> list[int]:
+        """Give a demonstration: a text with its label."""
+        return [*fields, *self._asks, *self._answers[label]]
+
+    def example(self, before: Sequence[Sequence[int]], fields: Sequence[int], label: int) -> dict[str, list[int]]:
+        """Lay out a train example: texts, then the query with its label. The whole sequence is to be learned."""
+        ids = self._prompt(before, fields) + self._ends[label]
+        return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": ids}
+
+    def questions(self, before: Sequence[Sequence[int]], fields: Sequence[int]) -> list[dict[str, list[int]]]:
+        """Lay out a query once with each label, which alone is to be scored."""
+        prompt = self._prompt(before, fields)
+        return [
+            {
+                "input_ids": prompt + end,
+                "attention_mask": [1] * (len(prompt) + len(end)),
+                "labels": [_IGNORED] * len(prompt) + end,
+            }
+            for end in self._ends
+        ]
+
+    def _prompt(self, before: Sequence[Sequence[int]], fields: Sequence[int]) -> list[int]:
+        query = [*fields[: self._room // 2], *self._asks]
+        left = self._room - len(self._begin) - len(query) - max(map(len, self._ends))
+        kept: list[int] = []
+        for text in reversed(before):
+            if len(kept) + len(text) + len(self._gap) > left:
+                break
+            kept = [*text, *self._gap, *kept]
+        return [*self._begin, *kept, *query]
+
+    def _tokens(self, texts: Iterable[str]) -> list[list[int]]:
+        return list(self._tokenizer(list(texts), add_special_tokens=False)["input_ids"])
+
+
+def label_scores(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
+    """Give the log-probability of each row's label tokens (those of ``labels`` that are not ignored), shape (B,).
+
+    Logits are computed only where a label may stand: over a whole vocabulary and sequence they are the largest of all.
+    """
+    labels = batch["labels"]
+    places = (labels != _IGNORED).any(dim=0).nonzero().squeeze(1)  # (K,)
+    inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
+    logits = model(**inputs, logits_to_keep=places - 1, use_cache=False).logits.float()  # (B, K, V)
+    wanted = labels[:, places]  # (B, K)
+    log_p = logits.log_softmax(dim=-1).gather(-1, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    scores: Sequence[Any] = log_p.masked_fill(wanted == _IGNORED, 0.0).sum(dim=1).cpu().numpy()
+    return scores

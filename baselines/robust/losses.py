@@ -1,0 +1,64 @@
+"""Losses of a batch: plain cross entropy, focal loss and label smoothing, for labels of texts and of tokens alike."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from baselines.training.trainer import Batch, Loss
+
+LogitsLoss = Callable[[Tensor, Tensor], Tensor]
+"""Logits (..., classes) and labels (...) in, their mean loss out; labels of ``IGNORED`` count for nothing."""
+
+ReadLogits = Callable[[Any], Tensor]
+"""A model's output in, logits (..., classes) out."""
+
+IGNORED = -100
+"""The label of what has none: padding, and the later pieces of a word."""
+
+NO_INPUTS = frozenset({"labels", "row"})
+"""What of a batch no model takes: the labels, and the places of the examples among the train rows."""
+
+
+def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon: float = 0.0) -> Tensor:
+    """Mean cross entropy, with the focal weight and smoothed labels where they are asked for.
+
+    Of an example, ``-sum_c q_c (1 - p_c)^gamma log p_c``, where p is the softmax of the logits and q gives
+    ``1 - epsilon + epsilon / C`` to the label and ``epsilon / C`` to each other class. So with both, each class's
+    share of the smoothed label has its own focal weight; with gamma 0 it is label smoothing, with epsilon 0 focal loss.
+
+    Args:
+        logits: shape (..., C).
+        labels: shape (...), each in [0, C) or ``IGNORED``.
+        gamma: how strongly what is already predicted well is weighted down, at least 0; BOSS's focal loss has 2.
+        epsilon: share of the label that is spread over all classes, in [0, 1); BOSS's label smoothing has 0.1.
+    Returns: a scalar, at least 0; 0 where every label is ignored.
+    Source: Lin et al. 2017, eq. 4, without alpha; Szegedy et al. 2016, sec. 7.
+    """
+    counted = labels != IGNORED
+    log_p = torch.log_softmax(logits.float(), dim=-1)
+    terms = (1 - log_p.exp()) ** gamma * log_p if gamma else log_p
+    of_label = terms.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (...)
+    losses = -((1 - epsilon) * of_label + epsilon * terms.mean(dim=-1)) if epsilon else -of_label
+    return torch.where(counted, losses, 0.0).sum() / counted.sum().clamp(min=1)
+
+
+def logits_of(output: Any) -> Tensor:
+    """Read the logits of a model's output."""
+    logits: Tensor = output.logits
+    return logits
+
+
+def loss_of(logits_loss: LogitsLoss = cross_entropy, read: ReadLogits = logits_of) -> Loss:
+    """Make the loss of what is read of a model's output against the batch's ``labels``."""
+
+    def loss(model: Any, batch: Batch) -> Tensor:
+        return logits_loss(read(model(**inputs_of(batch))), batch["labels"])
+
+    return loss
+
+
+def inputs_of(batch: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what of a batch the model takes."""
+    return {name: value for name, value in batch.items() if name not in NO_INPUTS}

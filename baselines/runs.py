@@ -1,0 +1,321 @@
+"""The loop that every trained baseline goes through: one run a source and seed, each predicting every target.
+
+A program whose runs take long gives a ``Work`` folder: finished runs are kept there, and a program that was stopped
+goes on where it was.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from builders.folder import DatasetFolder
+from builders.manifest import TaskManifest
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
+
+Answers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
+"""What a model says of n rows: label codes, tag codes (a list a row) or texts; and confidences in [0, 1], or None."""
+
+Predict = Callable[[pl.DataFrame], Answers]
+"""A trained model: rows in, answers out, in the order of the rows."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run trains on.
+
+    Attributes:
+        source: the training domain, or several joined by ``+``.
+        seed: seed of everything that is drawn.
+        train: train rows of the source.
+        validation: its validation rows, None where it has none.
+        scratch: a folder for what an unfinished run needs to go on; None where nothing is kept.
+    """
+
+    source: str
+    seed: int
+    train: pl.DataFrame
+    validation: pl.DataFrame | None = None
+    scratch: Path | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model with more to tell than its predictions.
+
+    Attributes:
+        predict: the model at the end of training, or the one chosen on validation rows.
+        states: earlier states of the same training, by the name of the state.
+        record: what is worth knowing of the training, as JSON data.
+    """
+
+    predict: Predict
+    states: Mapping[str, Predict] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+_PROGRAM_FOR = {
+    TaskKind.CLASSIFICATION: "finetune-classifier",
+    TaskKind.TAGGING: "finetune-tagger",
+    TaskKind.EXTRACTIVE_QA: "finetune-qa",
+    TaskKind.GENERATION: "finetune-seq2seq",
+}
+
+Fit = Callable[[Run], Predict | Trained]
+"""Training: a run in, a trained model out."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A trained classifier: rows in, the probability of each of ``classes`` (label codes) out, shape (n, classes)."""
+
+    classes: NDArray[np.int64]
+    probabilities: Callable[[pl.DataFrame], NDArray[np.float64]]
+
+    def predict(self, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Give the most probable label of each row, with its probability."""
+        probabilities = self.probabilities(rows)
+        return self.classes[probabilities.argmax(axis=1)], probabilities.max(axis=1)
+
+
+class Work:
+    """The folder beside a prediction file where finished runs wait for the others.
+
+    Args:
+        out: the prediction file to be; the folder is ``<its stem>.work`` beside it.
+        settings: everything that the predictions depend on, as JSON data: a run made with others is not taken up.
+    """
+
+    def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
+        self.path = out.with_name(f"{out.stem}.work")
+        self._settings = json.dumps(settings, sort_keys=True, default=str)
+
+    def scratch(self, source: str, seed: int) -> Path:
+        """Name the folder of a run that is not finished."""
+        key = hashlib.sha256(f"{self._settings}\n{source}\n{seed}".encode()).hexdigest()
+        return self.path / f"{source[:80]}-{seed}-{key[:16]}"  # a file's name ends at 255 bytes
+
+    def take_up(self, source: str, seed: int) -> tuple[pl.DataFrame, dict[str, Any]] | None:
+        """Read a finished run; None where there is none."""
+        scratch = self.scratch(source, seed)
+        record = scratch.with_name(f"{scratch.name}.json")
+        if not record.is_file():  # written last
+            return None
+        return pl.read_parquet(scratch.with_name(f"{scratch.name}.parquet")), json.loads(record.read_text("utf-8"))
+
+    def keep(self, source: str, seed: int, predictions: pl.DataFrame, record: Mapping[str, Any]) -> None:
+        """Write a finished run, whole or not at all, and free what it needed on the way."""
+        scratch = self.scratch(source, seed)
+        self.path.mkdir(parents=True, exist_ok=True)
+        for suffix, write in (
+            ("parquet", predictions.write_parquet),
+            ("json", lambda path: path.write_text(json.dumps(record), encoding="utf-8")),
+        ):
+            part = scratch.with_name(f"{scratch.name}.part")
+            write(part)
+            part.replace(scratch.with_name(f"{scratch.name}.{suffix}"))
+        shutil.rmtree(scratch, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Remove the folder: the prediction file is there."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What all runs gave.
+
+    Attributes:
+        predictions: a prediction frame (source, id, prediction, seed, and confidence where the model has one).
+        states: prediction frames of earlier states, by the name of the state.
+        records: what each run has to tell: source, seed and the program's own facts.
+    """
+
+    predictions: pl.DataFrame
+    states: Mapping[str, pl.DataFrame]
+    records: Sequence[Mapping[str, Any]]
+
+
+def train_and_predict(
+    fit: Fit,
+    folder: DatasetFolder,
+    task: str,
+    *,
+    sources: Sequence[str] | None,
+    targets: Sequence[str] | None,
+    seeds: Sequence[int] | None,
+    candidates: bool = False,
+    kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
+    work: Work | None = None,
+) -> Results:
+    """Train a model on every source and let each predict every target's test split.
+
+    Args:
+        fit: trains one model.
+        folder: the dataset.
+        task: a task of it, of one of the kinds.
+        sources: training domains, ``a+b`` trains on both; default the task's ID domain, the joined source of a
+            pairing, or where it has neither every domain that has train rows.
+        targets: domains to predict; default all.
+        seeds: one run a seed; default 0.
+        candidates: predict all domains of the tasks of candidates for this task, too.
+        kinds: the kinds of task that the program is for.
+        work: where finished runs are kept until all are.
+    """
+    info = folder.task(task)
+    _check_kind(folder, task, kinds)
+    sources = chosen_sources(folder, task, sources)
+    predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
+    targets = list(targets or predictable)
+    for target in targets:
+        _known(target, predictable, "--target")
+    tests = [folder.split(task, target, "test") for target in targets]
+    tests += _candidates(folder, task) if candidates else []
+    runs = [(source, seed) for source in sources for seed in dict.fromkeys(seeds or (0,))]
+    frames: list[pl.DataFrame] = []
+    records: list[dict[str, Any]] = []
+    for number, (source, seed) in enumerate(
+        tqdm(runs, desc="training", unit="model", disable=None, file=sys.stderr), start=1
+    ):
+        finished = work.take_up(source, seed) if work else None
+        if work:  # a log without a bar shows life, too
+            what = "train" if finished is None else "take up what was trained before"
+            tqdm.write(f"{number} of {len(runs)}: {what}: {source}, seed {seed}", file=sys.stderr)
+        if finished is None:
+            train, validation = _rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation")
+            run = Run(source, seed, train, validation, work.scratch(source, seed) if work else None)
+            finished = _finish(fit(run), run, tests, info)
+            if work:
+                work.keep(source, seed, *finished)
+        frames.append(finished[0])
+        records.append({"source": source, "seed": seed, **finished[1]})
+    return _results(pl.concat(frames), records)
+
+
+def chosen_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | None) -> list[str]:
+    """Give the sources to train on: those asked for, else the ID domain, a pairing's whole source, or every domain.
+
+    Raises: InvalidInput when there is nothing to train on or no such domain.
+    """
+    info = folder.task(task)
+    trainable = [domain for domain, facts in info.domains.items() if "train" in facts.splits]
+    if not trainable:
+        cure = "build it from more rows a domain"
+        if info.candidates_for is not None:
+            cure = f"train on task '{info.candidates_for}' with --candidates, which predicts these data sets, too"
+        raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))
+    if not sources and info.id_domain is not None and info.id_domain not in trainable:
+        what, cure = f"the ID data set '{info.id_domain}' of task '{task}' is not in the folder", "fetch its files"
+        raise InvalidInput(Problem(what, str(folder.path), cure=f"{cure} and build again, or name a --source"))
+    whole = info.joined_source or info.id_domain
+    default = [whole] if whole is not None else trainable
+    chosen = list(dict.fromkeys(_alphabetical(source) for source in sources or default))
+    for source in chosen:
+        for part in source.split(SOURCE_JOINER):  # 'none' is no domain to train on
+            _known(part, trainable, "--source")
+    return chosen
+
+
+def require_two_labels(train: pl.DataFrame) -> None:
+    """Refuse train rows that all have one label, which no classifier can be trained on."""
+    if train["label"].n_unique() < 2:
+        domains = ", ".join(train["domain"].unique(maintain_order=True))
+        cure = "choose other domains with --source"
+        raise InvalidInput(Problem(f"all train rows of {domains} have the same label", "--source", cure=cure))
+
+
+def _check_kind(folder: DatasetFolder, task: str, kinds: Sequence[TaskKind]) -> None:
+    info = folder.task(task)
+    if info.kind not in kinds:
+        names = " and ".join(kind.value for kind in kinds)
+        found, cure = f"a task of kind {info.kind.value!r}", f"try '{_PROGRAM_FOR[info.kind]}'"
+        raise InvalidInput(Problem(f"this baseline is for {names} tasks", f"{folder.path}, {task}", found, cure))
+
+
+def _finish(
+    trained: Predict | Trained, run: Run, tests: Sequence[pl.DataFrame], info: TaskManifest
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Predict all tests with a run's model and its states: one frame, the name of the state in its last column."""
+    model = trained if isinstance(trained, Trained) else Trained(trained)
+    rows = pl.concat(tests)
+    frames = [
+        _predictions(run, rows, predict, info).with_columns(state=pl.lit(state, pl.String))
+        for state, predict in [(None, model.predict), *model.states.items()]
+    ]
+    return pl.concat(frames), dict(model.record)
+
+
+def _predictions(run: Run, rows: pl.DataFrame, predict: Predict, info: TaskManifest) -> pl.DataFrame:
+    answers, confidence = predict(rows)
+    frame = pl.DataFrame(
+        {
+            "source": pl.repeat(run.source, len(rows), eager=True),
+            "id": rows["id"],
+            "prediction": _named(answers, info),
+            "seed": pl.repeat(run.seed, len(rows), eager=True, dtype=pl.Int64),
+        }
+    )
+    return frame if confidence is None else frame.with_columns(confidence=pl.Series(confidence, dtype=pl.Float64))
+
+
+def _named(answers: Any, info: TaskManifest) -> pl.Series:
+    """Give label and tag codes their names; texts are as they are."""
+    if info.kind is TaskKind.CLASSIFICATION:
+        return pl.Series(answers).replace_strict(dict(enumerate(info.labels)), return_dtype=pl.String)
+    if info.kind is TaskKind.TAGGING:
+        return pl.Series([[info.labels[code] for code in tags] for tags in answers], dtype=pl.List(pl.String))
+    return pl.Series(answers, dtype=pl.String)
+
+
+def _results(frame: pl.DataFrame, records: list[dict[str, Any]]) -> Results:
+    parts = frame.partition_by("state", maintain_order=True, include_key=False, as_dict=True)
+    return Results(parts.pop((None,)), {str(state): part for (state,), part in parts.items()}, records)
+
+
+def _candidates(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
+    """Read the test rows of all candidates for a task."""
+    tests = [
+        folder.split(name, domain, "test")
+        for name, info in folder.manifest.tasks.items()
+        if info.candidates_for == task
+        for domain, facts in info.domains.items()
+        if "test" in facts.splits
+    ]
+    if not tests:
+        what, cure = f"the folder has no candidates for task '{task}'", "leave --candidates out, or build them, too"
+        raise InvalidInput(Problem(what, str(folder.path), cure=cure))
+    return tests
+
+
+def _rows(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame:
+    return pl.concat(list(_parts(folder, task, source, split)))
+
+
+def _rows_or_none(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame | None:
+    parts = list(_parts(folder, task, source, split))
+    return pl.concat(parts) if parts else None
+
+
+def _parts(folder: DatasetFolder, task: str, source: str, split: str) -> Iterator[pl.DataFrame]:
+    for part in source_parts(source):
+        if split in folder.task(task).domains[part].splits:
+            yield folder.split(task, part, split)
+
+
+def _alphabetical(source: str) -> str:
+    return SOURCE_JOINER.join(sorted(set(source.split(SOURCE_JOINER))))
+
+
+def _known(domain: str, domains: Sequence[str], option: str) -> None:
+    if domain not in domains:
+        raise InvalidInput(Problem("there is no such domain", option, f"'{domain}'", did_you_mean(domain, domains)))

@@ -1,0 +1,93 @@
+"""Batches without wasted padding: rows of one length side by side, padded to the longest of their batch alone."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+Features = Mapping[str, Any]
+"""One row as a model reads it: lists of numbers (``input_ids``, ...) and plain numbers (``labels``, ...)."""
+
+_POOL = 64
+"""Batches whose rows are sorted by length together: chance still decides who meets whom."""
+
+
+class FeatureRows(Dataset[Features]):
+    """Rows of features, as torch wants a data set."""
+
+    def __init__(self, rows: Sequence[Features]) -> None:
+        self.rows = rows
+        self.lengths = np.array([len(row["input_ids"]) for row in rows], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Features:
+        return self.rows[index]
+
+
+class LengthBatches(Sampler[list[int]]):
+    """Batches of rows of like lengths, dealt anew each epoch; seed and epoch alone decide them.
+
+    Args:
+        lengths: length of each row, shape (n,).
+        batch_size: rows a batch; the last of an epoch may have fewer.
+        seed: of the deal.
+    """
+
+    def __init__(self, lengths: np.ndarray, batch_size: int, seed: int) -> None:
+        self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose batches are given next."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.lengths) / self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        rng = np.random.default_rng([self.seed, self.epoch])
+        order = rng.permutation(len(self.lengths))
+        pool = _POOL * self.batch_size
+        pools = [order[start : start + pool] for start in range(0, len(order), pool)]
+        ordered = np.concatenate([part[np.argsort(-self.lengths[part], kind="stable")] for part in pools])
+        batches = [ordered[start : start + self.batch_size] for start in range(0, len(ordered), self.batch_size)]
+        return iter([batches[index].tolist() for index in rng.permutation(len(batches))])
+
+
+class EpochLoader(DataLoader[Any]):
+    """A loader that hands the epoch on to its batches, as the Trainer expects."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose batches are given next."""
+        self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
+
+
+class Padding:
+    """Makes tensors of rows of features: lists are padded to the longest of their name, numbers are stacked.
+
+    Args:
+        pad_token_id: fills ``input_ids`` and ``decoder_input_ids``; ``labels`` are filled with -100, all else with 0.
+        multiple: lengths are rounded up to a multiple of this; 8 suits GPUs.
+    """
+
+    def __init__(self, pad_token_id: int, multiple: int = 1) -> None:
+        self._fill = {"input_ids": pad_token_id, "decoder_input_ids": pad_token_id, "labels": -100}
+        self._multiple = multiple
+
+    def __call__(self, rows: Sequence[Features]) -> dict[str, torch.Tensor]:
+        """Give a tensor for each name, shape (rows, longest) or (rows,)."""
+        return {name: self._tensor(name, [row[name] for row in rows]) for name in rows[0]}
+
+    def _tensor(self, name: str, values: list[Any]) -> torch.Tensor:
+        if not hasattr(values[0], "__len__"):
+            return torch.tensor(values)
+        longest = max(len(value) for value in values)
+        width = -(-longest // self._multiple) * self._multiple
+        filled = np.full((len(values), width), self._fill.get(name, 0), dtype=np.int64)
+        for row, value in enumerate(values):
+            filled[row, : len(value)] = value
+        return torch.from_numpy(filled)

@@ -1,0 +1,295 @@
+"""What ``shiftbench bench train`` measures: our training and prediction beside transformers' own defaults.
+
+The same pretrained encoder, the same pairs of texts and the same machine: once with ``Trainer`` and ``pipeline`` as
+they come, once with ours, taking turns. The texts are drawn from a list of words, their lengths from log-normal
+distributions like those of natural language inference (a premise of 20 words, a hypothesis of 10, in the median).
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+
+from builders.encoder import DEFAULT_ENCODER
+from validation.command_line import require
+
+N_TRAIN, N_PREDICTED, ROUNDS = 1024, 4096, 3
+_LABELS = 3
+_PIPELINE_BATCH = 32
+_MAX_LENGTH = 256
+_WORDS = [
+    "the",
+    "a",
+    "of",
+    "and",
+    "to",
+    "in",
+    "that",
+    "it",
+    "was",
+    "on",
+    "for",
+    "with",
+    "as",
+    "his",
+    "they",
+    "at",
+    "be",
+    "this",
+    "from",
+    "have",
+    "or",
+    "by",
+    "one",
+    "had",
+    "not",
+    "but",
+    "what",
+    "all",
+    "were",
+    "when",
+    "we",
+    "there",
+    "can",
+    "an",
+    "your",
+    "which",
+    "their",
+    "said",
+    "if",
+    "do",
+    "will",
+    "each",
+    "about",
+    "how",
+    "up",
+    "out",
+    "them",
+    "then",
+    "she",
+    "many",
+    "some",
+    "so",
+    "these",
+    "would",
+    "other",
+    "into",
+    "has",
+    "more",
+    "her",
+    "two",
+    "like",
+    "him",
+    "see",
+    "time",
+    "could",
+    "no",
+    "make",
+    "than",
+    "first",
+    "been",
+    "its",
+    "who",
+    "now",
+    "people",
+    "my",
+    "made",
+    "over",
+    "did",
+    "down",
+    "only",
+    "way",
+    "find",
+    "use",
+    "may",
+    "water",
+    "long",
+    "little",
+    "very",
+    "after",
+    "words",
+    "called",
+    "just",
+    "where",
+    "most",
+    "know",
+]
+
+
+@dataclass(frozen=True)
+class RateTiming:
+    """One measurement: how much a second, ours and the yardstick's, each the median of several rounds.
+
+    Attributes:
+        name: what was measured.
+        unit: what is counted.
+        rate: ours, units a second.
+        yardstick: what it is compared with.
+        yardstick_rate: the same of the yardstick.
+        ratio: ours / yardstick, the median over rounds.
+        wanted: least ratio wanted.
+        met: whether it is reached; None at less than the full size.
+    """
+
+    name: str
+    unit: str
+    rate: float
+    yardstick: str
+    yardstick_rate: float
+    ratio: float
+    wanted: float
+    met: bool | None
+
+
+def print_rate_timing(timing: RateTiming, console: Console) -> None:
+    """Print one measurement on a line of its own."""
+    verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
+    said = (
+        f"{timing.name}: {timing.rate:,.0f} {timing.unit}/s; "
+        f"{timing.yardstick}: {timing.yardstick_rate:,.0f} {timing.unit}/s; "
+        f"{timing.ratio:.2f} times as many; wanted {timing.wanted:g} times{verdict}"
+    )
+    console.print(said, soft_wrap=True, highlight=False, markup=False)
+
+
+def run_training_bench(scale: float = 1.0) -> Iterator[RateTiming]:
+    """Measure training, then prediction.
+
+    Args:
+        scale: rows as a share of the full number; only at 1 or more is said whether targets are met.
+    Raises: InvalidInput when the extra 'train' is not installed.
+    """
+    require("peft", "train")
+    from baselines.training.models import load_tokenizer
+
+    tokenizer = load_tokenizer(DEFAULT_ENCODER)
+    pairs = texts(max(64, int(N_PREDICTED * scale)), np.random.default_rng(0))
+    train = pairs.head(max(32, int(N_TRAIN * scale)))
+    yield _timing(
+        "training",
+        "tokens",
+        "Trainer's defaults",
+        1.4,
+        scale,
+        (lambda: _our_training(tokenizer, train), lambda: _their_training(tokenizer, train)),
+    )
+    predictor = _our_prediction(tokenizer), _their_prediction(tokenizer)
+    yield _timing(
+        "prediction",
+        "rows",
+        f"pipeline, {_PIPELINE_BATCH} rows at a time",
+        2.0,
+        scale,
+        (lambda: predictor[0](pairs), lambda: predictor[1](pairs)),
+    )
+
+
+def texts(n: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw n pairs of texts with labels: premise, hypothesis, label."""
+
+    def column(median: float, spread: float) -> list[str]:
+        lengths = np.clip(rng.lognormal(np.log(median), spread, n), 1, 200).astype(int)
+        return [" ".join(rng.choice(_WORDS, length)) for length in lengths]
+
+    return pl.DataFrame(
+        {"premise": column(20, 0.6), "hypothesis": column(10, 0.4), "label": rng.integers(0, _LABELS, n)}
+    )
+
+
+def _timing(
+    name: str, unit: str, yardstick: str, wanted: float, scale: float, sides: Sequence[Callable[[], float]]
+) -> RateTiming:
+    """Let both sides take turns; each gives its rate."""
+    rates = [[side() for side in sides] for _ in range(ROUNDS)]
+    ours, theirs = (statistics.median(side) for side in zip(*rates, strict=True))
+    ratio = statistics.median(mine / other for mine, other in rates)
+    return RateTiming(name, unit, ours, yardstick, theirs, ratio, wanted, ratio >= wanted if scale >= 1 else None)
+
+
+def _model() -> Any:
+    from baselines.training.models import load_model
+
+    return load_model("AutoModelForSequenceClassification", DEFAULT_ENCODER, 0, num_labels=_LABELS)
+
+
+def _features(tokenizer: Any, rows: pl.DataFrame) -> list[dict[str, Any]]:
+    from baselines.training.pieces import text_features
+
+    features = text_features(tokenizer, rows, ("premise", "hypothesis"), _MAX_LENGTH)
+    return [{**row, "labels": label} for row, label in zip(features, rows["label"], strict=True)]
+
+
+def _our_training(tokenizer: Any, rows: pl.DataFrame) -> float:
+    from baselines.training.batches import Padding
+    from baselines.training.models import Device
+    from baselines.training.options import Precision, Settings
+    from baselines.training.trainer import train
+
+    device = Device.best(Precision.AUTO)
+    padding = Padding(tokenizer.pad_token_id, multiple=8 if device.name == "cuda" else 1)
+    settings = Settings(epochs=1, batch_size=8, warmup=0)  # the Trainer's default batch
+    record = train(_model(), _features(tokenizer, rows), padding, settings, seed=0, device=device).record
+    return float(record["tokens_per_second"])
+
+
+def _their_training(tokenizer: Any, rows: pl.DataFrame) -> float:
+    import torch
+    from transformers import Trainer, TrainingArguments
+    from transformers.trainer_callback import PrinterCallback
+
+    features = _features(tokenizer, rows)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            output_dir=folder,
+            num_train_epochs=1,
+            report_to="none",
+            save_strategy="no",
+            disable_tqdm=True,
+            dataloader_pin_memory=torch.cuda.is_available(),  # it is on by default, and warns without a GPU
+        )
+        trainer = Trainer(_model(), arguments, train_dataset=features, processing_class=tokenizer)
+        trainer.remove_callback(PrinterCallback)
+        start = time.perf_counter()
+        trainer.train()
+        return sum(len(row["input_ids"]) for row in features) / (time.perf_counter() - start)
+
+
+def _our_prediction(tokenizer: Any) -> Callable[[pl.DataFrame], float]:
+    from baselines.training.batches import Padding
+    from baselines.training.models import Device
+    from baselines.training.options import Precision
+    from baselines.training.pieces import text_features
+    from baselines.training.prediction import logits, predict_rows
+
+    model, device = _model(), Device.best(Precision.AUTO)
+    padding = Padding(tokenizer.pad_token_id, multiple=8 if device.name == "cuda" else 1)
+
+    def predict(rows: pl.DataFrame) -> float:
+        start = time.perf_counter()
+        features = text_features(tokenizer, rows, ("premise", "hypothesis"), _MAX_LENGTH)
+        predict_rows(model, features, padding, device, logits)
+        return len(rows) / (time.perf_counter() - start)
+
+    return predict
+
+
+def _their_prediction(tokenizer: Any) -> Callable[[pl.DataFrame], float]:
+    from transformers import pipeline
+
+    classify = pipeline("text-classification", model=_model().eval(), tokenizer=tokenizer)
+    cut = {"truncation": True, "max_length": _MAX_LENGTH}
+
+    def predict(rows: pl.DataFrame) -> float:
+        start = time.perf_counter()
+        pairs = [{"text": text, "text_pair": other} for text, other in rows.select("premise", "hypothesis").iter_rows()]
+        for first in range(0, len(pairs), _PIPELINE_BATCH):
+            classify(pairs[first : first + _PIPELINE_BATCH], batch_size=_PIPELINE_BATCH, **cut)
+        return len(rows) / (time.perf_counter() - start)
+
+    return predict

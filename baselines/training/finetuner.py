@@ -1,0 +1,151 @@
+"""What the programs that fine-tune have in common: a run in, a trained model out, whatever the kind of task."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from baselines.runs import Predict, Run, Trained
+from baselines.training.options import RECIPES, SWEEPS, Adapter, Settings, TrainingOptions
+from builders.manifest import TaskManifest
+from validation.report import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from baselines.training.batches import Features
+    from baselines.training.trainer import Objective, Trajectory
+
+Score = Callable[[Any], float]
+"""How good a model is on validation rows, higher is better."""
+
+
+class Finetuner(ABC):
+    """Trains models of one task. What differs by kind: the model, what it reads, its score, and its answers.
+
+    Args:
+        info: the task.
+        options: what was asked for.
+        recipes: settings by the name of a recipe.
+        sweeps: settings to choose from, by the name of a sweep.
+        tokenizer: settings of the tokenizer other than those of its files.
+    """
+
+    def __init__(
+        self,
+        info: TaskManifest,
+        options: TrainingOptions,
+        recipes: Mapping[str, Settings] = RECIPES,
+        sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
+        **tokenizer: Any,
+    ) -> None:
+        from baselines.training.batches import Padding
+        from baselines.training.models import Device, load_config, load_tokenizer, padding_token
+
+        options.check()
+        self.info, self.options = info, options
+        self._candidates = options.candidates(recipes, sweeps)
+        self._device = Device.best(options.precision)
+        self.config, self.tokenizer = load_config(options.model), load_tokenizer(options.model, **tokenizer)
+        pad = padding_token(self.tokenizer, options.model)
+        self._padding = Padding(pad, multiple=8 if self._device.name == "cuda" else 1)
+
+    @abstractmethod
+    def build(self, seed: int) -> Any:
+        """Give the model, ready to train; the seed draws what has no weights yet."""
+
+    @abstractmethod
+    def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+        """Give what training reads of train rows: features with labels."""
+
+    @abstractmethod
+    def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
+        """Give the score on a run's validation rows that chooses epoch and hyperparameters."""
+
+    @abstractmethod
+    def predictor(self, run: Run, model: Any) -> Predict:
+        """Let a run's trained model predict."""
+
+    def fit(self, run: Run) -> Trained:
+        """Train on a run's rows, with the best of the settings to choose from."""
+        from baselines.training.tuning import cut_rows
+
+        rows = cut_rows(run.train, self.options, run.seed)
+        trained = self.tuned(run, rows)
+        return replace(trained, record={**trained.record, "train_rows": len(rows)})
+
+    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+        """Train on rows, with the best of the settings to choose from.
+
+        Args:
+            run: the run.
+            rows: what to train on.
+            objective: what the training of a model minimises; default the model's own loss.
+        """
+        from baselines.training.tuning import Recipe, tuned
+
+        held_out = run.validation if self.options.select else None
+        score = None if held_out is None else self.scorer(run, held_out)
+        recipe = Recipe(
+            build=lambda: self.build(run.seed),
+            train=lambda model, settings, folder: self._train(model, rows, run, settings, folder, score, objective),
+            predictor=lambda model: self.predictor(run, model),
+        )
+        return tuned(run, self._candidates, recipe)
+
+    def check_places(self) -> None:
+        """Refuse, where labels stand at places of a text, what moves them or cannot tell them."""
+        if self.options.adapter is Adapter.PROMPT:
+            what, cure = "a soft prompt would move what is labelled", "give --adapter lora, or none"
+            raise InvalidInput(Problem(what, "--adapter", "prompt", cure))
+        if not self.tokenizer.is_fast:
+            what, found = "the tokenizer does not say where its pieces are from", type(self.tokenizer).__name__
+            raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
+
+    @property
+    def eval_length(self) -> int:
+        """Word pieces that prediction reads of a text."""
+        return self._room(self._candidates[0].eval_max_length)
+
+    def read(
+        self,
+        model: Any,
+        rows: "Sequence[Features]",
+        read: Callable[[Any, Mapping[str, Any]], Sequence[Any]],
+        description: str,
+    ) -> list[Any]:
+        """Run a model over features; arguments as for ``predict_rows``."""
+        from baselines.training.prediction import predict_rows
+
+        return predict_rows(model, rows, self._padding, self._device, read, description)
+
+    def _train(
+        self,
+        model: Any,
+        rows: pl.DataFrame,
+        run: Run,
+        settings: Settings,
+        folder: Path | None,
+        score: Score | None,
+        objective: "Callable[[Any], Objective] | None",
+    ) -> "Trajectory":
+        from baselines.training.trainer import train
+
+        return train(
+            model,
+            self.labelled(rows, self._room(settings.max_length)),
+            self._padding,
+            settings,
+            seed=run.seed,
+            device=self._device,
+            scratch=folder,
+            validate=score,
+            objective=objective(model) if objective else None,
+            keep=self.options.keep_state or (),
+        )
+
+    def _room(self, asked: int) -> int:
+        from baselines.training.pieces import room
+
+        return room(self.config, self.options, asked)

@@ -1,0 +1,210 @@
+"""Loading models and tokenizers by Hub id or path, on the machine's best device, with one line where that fails."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from baselines.training.options import Adapter, Precision, TrainingOptions
+from builders.encoder import offline_weights
+from validation.command_line import require
+from validation.report import InvalidInput, Problem
+
+
+def model_path(name: str) -> str:
+    """Give what transformers loads: the folder of the ``offline`` extra for the default encoder, else the name."""
+    return str(offline_weights(name) or name)
+
+
+def load_tokenizer(name: str, **settings: Any) -> Any:
+    """Load a model's fast tokenizer, with settings other than its own; InvalidInput when there is no such model."""
+    require("peft", "train")
+    from transformers import AutoTokenizer
+
+    with _loading(name):
+        tokenizer = AutoTokenizer.from_pretrained(model_path(name), **settings)
+    # Without files transformers makes a tokenizer of its marks alone, to which every word is unknown.
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        cure = "put its tokenizer's files beside its weights"
+        raise InvalidInput(Problem("the model has no tokenizer", "--model", f"'{name}'", cure))
+    return tokenizer
+
+
+def padding_token(tokenizer: Any, name: str) -> int:
+    """Give the id of the token that fills up batches; InvalidInput when the tokenizer of this model has none."""
+    if tokenizer.pad_token_id is None:
+        what, cure = "the model's tokenizer has no padding token", "give an encoder"
+        raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))
+    return int(tokenizer.pad_token_id)
+
+
+def model_version(name: str) -> Any:
+    """Tell what a model's name stands for today, as JSON data: a folder's files by size and time, or a Hub revision."""
+    folder = Path(model_path(name))
+    if not folder.is_dir():
+        return getattr(load_config(name), "_commit_hash", None)
+    files = {str(file.relative_to(folder)): file.stat() for file in folder.rglob("*") if file.is_file()}
+    return {path: (facts.st_size, facts.st_mtime_ns) for path, facts in files.items()}
+
+
+def load_config(name: str) -> Any:
+    """Load a model's configuration; InvalidInput when there is no such model."""
+    require("peft", "train")
+    from transformers import AutoConfig
+
+    with _loading(name):
+        return AutoConfig.from_pretrained(model_path(name))
+
+
+def load_model(auto_class: str, name: str, seed: int, **config: Any) -> Any:
+    """Load a pretrained model in single precision; what has no weights yet, as a new head, is drawn by seed.
+
+    Args:
+        auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
+        name: Hub id or path.
+        seed: of the new weights.
+        config: what the model's configuration says otherwise, such as ``num_labels``.
+    """
+    import torch
+
+    transformers = _transformers()
+    with _loading(name), seeded(seed):
+        # Weights in half precision do not survive AdamW.
+        return getattr(transformers, auto_class).from_pretrained(model_path(name), dtype=torch.float32, **config)
+
+
+def new_model(auto_class: str, config: Any, seed: int) -> Any:
+    """Draw all weights of a model anew, in single precision; arguments as for ``load_model``."""
+    import torch
+
+    transformers = _transformers()
+    with seeded(seed):
+        return getattr(transformers, auto_class).from_config(config, dtype=torch.float32)
+
+
+def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
+    """Freeze what is not to be trained: token embeddings, or all but an adapter.
+
+    Args:
+        model: a pretrained model.
+        options: the program's options.
+        task_type: peft's name of the kind of task, such as ``SEQ_CLS``; new heads are trained in any case.
+    """
+    if options.freeze_embeddings:
+        model.get_input_embeddings().requires_grad_(False)
+    if options.adapter is Adapter.NONE:
+        return model
+    import peft
+
+    size = options.adapter_size
+    config: Any
+    if options.adapter is Adapter.LORA:
+        config = peft.LoraConfig(task_type=task_type, r=size, lora_alpha=size, lora_dropout=0.05)
+    else:
+        config = peft.PromptTuningConfig(task_type=task_type, num_virtual_tokens=size)
+    try:
+        return peft.get_peft_model(model, config)
+    except ValueError as error:
+        cure = "leave --adapter out for this model"
+        raise InvalidInput(
+            Problem("the adapter does not fit the model", "--adapter", str(error)[:200], cure)
+        ) from error
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where models run.
+
+    Attributes:
+        name: torch's name of the device.
+        bf16: whether it computes in bfloat16.
+    """
+
+    name: str
+    bf16: bool
+
+    @classmethod
+    def best(cls, precision: Precision) -> "Device":
+        """Choose the GPU where there is one, else the CPU, which computes in single precision."""
+        import torch
+
+        gpu = torch.cuda.is_available()
+        able = gpu and torch.cuda.is_bf16_supported(including_emulation=False)  # what is emulated is slow
+        if precision is Precision.BF16 and not able:
+            found, cure = "no GPU that can" if not gpu else torch.cuda.get_device_name(), "use --precision auto"
+            raise InvalidInput(Problem("bf16 needs a GPU that has it", "--precision", found, cure))
+        return cls("cuda" if gpu else "cpu", able and precision is not Precision.FP32)
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Compute in the device's precision."""
+        import torch
+
+        with torch.autocast(self.name, torch.bfloat16, enabled=self.bf16):
+            yield
+
+
+@contextmanager
+def enough_memory(what: str, device: Device, found: str, cure: str) -> Iterator[None]:
+    """Say in one line that the device's memory is too small for what is done, and what to do."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        problem = Problem(f"the GPU's memory is too small for this {what}", device.name, found, cure)
+        raise InvalidInput(problem) from error
+
+
+def n_parameters(model: Any) -> tuple[int, int]:
+    """Count a model's parameters, and those that training changes."""
+    sizes = [(parameter.numel(), parameter.requires_grad) for parameter in model.parameters()]
+    return sum(size for size, _ in sizes), sum(size for size, trained in sizes if trained)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed the generators that torch and transformers draw from, and leave them as they were."""
+    import random
+
+    import numpy as np
+    import torch
+    from transformers import set_seed
+
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng(device_type="cuda"):
+        try:
+            set_seed(seed)
+            yield
+        finally:
+            random.setstate(before[0])
+            np.random.set_state(before[1])  # noqa: NPY002
+
+
+def _transformers() -> Any:
+    """Give the library, silent."""
+    require("peft", "train")
+    import transformers
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call] # a new head is what we want, not worth a table
+    return transformers
+
+
+@contextmanager
+def _loading(name: str) -> Iterator[None]:
+    """Say in one line why a model cannot be loaded."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError):
+            raise  # a full disk, a folder that may not be read: said by its own words
+        first = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        whole = not isinstance(error, SafetensorError | ImportError)
+        missing = "a folder without such a model" if whole and Path(name).is_dir() else first
+        cure = "give the Hub id or folder of such a model; the default one comes with the extra 'offline'"
+        raise InvalidInput(Problem("the model cannot be loaded", "--model", f"'{name}': {missing}", cure)) from error

@@ -1,0 +1,222 @@
+"""The options that all fine-tuning programs have, and the settings that come out of them."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, replace
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from builders.encoder import DEFAULT_ENCODER
+from validation.report import InvalidInput, Problem, did_you_mean
+
+
+class Adapter(StrEnum):
+    """What is trained in place of all weights."""
+
+    NONE = "none"
+    LORA = "lora"
+    PROMPT = "prompt"
+
+
+class Precision(StrEnum):
+    """Numbers that a GPU computes with; weights are always single precision."""
+
+    AUTO = "auto"
+    BF16 = "bf16"
+    FP32 = "fp32"
+
+
+class Schedule(StrEnum):
+    """How the learning rate goes after warm-up."""
+
+    LINEAR = "linear"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyperparameters of one training.
+
+    Attributes:
+        epochs: passes over the train rows.
+        batch_size: rows an optimizer step.
+        learning_rate: AdamW's highest learning rate.
+        weight_decay: AdamW's, of weights but not of biases and norms.
+        warmup: share of the steps that the learning rate rises over, in [0, 1].
+        schedule: what the learning rate does after that.
+        clip: largest norm of a gradient; 0 clips nothing.
+        max_length: word pieces that training reads of a text.
+        eval_max_length: word pieces that prediction reads of a text.
+        accumulate: parts a batch is computed in, for a GPU with little memory.
+    """
+
+    epochs: float = 3.0
+    batch_size: int = 16
+    learning_rate: float = 5e-5
+    weight_decay: float = 0.01
+    warmup: float = 0.06
+    schedule: Schedule = Schedule.LINEAR
+    clip: float = 1.0
+    max_length: int = 256
+    eval_max_length: int = 512
+    accumulate: int = 1
+
+
+_PAPER_GRID = tuple(
+    {"learning_rate": rate, "batch_size": size} for size in (4, 8, 16, 64) for rate in (1e-5, 5e-5, 1e-4)
+)
+_GENERATION_GRID = tuple({"learning_rate": rate} for rate in (1e-3, 5e-4, 1e-4, 5e-5, 1e-5))
+
+RECIPES: Mapping[str, Settings] = {
+    "default": Settings(),
+    "dr": Settings(epochs=10),
+    "boss": Settings(
+        epochs=10, learning_rate=1e-5, warmup=0.0, schedule=Schedule.CONSTANT, clip=0.0, eval_max_length=768
+    ),
+}
+"""Settings of the papers for classifiers and taggers (Domain Robustness paper, App. B; BOSS paper, App. F)."""
+
+GENERATION_RECIPES: Mapping[str, Settings] = {
+    "default": Settings(learning_rate=3e-4, batch_size=32, max_length=512),
+    "dr": Settings(epochs=15, batch_size=64, max_length=512),
+    "boss": replace(RECIPES["boss"], epochs=5, learning_rate=2e-5, max_length=768),
+}
+"""The same for models that write text."""
+
+SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _PAPER_GRID}
+"""Hyperparameters to choose from on the source's validation rows (Domain Robustness paper, App. B)."""
+
+GENERATION_SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _GENERATION_GRID}
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """The options of a fine-tuning program, as typed."""
+
+    model: Annotated[str, typer.Option("--model", help="Hub id or path of the pretrained model.")] = DEFAULT_ENCODER
+    recipe: Annotated[
+        str, typer.Option("--recipe", help="Hyperparameters to start from: 'default', or a paper's: 'dr', 'boss'.")
+    ] = "default"
+    sweep: Annotated[
+        str, typer.Option("--sweep", help="Choose hyperparameters on validation rows: 'none', or the grid of 'dr'.")
+    ] = "none"
+    epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the train rows.", min=0)] = None
+    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Rows an optimizer step.", min=1)] = None
+    learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Of AdamW.", min=0)] = None
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="Word pieces that training reads of a text.", min=8)
+    ] = None
+    eval_max_length: Annotated[
+        int | None, typer.Option("--eval-max-length", help="Word pieces that prediction reads of a text.", min=8)
+    ] = None
+    accumulate: Annotated[
+        int | None, typer.Option("--accumulate", help="Parts to compute a batch in, to save memory.", min=1)
+    ] = None
+    select: Annotated[
+        bool, typer.Option("--select/--no-select", help="Keep the epoch that is best on the source's validation rows.")
+    ] = True
+    freeze_embeddings: Annotated[
+        bool, typer.Option("--freeze-embeddings", help="Leave the token embeddings as they are.")
+    ] = False
+    adapter: Annotated[Adapter, typer.Option("--adapter", help="Train low-rank updates or a soft prompt only.")] = (
+        Adapter.NONE
+    )
+    adapter_size: Annotated[
+        int, typer.Option("--adapter-size", help="Rank of low-rank updates, or tokens of a soft prompt.", min=1)
+    ] = 16
+    train_size: Annotated[
+        int | None, typer.Option("--train-size", help="Train on this many rows of a source, drawn by seed.", min=1)
+    ] = None
+    shots: Annotated[
+        int | None, typer.Option("--shots", help="Train on this many rows of each label, drawn by seed.", min=1)
+    ] = None
+    keep_state: Annotated[
+        list[float] | None,
+        typer.Option("--keep-state", help="Keep predictions after this many epochs, too; repeat for more.", min=0),
+    ] = None
+    precision: Annotated[
+        Precision, typer.Option("--precision", help="Numbers a GPU computes with; 'auto' is bf16 where it can.")
+    ] = Precision.AUTO
+
+    name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
+
+    def settings(self, recipes: Mapping[str, Settings] = RECIPES) -> Settings:
+        """Give the recipe's settings with what was typed in place of them.
+
+        Raises: InvalidInput when there is no such recipe, or a state is to be kept that training does not come to.
+        """
+        if self.recipe not in recipes:
+            raise _unknown("--recipe", self.recipe, list(recipes))
+        typed = {field.name: getattr(self, field.name, None) for field in fields(Settings)}
+        found = replace(recipes[self.recipe], **{name: value for name, value in typed.items() if value is not None})
+        last = max(self.keep_state or (), default=0)
+        if last > found.epochs:
+            what, cure = "a state to keep comes after the end of training", f"give at most {found.epochs:g}"
+            raise InvalidInput(Problem(what, "--keep-state", f"{last:g}", cure))
+        return found
+
+    def candidates(
+        self,
+        recipes: Mapping[str, Settings] = RECIPES,
+        sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
+    ) -> list[Settings]:
+        """Give all settings of the sweep, of which validation rows choose one; what was typed stands in all."""
+        if self.sweep not in sweeps:
+            raise _unknown("--sweep", self.sweep, list(sweeps))
+        settings = self.settings(recipes)
+        free = [
+            {name: value for name, value in each.items() if getattr(self, name) is None} for each in sweeps[self.sweep]
+        ]
+        return list(dict.fromkeys(replace(settings, **each) for each in free))
+
+    def check(self) -> None:
+        """Refuse options that do not go together, before any work; InvalidInput says which."""
+        if self.train_size is not None and self.shots is not None:
+            raise InvalidInput(Problem("both cut the train rows", "--train-size, --shots", cure="give one of them"))
+        if self.sweep != "none" and not self.select:
+            raise InvalidInput(
+                Problem("a sweep chooses on validation rows", "--no-select", cure="leave out --no-select or --sweep")
+            )
+        if self.sweep != "none" and self.keep_state:
+            cure = "sweep first, then train the chosen settings with --keep-state"
+            raise InvalidInput(Problem("a sweep keeps no states", "--keep-state", cure=cure))
+        if self.sweep != "none" and self.epochs == 0:
+            raise InvalidInput(Problem("a sweep has nothing to choose by without training", "--epochs", "0"))
+
+
+def with_options(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command have the fields of a dataclass as options of its own, and get them as one value.
+
+    The function's parameter of that type is replaced by the fields, which typer then reads as if they stood there.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command).parameters
+        (name,) = (parameter.name for parameter in own.values() if parameter.annotation is options)
+        added = {
+            field.name: inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=field.type,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            )
+            for field in fields(options)
+        }
+        kept = [parameter for parameter in own.values() if parameter.name != name]
+
+        def run(*args: Any, **kwargs: Any) -> None:
+            given = {field: kwargs.pop(field) for field in added if field in kwargs}
+            command(*args, **kwargs, **{name: options(**given)})
+
+        run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
+        run.__signature__ = inspect.Signature([*kept, *added.values()])  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*kept, *added.values()]}
+        return run
+
+    return decorate
+
+
+def _unknown(option: str, value: str, known: list[str]) -> InvalidInput:
+    return InvalidInput(Problem("there is no such choice", option, f"'{value}'", did_you_mean(value, known)))

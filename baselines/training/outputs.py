@@ -1,0 +1,124 @@
+"""What a fine-tuning program leaves behind: prediction files with cards, and what the trainings have to tell."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from baselines.program import make_card, write_outputs
+from baselines.runs import Results, Work
+from baselines.training.models import model_version
+from baselines.training.options import Adapter, TrainingOptions
+from builders.folder import DatasetFolder
+from validation.command_line import require
+
+_LIBRARIES = ("torch", "transformers", "accelerate", "peft")
+
+
+def training_work(
+    out: Path,
+    program: str,
+    folder: DatasetFolder,
+    task: str,
+    options: TrainingOptions,
+    targets: Sequence[str] | None,
+    candidates: bool,
+    **more: Any,
+) -> Work:
+    """Give the folder beside the prediction file where finished runs are kept, with all that they depend on.
+
+    Args:
+        out: the prediction file to be.
+        program: name of the program.
+        folder: the dataset.
+        task: a task of it.
+        options: the options that all programs have.
+        targets: what is predicted.
+        candidates: whether candidates are, too.
+        more: options of the program alone.
+    """
+    require("peft", "train")
+    options.check()
+    settings = {
+        "program": program,
+        "data": folder.content_hash,
+        "task": task,
+        "targets": targets,
+        "candidates": candidates,
+        "options": asdict(replace(options, name=None)),
+        "model": model_version(options.model),
+        "versions": _versions(),
+        **more,
+    }
+    return Work(out, settings)
+
+
+def write_training(
+    results: Results,
+    folder: DatasetFolder,
+    options: TrainingOptions,
+    out: Path,
+    work: Work,
+    *,
+    name: str = "",
+    **more: Any,
+) -> None:
+    """Write prediction file and card, one more of each for every kept state, and ``<stem>.training.json``.
+
+    Args:
+        results: what the trainings gave; the records' keys that are facts of the card go there.
+        folder: the dataset.
+        options: as typed.
+        out: the prediction file.
+        work: removed at the end, for everything in it is written.
+        name: the model's name on the board, if ``--name`` was not given; default from ``--model``.
+        more: facts of the card that are otherwise than the options say.
+    """
+    first = results.records[0]
+    name = options.name or name or default_name(options)
+    facts = {
+        "base_model": options.model,
+        "family": first["family"],
+        "parameters": first["parameters"],
+        "tunable_parameters": first["tunable_parameters"],
+        "paradigm": "fine-tuned",
+        "training_size": max(each["train_rows"] for each in results.records) if _is_cut(options) else None,
+        "model_selection": "source-validation" if any(each["validation"] for each in results.records) else "none",
+        **more,
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    told = out.with_name(f"{out.stem}.training.json")
+    told.write_text(json.dumps(list(results.records), indent=1), encoding="utf-8")
+    for state, predictions in results.states.items():
+        step = max(each["state_steps"][state] for each in results.records)
+        # The name stays, and the step tells states apart: so they are one model's to whoever draws their course.
+        card = make_card(folder, libraries=_LIBRARIES, name=name, step=step, **{**facts, "model_selection": "none"})
+        write_outputs(predictions, card, out.with_name(f"{out.stem}.{state.replace(' ', '-')}{out.suffix}"))
+    write_outputs(results.predictions, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out)
+    work.clear()
+
+
+def default_name(options: TrainingOptions) -> str:
+    """Name a model by what it starts from, and what sets it apart; its sizes stand elsewhere in the card.
+
+    >>> default_name(TrainingOptions(model="microsoft/deberta-v3-small", freeze_embeddings=True))
+    'deberta-v3-small, frozen embeddings'
+    """
+    words = [Path(options.model).name]
+    if options.adapter is Adapter.LORA:
+        words.append("LoRA")
+    if options.adapter is Adapter.PROMPT:
+        words.append("soft prompt")
+    if options.freeze_embeddings:
+        words.append("frozen embeddings")
+    return ", ".join(words)
+
+
+def _is_cut(options: TrainingOptions) -> bool:
+    return options.train_size is not None or options.shots is not None
+
+
+def _versions() -> Mapping[str, str]:
+    return {name: version(name) for name in ("shiftbench", *_LIBRARIES)}

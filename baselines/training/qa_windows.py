@@ -1,0 +1,201 @@
+"""Questions over long contexts as windows of word pieces, and back to one answer a question.
+
+A window holds the question and a part of the context; parts overlap. Answers are spans of at most 30 pieces, taken
+from the window where start and end score best. The first piece of a window stands for "no answer here": a question
+has none when its least such score over all windows exceeds the best span's by more than a threshold (SQuAD 2.0).
+Titles are not used.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.training.windows import windows
+
+MAX_ANSWER = 30
+"""Pieces of an answer."""
+QUESTION_SHARE = 4
+"""The question takes at most this part of a window: one in four pieces."""
+
+_MARK, _QUESTION, _CONTEXT = -1, 0, 1
+"""What a piece of an encoded pair is of."""
+
+Logits = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class QaWindows:
+    """Questions and contexts cut into windows.
+
+    Attributes:
+        features: of each window what the model takes (``input_ids`` and so on), lists of n_pieces numbers.
+        question: which question each window is of, shape (n_windows,).
+        first: place in the window of the context's first piece there, shape (n_windows,).
+        parts: which of the context's pieces each window holds.
+        offsets: characters of the context that each of its pieces covers, shape (n_context_pieces, 2) a question.
+        contexts: the contexts.
+    """
+
+    features: list[dict[str, list[int]]]
+    question: NDArray[np.int64]
+    first: NDArray[np.int64]
+    parts: list[range]
+    offsets: list[NDArray[np.int64]]
+    contexts: Sequence[str]
+
+    def labels(self, answers: Sequence[Mapping[str, Sequence[Any]]]) -> NDArray[np.int64]:
+        """Give the first and last piece of the answer in each window.
+
+        Args:
+            answers: of each question ``text`` and ``answer_start``, of which the first is learnt; empty = no answer.
+        Returns: places in the window, shape (n_windows, 2); 0, 0 where it does not hold the whole answer.
+        """
+        spans = [_pieces(accepted, offsets) for accepted, offsets in zip(answers, self.offsets, strict=True)]
+        labels = np.zeros((len(self.features), 2), dtype=np.int64)
+        for window, (row, part) in enumerate(zip(self.question, self.parts, strict=True)):
+            start, end = spans[row]
+            if part.start <= start <= end < part.stop:
+                labels[window] = np.array([start, end]) - part.start + self.first[window]
+        return labels
+
+    def answers(self, logits: Sequence[Logits]) -> "Answers":
+        """Pool windows.
+
+        Args:
+            logits: of each window the start and end scores of its pieces, shape (n_pieces, 2) each.
+        """
+        n_questions = len(self.contexts)
+        texts, best = [""] * n_questions, np.full(n_questions, -np.inf)
+        nothing = np.full(n_questions, np.inf)
+        for window, (row, part) in enumerate(zip(self.question, self.parts, strict=True)):
+            nothing[row] = min(nothing[row], float(logits[window][0].sum()))
+            if len(part) == 0:
+                continue
+            first = self.first[window]
+            score, start, end = best_span(logits[window][first : first + len(part)])
+            if score > best[row]:
+                best[row] = score
+                left, right = self.offsets[row][part.start + start, 0], self.offsets[row][part.start + end, 1]
+                # Pieces of SentencePiece cover the space before them.
+                texts[row] = self.contexts[row][left:right].strip()
+        return Answers(texts, nothing - best)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The best answer to each question, and how much better no answer scores.
+
+    Attributes:
+        texts: n best spans, ``""`` where the context has no pieces.
+        preference: score of no answer less that of the best span, shape (n,).
+    """
+
+    texts: list[str]
+    preference: NDArray[np.float64]
+
+    def given(self, threshold: float) -> list[str]:
+        """Give the answers, ``""`` where no answer is preferred by more than a threshold; infinite: always answer."""
+        return ["" if more > threshold else text for text, more in zip(self.texts, self.preference, strict=True)]
+
+
+def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any, max_length: int) -> QaWindows:
+    """Cut questions with their contexts into windows of at most ``max_length`` pieces, special ones counted.
+
+    A question longer than a quarter of a window loses its end.
+
+    Args:
+        questions: n texts.
+        contexts: n texts.
+        tokenizer: a fast tokenizer.
+        max_length: pieces of a window, 32 or more.
+    """
+    features: list[dict[str, list[int]]] = []
+    rows: list[int] = []
+    firsts: list[int] = []
+    parts: list[range] = []
+    offsets: list[NDArray[np.int64]] = []
+    asked = [question.strip() for question in questions]
+    # A tokenizer does not take an empty list of pairs.
+    encoded: Any = tokenizer(asked, list(contexts), return_offsets_mapping=True, verbose=False) if asked else {}
+    offsets_of = encoded.pop("offset_mapping", [])
+    for row in range(len(contexts)):
+        sides = np.array([_MARK if side is None else side for side in encoded.sequence_ids(row)])
+        columns = {name: np.asarray(encoded[name][row]) for name in encoded}
+        offsets.append(np.asarray(offsets_of[row], dtype=np.int64)[sides == _CONTEXT])
+        before, body, after = _sides(sides, max_length // QUESTION_SHARE)
+        for part in windows(body.size, max_length - before.size - after.size):
+            kept = np.concatenate([before, body[part], after])
+            features.append({name: column[kept].tolist() for name, column in columns.items()})
+            rows.append(row)
+            firsts.append(before.size)
+            parts.append(part)
+    return QaWindows(
+        features, np.array(rows, dtype=np.int64), np.array(firsts, dtype=np.int64), parts, offsets, contexts
+    )
+
+
+def _sides(
+    sides: NDArray[np.int64], longest_question: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Divide an encoded pair: places before the context (the question cut), of the context, and after it."""
+    body = np.flatnonzero(sides == _CONTEXT)
+    first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(sides), len(sides))
+    lost = np.flatnonzero(sides == _QUESTION)[longest_question:]
+    return np.setdiff1d(np.arange(first), lost), body, np.arange(end, len(sides))
+
+
+def best_span(logits: Logits) -> tuple[float, int, int]:
+    """Find the span with the greatest sum of start and end scores among those of at most ``MAX_ANSWER`` pieces.
+
+    Args:
+        logits: start and end scores, shape (n_pieces, 2), n_pieces >= 1.
+    Returns: the sum, the first and the last piece.
+
+    >>> best_span(np.array([[0, 5], [3, 0], [1, 2]]))
+    (5.0, 0, 0)
+    """
+    start, end = logits[:, 0], logits[:, 1]
+    ends = np.append(end, np.full(MAX_ANSWER - 1, -np.inf))
+    sums = start[:, None] + np.lib.stride_tricks.sliding_window_view(ends, MAX_ANSWER)  # (n_pieces, MAX_ANSWER)
+    first, more = divmod(int(sums.argmax()), MAX_ANSWER)
+    return float(sums[first, more]), first, first + more
+
+
+def null_threshold(
+    preference: NDArray[np.float64], answered: NDArray[np.float64], abstained: NDArray[np.float64]
+) -> float:
+    """Choose the threshold of no answer that scores best.
+
+    Args:
+        preference: score of no answer less that of the best span, shape (n,).
+        answered: what answering scores on each question, shape (n,).
+        abstained: what abstaining scores, shape (n,).
+    Returns: the threshold (abstain where the preference is greater) of the greatest mean score; among equals that
+        which abstains least. 0 where n = 0; -inf: always abstain.
+    Source: SQuAD 2.0's evaluation tunes it alike.
+
+    >>> null_threshold(np.array([-3.0, 1.0, 2.0]), np.array([0.9, 0.5, 0.0]), np.array([0.0, 0.0, 1.0]))
+    1.0
+    """
+    if preference.size == 0:
+        return 0.0
+    order = np.argsort(-preference, kind="stable")
+    sorted_ = preference[order]
+    gained = np.append(0.0, np.cumsum((abstained - answered)[order]))  # by abstaining on the first k
+    between = np.append(True, np.append(sorted_[1:] != sorted_[:-1], True))  # equals cannot be told apart
+    n_abstained = int(np.where(between, gained, -np.inf).argmax())
+    return float(sorted_[n_abstained]) if n_abstained < sorted_.size else -np.inf
+
+
+def _pieces(accepted: Mapping[str, Sequence[Any]], offsets: NDArray[np.int64]) -> tuple[int, int]:
+    """Find the first and last piece of a context that touch its first answer; the last is before the first if none."""
+    if not accepted["text"]:
+        return 0, -1
+    start = int(accepted["answer_start"][0])
+    stop = start + len(accepted["text"][0])
+    first = np.searchsorted(offsets[:, 1], start, side="right")
+    last = np.searchsorted(offsets[:, 0], stop, side="left") - 1
+    return int(first), int(last)

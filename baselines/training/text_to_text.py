@@ -1,0 +1,154 @@
+"""Tasks as text in and text out, for encoder-decoder models: the form of inputs, of targets, and of labels as words.
+
+Generation reads its inputs as they are; question generation names the answer after the document (Domain Robustness
+paper, appendix D.1). Questions name themselves and their context. Classification ends in T5's sentinel
+``<extra_id_0>``, in whose place the decoder is asked for the label's word (BOSS paper, Table 21: same words, the
+sentence around them is ours). Only the first piece of each label's word is scored.
+
+An input that is too long loses the end of its longest field, never what frames it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import GOLD, TaskKind
+
+NO_ANSWER = "No answer"
+"""What a model writes where a question has no answer: the papers' words for it."""
+SENTINEL = "<extra_id_0>"
+
+_ENTAILMENT = {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No"}
+_OPINIONS = {
+    frozenset({"negative", "positive"}): "{text} Overall, the opinion is",
+    frozenset({"negative", "positive", "neutral"}): "{text} Overall, the opinion is",
+    frozenset({"benign", "toxic"}): "{text} Overall, the tone is",
+}
+
+
+def input_form(inputs: Sequence[str]) -> str:
+    """Give the form of a generation or question answering task's input columns.
+
+    >>> input_form(("source_text", "answer")), input_form(("context", "question"))
+    ('{source_text} answer: {answer}', 'question: {question} context: {context} answer:')
+    """
+    if "question" in inputs:
+        return "question: {question} context: {context} answer:"
+    first, *others = inputs
+    return " ".join([f"{{{first}}}", *(f"{name}: {{{name}}}" for name in others)])
+
+
+def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
+    """Give the form of a classification task, the sentinel at its end.
+
+    >>> label_form(("text",), ("benign", "toxic"))
+    '{text} Overall, the tone is <extra_id_0>'
+    """
+    if set(labels) == set(_ENTAILMENT):
+        form = "First: {premise} Second: {hypothesis} Does the second follow from the first?"
+    else:
+        named = " ".join(f"{name}: {{{name}}}" for name in inputs)
+        form = _OPINIONS.get(frozenset(labels), f"{named} label:")
+    return f"{form} {SENTINEL}"
+
+
+def encoded(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
+    """Fill in a form and encode it, fields cut so that each input has at most ``max_length`` tokens.
+
+    Args:
+        form: text with the names of columns in braces.
+        rows: n rows.
+        tokenizer: any tokenizer.
+        max_length: tokens of an input, special ones counted; more than the form itself has.
+    Returns: n lists of token ids.
+    """
+    names = [name for name in rows.columns if f"{{{name}}}" in form]
+    fields = rows.select(names).to_dicts()
+    filled = [form.format_map(row) for row in fields]
+    ids: list[list[int]] = tokenizer(filled, verbose=False)["input_ids"] if filled else []
+    while long := [row for row, tokens in enumerate(ids) if len(tokens) > max_length and any(fields[row].values())]:
+        for row in long:
+            _cut(fields[row], len(ids[row]), max_length)
+        shorter = tokenizer([form.format_map(fields[row]) for row in long], verbose=False)["input_ids"]
+        for row, tokens in zip(long, shorter, strict=True):
+            ids[row] = tokens
+    return ids
+
+
+def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
+    """Give the texts that a model learns to write: of questions the first accepted answer, or ``No answer``."""
+    if kind is TaskKind.GENERATION:
+        return rows[GOLD[kind]].to_list()
+    return [answers["text"][0] if answers["text"] else NO_ANSWER for answers in rows[GOLD[kind]].to_list()]
+
+
+def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
+    """Give predictions from what a model wrote: ``""`` where a question is said to have no answer."""
+    texts = [text.strip() for text in written]
+    if kind is TaskKind.EXTRACTIVE_QA:
+        return ["" if text.casefold() == NO_ANSWER.casefold() else text for text in texts]
+    return texts
+
+
+def label_words(labels: Sequence[str]) -> list[str]:
+    """Give the word that stands for each label: Yes, Maybe and No for inference, else the label's name."""
+    words: Mapping[str, str] = _ENTAILMENT if set(labels) == set(_ENTAILMENT) else {}
+    return [words.get(label, label) for label in labels]
+
+
+def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
+    """Give the first token of each label's word.
+
+    Raises: InvalidInput when two labels have the same one, so that a model could not tell them apart.
+    """
+    words = label_words(labels)
+    tokens = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words]
+    same = [word for word, token in zip(words, tokens, strict=True) if tokens.count(token) > 1]
+    if same:
+        what, cure = "labels begin with the same token", "choose a model that is no text-to-text model"
+        raise InvalidInput(Problem(what, "--model", ", ".join(same), cure))
+    return tokens
+
+
+def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
+    """Give what the decoder reads before the label's word: its start token (T5: padding) and the sentinel.
+
+    Args:
+        start: ``decoder_start_token_id`` of the model's config.
+        tokenizer: the model's.
+    Raises: InvalidInput when the tokenizer has no sentinel, as T5's and its descendants' have.
+    """
+    # By id: T5's tokenizer would put a piece for a space before it.
+    sentinel = tokenizer.convert_tokens_to_ids(SENTINEL)
+    if sentinel is None or sentinel == tokenizer.unk_token_id:
+        what, cure = f"the tokenizer has no token {SENTINEL}", "give a model of T5's kind, or an encoder"
+        raise InvalidInput(Problem(what, "--model", cure=cure))
+    return [start, int(sentinel)]
+
+
+def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
+    """Give each class's score: that of its token where the decoder, after ``decoder_tokens``, writes next.
+
+    Args:
+        logits: of the decoder, shape (n, 2, vocabulary); array or tensor.
+        tokens: first token of each label's word.
+    Returns: shape (n, n_labels).
+
+    >>> import numpy as np
+    >>> class_logits(np.arange(12).reshape(1, 2, 6), [5, 0])
+    array([[11,  6]])
+    """
+    return logits[:, -1, list(tokens)]
+
+
+def _cut(fields: dict[str, str], n_tokens: int, max_length: int) -> None:
+    """Take from the end of the longest field about as much as the input is too long."""
+    longest = max(fields, key=lambda name: len(fields[name]))
+    characters = len(fields[longest])
+    # Tokens of the other fields and of the form count as if they were as long: what is cut is then too little
+    # rather than too much, and the caller comes again.
+    share = (n_tokens - max_length) / n_tokens
+    fields[longest] = fields[longest][: characters - max(1, math.ceil(characters * share))].rstrip()

@@ -1,0 +1,357 @@
+"""Training on transformers' Trainer: batches of one length, few synchronisations, and going on after a kill.
+
+A training that is stopped and started again with the same settings takes the same steps on the same batches with the
+same dropout, and ends in the same weights.
+"""
+
+import errno
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
+from transformers.trainer_utils import IntervalStrategy, SaveStrategy
+
+from baselines.training.batches import EpochLoader, FeatureRows, Features, LengthBatches, Padding
+from baselines.training.models import Device, enough_memory, n_parameters, seeded
+from baselines.training.options import Settings
+
+Batch = dict[str, Tensor]
+Loss = Callable[[Any, Batch], Tensor]
+"""One forward pass and its mean loss: model and batch in, a number out."""
+
+Step = Callable[[Any, Batch, Loss, Callable[[Tensor], None]], Tensor]
+"""Forward and backward passes of one batch: model, batch, loss and backward in, the loss to report out."""
+
+_CHECKPOINT_SECONDS = 300
+_SCORE = "eval_score"
+
+
+def plain_loss(model: Any, batch: Batch) -> Tensor:
+    """Give the loss that the model itself computes from ``labels``."""
+    loss: Tensor = model(**batch).loss
+    return loss
+
+
+def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor], None]) -> Tensor:
+    """One forward and one backward pass."""
+    value = loss(model, batch)
+    backward(value)
+    return value.detach()
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What training minimises, and how a batch is gone through."""
+
+    loss: Loss = plain_loss
+    step: Step = plain_step
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A finished training.
+
+    Attributes:
+        model: the trained model; the best epoch's weights where validation chose.
+        score: its validation score; None where nothing was chosen.
+        states: files with the trained weights of states that were to be kept, by epochs.
+        record: settings, examples (rows of features), steps, validation scores, seconds and tokens a second, as JSON
+            data.
+    """
+
+    model: Any
+    score: float | None
+    states: Mapping[float, Path]
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+def train(
+    model: Any,
+    rows: Sequence[Features],
+    padding: Padding,
+    settings: Settings,
+    *,
+    seed: int,
+    device: Device,
+    scratch: Path | None = None,
+    validate: Callable[[Any], float] | None = None,
+    objective: Objective | None = None,
+    keep: Sequence[float] = (),
+) -> Trajectory:
+    """Train a model on rows of features.
+
+    Args:
+        model: a model of transformers (or peft); trained in place.
+        rows: train rows with ``labels``.
+        padding: makes tensors of them.
+        settings: hyperparameters.
+        seed: decides batches and dropout.
+        device: where to train.
+        scratch: where checkpoints lie, so that a stopped training goes on; None keeps none.
+        validate: score of a model on validation rows, higher is better: the epoch with the highest is kept (the first
+            of equals). None keeps the last.
+        objective: what to minimise; default the model's own loss.
+        keep: states to keep, in epochs; 0 is before training.
+    Raises: InvalidInput when the device's memory is too small.
+    """
+    found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
+    cure = f"give --accumulate {settings.accumulate * 2} (the same training in smaller parts), or --max-length"
+    with (
+        _folder(scratch, keep) as folder,
+        seeded(seed),
+        enough_memory("training", device, found, cure),
+        _full_disk(folder),
+    ):
+        trainer = _SourceTrainer(model, rows, padding, settings, seed, device, folder, validate, objective, keep)
+        checkpoint = _last_checkpoint(folder)
+        if checkpoint:
+            tqdm.write(f"going on after step {checkpoint.name.split('-')[1]}", file=sys.stderr)
+        start = time.perf_counter()
+        if settings.epochs > 0:
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        else:
+            trainer.keeper.keep(0)
+        seconds = time.perf_counter() - start
+    sizes = n_parameters(model)
+    scores = [entry[_SCORE] for entry in trainer.state.log_history if _SCORE in entry]
+    record: dict[str, Any] = {
+        "settings": asdict(settings),
+        "examples": len(rows),
+        "steps": trainer.state.global_step,
+        "validation": scores,
+        "family": model.config.model_type,
+        "parameters": sizes[0],
+        "tunable_parameters": sizes[1],
+        "state_steps": {state_name(epochs): step for epochs, step in trainer.keeper.steps.items()},
+    }
+    if checkpoint is None:
+        tokens = float(trainer.rows.lengths.sum()) * settings.epochs
+        record |= {"seconds": round(seconds, 3), "tokens_per_second": round(tokens / seconds, 1)}
+    return Trajectory(model, max(scores) if scores else None, trainer.keeper.files, record)
+
+
+def n_parts(settings: Settings) -> int:
+    """Give how many parts a batch is computed in: the least number, as many as asked for or more, of equal parts.
+
+    >>> n_parts(Settings(batch_size=16, accumulate=3)), n_parts(Settings(batch_size=4, accumulate=8))
+    (4, 4)
+    """
+    size = settings.batch_size
+    return next(n for n in range(min(settings.accumulate, size), size + 1) if size % n == 0)
+
+
+def state_name(epochs: float) -> str:
+    """Name a kept state.
+
+    >>> state_name(0.1), state_name(2.0)
+    ('epoch 0.1', 'epoch 2')
+    """
+    return f"epoch {epochs:g}"
+
+
+def load_state(model: Any, file: Path) -> None:
+    """Give a model the trained weights of a kept state."""
+    model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True), strict=False)
+
+
+def save_state(model: Any, file: Path) -> None:
+    """Write the weights of a model that training changes, whole or not at all."""
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    weights = {name: tensor for name, tensor in model.state_dict().items() if name in trained}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    torch.save(weights, part)
+    part.replace(file)
+
+
+class _SourceTrainer(Trainer):
+    """The Trainer with batches, loss and validation of ours."""
+
+    def __init__(
+        self,
+        model: Any,
+        rows: Sequence[Features],
+        padding: Padding,
+        settings: Settings,
+        seed: int,
+        device: Device,
+        folder: Path,
+        validate: Callable[[Any], float] | None,
+        objective: Objective | None,
+        keep: Sequence[float],
+    ) -> None:
+        self.rows = FeatureRows(rows)
+        self._padding, self._validate = padding, validate
+        self._objective = objective or Objective()
+        parts = n_parts(settings)
+        self._part = settings.batch_size // parts
+        n_steps = -(-len(LengthBatches(self.rows.lengths, self._part, seed)) // parts)
+        total = math.ceil(n_steps * settings.epochs)
+        each_epoch = SaveStrategy.EPOCH if validate else SaveStrategy.NO
+        arguments = TrainingArguments(
+            output_dir=str(folder),
+            num_train_epochs=settings.epochs,
+            per_device_train_batch_size=self._part,
+            gradient_accumulation_steps=parts,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            warmup_steps=math.ceil(total * settings.warmup),
+            lr_scheduler_type=settings.schedule.value,
+            max_grad_norm=settings.clip,
+            bf16=device.bf16,
+            use_cpu=device.name == "cpu",
+            seed=seed,
+            save_strategy=each_epoch,
+            eval_strategy=each_epoch.value,
+            load_best_model_at_end=validate is not None,
+            metric_for_best_model=_SCORE,
+            greater_is_better=True,
+            save_total_limit=1,
+            # What would make the device wait at each step.
+            logging_strategy="no",
+            logging_nan_inf_filter=False,
+            disable_tqdm=True,
+            report_to="none",
+            remove_unused_columns=False,
+        )
+        # Several GPUs are for several trainings; the Trainer would split the batches of one among them.
+        arguments._n_gpu = min(1, arguments.n_gpu)
+        self.keeper = _Keeper(model, folder, {epochs: round(epochs * n_steps) for epochs in keep})
+        callbacks = [self.keeper, _Checkpoints(n_steps), _Bar(total)]
+        super().__init__(model, arguments, train_dataset=self.rows, eval_dataset=self.rows, callbacks=callbacks)
+        self.remove_callback(PrinterCallback)
+        self.model_accepts_loss_kwargs = False
+
+    def get_train_dataloader(self) -> EpochLoader:
+        batches = LengthBatches(self.rows.lengths, self._part, self.args.seed)
+        pinned = self.args.device.type == "cuda"
+        return EpochLoader(self.rows, batch_sampler=batches, collate_fn=self._padding, pin_memory=pinned)
+
+    def training_step(self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None) -> Tensor:
+        model.train()
+        batch = {name: tensor.to(self.args.device, non_blocking=True) for name, tensor in inputs.items()}
+        parts = self.current_gradient_accumulation_steps
+        return self._objective.step(
+            model, batch, self._objective.loss, lambda loss: self.accelerator.backward(loss / parts)
+        )
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        assert self._validate is not None
+        metrics = {_SCORE: self._validate(self.model)}
+        self.log(metrics)
+        return metrics
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        """Count nothing: the Trainer's own count walks through all parameters at every step."""
+        return 0
+
+
+class _Keeper(TrainerCallback):
+    """Keeps the states asked for, each when its step comes."""
+
+    def __init__(self, model: Any, folder: Path, steps: Mapping[float, int]) -> None:
+        self._model, self.steps = model, steps
+        self.files = {epochs: folder / f"state-{epochs:g}.pt" for epochs in steps}
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.keep(state.global_step)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self.keep(state.global_step)
+
+    def keep(self, step: int) -> None:
+        for epochs, wanted in self.steps.items():
+            if wanted == step and not self.files[epochs].is_file():
+                save_state(self._model, self.files[epochs])
+
+
+class _Checkpoints(TrainerCallback):
+    """Asks for a checkpoint every few minutes, so that a kill in a long epoch costs little."""
+
+    def __init__(self, n_steps: int) -> None:
+        self._n_steps, self._last = n_steps, time.monotonic()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        # A checkpoint names the best one by its path, which another working folder makes another.
+        best = Path(args.output_dir) / f"checkpoint-{state.best_global_step}"
+        if best.is_dir():
+            state.best_model_checkpoint = str(best)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        # At an epoch's end validation comes first: who went on from a checkpoint before it would never have its score.
+        ends = state.global_step % self._n_steps == 0 or state.global_step == state.max_steps
+        validates = ends and args.eval_strategy != IntervalStrategy.NO
+        if not validates and time.monotonic() - self._last > _CHECKPOINT_SECONDS:
+            control.should_save = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._last = time.monotonic()
+
+
+class _Bar(TrainerCallback):
+    """A progress bar on standard error."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._bar = tqdm(
+            total=self._total, initial=state.global_step, desc="steps", leave=False, disable=None, file=sys.stderr
+        )
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._bar.update()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._bar.close()
+
+
+@contextmanager
+def _folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
+    """Give the folder for checkpoints; without one of its own, a training has one for as long as it takes."""
+    if scratch is not None:
+        scratch.mkdir(parents=True, exist_ok=True)
+        yield scratch
+        return
+    if keep:
+        raise ValueError("states are kept in a scratch folder")
+    with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
+        yield Path(temporary)
+
+
+def _last_checkpoint(folder: Path) -> Path | None:
+    """Find the newest whole checkpoint; one that a kill cut short goes."""
+    for checkpoint in sorted(folder.glob("checkpoint-*"), key=lambda path: -int(path.name.split("-")[1])):
+        try:
+            json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))  # written last
+        except (OSError, ValueError):
+            shutil.rmtree(checkpoint)
+            continue
+        return checkpoint
+    return None
+
+
+@contextmanager
+def _full_disk(folder: Path) -> Iterator[None]:
+    """Tell a full disk by its name: what writes weights has errors of its own for it."""
+    try:
+        yield
+    except Exception as error:
+        words = str(error)
+        if any(sign in words for sign in ("PytorchStreamWriter", "iostream error", "os error 28", os.strerror(28))):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
+        raise

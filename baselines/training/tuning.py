@@ -1,0 +1,118 @@
+"""From a run to a trained model: rows cut to size, a sweep over hyperparameters, states kept on the way."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from baselines.runs import Predict, Run, Trained
+from baselines.training.options import Settings, TrainingOptions
+from baselines.training.trainer import Trajectory, load_state, save_state, state_name
+from validation.report import InvalidInput, Problem
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one kind of model is trained for one run.
+
+    Attributes:
+        build: gives the pretrained model, ready to train.
+        train: trains it with settings, its checkpoints in a folder (None keeps none).
+        predictor: makes a trained model predict.
+    """
+
+    build: Callable[[], Any]
+    train: Callable[[Any, Settings, Path | None], Trajectory]
+    predictor: Callable[[Any], Predict]
+
+
+def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.DataFrame:
+    """Draw the train rows asked for: so many, or so many of each label (Domain Robustness paper, App. C.4).
+
+    A smaller draw of the same seed is part of a larger one.
+    """
+    n_asked = options.train_size or options.shots
+    if n_asked is None:
+        return rows
+    order = np.random.default_rng([seed, 0]).permutation(len(rows))
+    if options.train_size is not None:
+        return rows[np.sort(order[:n_asked])]
+    if "label" not in rows.columns:
+        raise InvalidInput(Problem("these rows have no labels to count shots by", "--shots", cure="give --train-size"))
+    labels = rows["label"].to_numpy()[order]
+    kept = np.concatenate([order[labels == label][:n_asked] for label in np.unique(labels)])
+    return rows[np.sort(kept)]
+
+
+def tuned(run: Run, candidates: Sequence[Settings], recipe: Recipe) -> Trained:
+    """Train with each candidate's settings, and keep the one with the highest validation score.
+
+    Args:
+        run: the run; its scratch folder holds what an unfinished sweep needs.
+        candidates: settings to choose from; the first of equals is chosen.
+        recipe: how to train.
+    """
+    if len(candidates) == 1:
+        return _trained(recipe.train(recipe.build(), candidates[0], run.scratch), recipe, run)
+    if run.validation is None:
+        what, cure = f"source '{run.source}' has no validation rows to choose by", "leave out --sweep"
+        raise InvalidInput(Problem(what, "--sweep", cure=cure))
+    if run.scratch is None:
+        raise ValueError("a sweep needs a scratch folder")
+    trials: list[dict[str, Any]] = []
+    for number, settings in enumerate(candidates):
+        highest = max((each["score"] for each in trials), default=-1.0)
+        trials.append(_trial(run.scratch, number, settings, recipe, highest))
+    best = max(trials, key=lambda each: float(each["score"]))
+    model = recipe.build()
+    load_state(model, _weights(run.scratch, best["number"]))
+    return Trained(recipe.predictor(model), record={**best["record"], "sweep": trials})
+
+
+def _trial(scratch: Path, number: int, settings: Settings, recipe: Recipe, highest: float) -> dict[str, Any]:
+    """Train one candidate, unless that was done before; its weights are kept where none before it scored as high."""
+    note, folder = scratch / f"candidate-{number}.json", scratch / f"candidate-{number}"
+    if note.is_file():
+        return dict(json.loads(note.read_text(encoding="utf-8")))
+    trajectory = recipe.train(recipe.build(), settings, folder)
+    assert trajectory.score is not None
+    if trajectory.score > highest:
+        save_state(trajectory.model, _weights(scratch, number))
+    trial = {"number": number, "score": trajectory.score, "record": dict(trajectory.record)}
+    part = note.with_suffix(".part")
+    part.write_text(json.dumps(trial), encoding="utf-8")
+    part.replace(note)
+    shutil.rmtree(folder)
+    if trajectory.score > highest:
+        for earlier in range(number):
+            _weights(scratch, earlier).unlink(missing_ok=True)
+    return trial
+
+
+def _weights(scratch: Path, number: int) -> Path:
+    return scratch / f"candidate-{number}.pt"
+
+
+def _trained(trajectory: Trajectory, recipe: Recipe, run: Run) -> Trained:
+    """Let a training's model and its kept states predict; each is loaded when it is asked."""
+    model, states = trajectory.model, trajectory.states
+    if not states:
+        return Trained(recipe.predictor(model), record=trajectory.record)
+    assert run.scratch is not None
+    last = run.scratch / "last.pt"
+    save_state(model, last)
+
+    def at(file: Path) -> Predict:
+        def predict(rows: pl.DataFrame) -> Any:
+            load_state(model, file)
+            return recipe.predictor(model)(rows)
+
+        return predict
+
+    names = {state_name(epochs): at(file) for epochs, file in states.items()}
+    return Trained(at(last), names, trajectory.record)

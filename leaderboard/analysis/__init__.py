@@ -1,0 +1,15 @@
+"""The papers' analyses, from any set of entries: tidy rows of numbers, and a picture of them.
+
+entries     prediction files with their cards, or a store's entries, as one result for each entry and task
+series      entries that are states of one model: alike in all but what is varied
+canvas      panels on one PNG; colours, labels
+difficulty  average drops as ever easier shifts are added (Domain Robustness paper, Figure 2)
+scenarios   shares of the four scenarios (its Figure 3)
+scaling     performance and drops over model size, shots, training size and step (its Figures 4-12)
+states      scores out of distribution over the score in it (BOSS paper, Figures 2-4)
+divergence  drops over the divergence of the domains' words (Domain Robustness paper, Table 8)
+grids       Theorem 1, ranks with a domain left out, means over models
+figures     the list of all of them; drawing and writing
+
+Each analysis finds its rows first, and draws nothing that is not in them. Rows are fractions, pictures are in points.
+"""

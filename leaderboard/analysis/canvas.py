@@ -1,0 +1,231 @@
+"""Panels on one PNG, 1000 pixels wide: a grid of them under a line of keys, with what they share.
+
+Colours are Okabe and Ito's (2008), which colour-blind readers can tell apart; those of lines are dark enough for the
+words beside them.
+"""
+
+import io
+import textwrap
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from leaderboard.analysis.series import short_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, PURPLE, BROWN, SKY, GREY, BLACK = (
+    "#0072B2", "#C04F00", "#00795A", "#A8558A", "#8F6A00", "#3A6EA5", "#64748B", "#000000",
+)  # fmt: skip
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, BROWN, SKY, GREY)
+SCENARIO_COLOURS = {
+    "Classic": "#D55E00", "Observed": "#E69F00", "Unobserved": "#56B4E9", "No Challenge": "#0072B2", "Tie": "#BBBBBB",
+}  # fmt: skip
+_WIDTH, _DPI = 10.0, 100
+# Agg draws no more than 2 ** 16 pixels.
+_MOST_INCHES = 600.0
+# Pixels from label to label, and from tick to tick.
+_LABEL_GAP, _TICK_GAP = 11.0, 36.0
+_KEYS_A_ROW = 5
+_STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.parse_math": False,
+}
+
+
+Dash = Literal["-", "--", ":", "none"]
+
+
+class Panel(NamedTuple):
+    """One panel: what draws it, and whether it starts a new row."""
+
+    draw: Callable[["Axes"], None]
+    new_row: bool = False
+
+
+class Margins(NamedTuple):
+    """Room around the axes of every panel, in inches: for ticks, titles and labels at the ends of lines."""
+
+    left: float = 0.7
+    right: float = 0.15
+    top: float = 0.5
+    bottom: float = 0.5
+
+
+class Key(NamedTuple):
+    """A line of the legend that all panels share."""
+
+    label: str
+    colour: str
+    dash: Dash = "-"
+    marker: str = ""
+
+
+def picture(
+    panels: Sequence[Panel],
+    *,
+    columns: int,
+    heights: float | Sequence[float],
+    margins: Margins,
+    title: str,
+    keys: Sequence[Key] = (),
+    notes: Sequence[str] = (),
+) -> bytes:
+    """Draw panels row by row.
+
+    Args:
+        panels: in reading order, at least one.
+        columns: panels side by side, where there are so many.
+        heights: inches of each row, margins included: one for all, or (with one column) one for each panel.
+        margins: inside each panel's share of the grid.
+        title: above all panels, in bold.
+        keys: of colours and lines that mean the same in all panels.
+        notes: below them, such as that the data are synthetic.
+    Returns: the bytes of a PNG; the same for the same panels and matplotlib.
+    """
+    import matplotlib.style
+    from matplotlib.figure import Figure
+
+    columns = min(columns, len(panels))
+    places, n_rows = _places(panels, columns)
+    each = [heights] * n_rows if isinstance(heights, int | float) else list(heights)
+    fitting = max(1, sum(below <= _MOST_INCHES for below in accumulate(each)))
+    if n_rows > fitting:
+        notes = [*notes, f"The first {fitting} of {n_rows} rows of panels; all figures are in the CSV."]
+        n_rows, each = fitting, each[:fitting]
+    told = [line for note in notes for line in textwrap.wrap(note, 150)]
+    head, foot = 0.4 + 0.22 * -(-len(keys) // _KEYS_A_ROW), 0.1 + 0.18 * len(told)
+    total = head + sum(each) + foot
+    # The user's own matplotlib settings must not change the bytes; names may hold a dollar sign.
+    with matplotlib.style.context(["default", _STYLE]):
+        figure = Figure(figsize=(_WIDTH, total), dpi=_DPI, facecolor="white")
+        figure.text(0.012, 1 - 0.1 / total, title, weight="bold", va="top", fontsize=11)
+        _legend(figure, keys, total)
+        for panel, (row, column) in zip(panels, places, strict=True):
+            if row >= n_rows:
+                continue
+            wide, bottom = _WIDTH / columns, total - head - sum(each[: row + 1])
+            box = (
+                (column * wide + margins.left) / _WIDTH,
+                (bottom + margins.bottom) / total,
+                (wide - margins.left - margins.right) / _WIDTH,
+                (each[row] - margins.top - margins.bottom) / total,
+            )
+            panel.draw(figure.add_axes(box))
+        for number, line in enumerate(reversed(told)):
+            figure.text(0.012, (0.08 + 0.18 * number) / total, line, fontsize=8, color=GREY)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def cut(text: str, longest: int) -> str:
+    """Shorten a name that would run into its neighbour."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def value_range(values: Sequence[float | None], *, zero: bool = False) -> tuple[float, float]:
+    """Give the ends of an axis, in points, that holds all values (fractions) with some room; also 0 if wanted."""
+    known = [100 * value for value in values if value is not None] + ([0.0] if zero else [])
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    room = max(0.06 * (high - low), 0.5)
+    return low - room, high + room
+
+
+def count_axis(axis: "Axes", values: Sequence[int], *, spread_evenly: bool) -> None:
+    """Set up an axis of counts with a tick at each value that there is room for.
+
+    Args:
+        axis: the panel.
+        values: the counts, >= 0, at least two different ones.
+        spread_evenly: whether equal ratios are equally far apart (with 0 beside 1), as counts of very different size
+            need it.
+    """
+    distinct = sorted(set(values))
+    if spread_evenly:
+        axis.set_xscale("symlog", base=2, linthresh=max(1, min((value for value in distinct if value), default=1)))
+    axis.set_xlim(distinct[0], distinct[-1])
+    pixels = [float(axis.transData.transform((value, 0))[0]) for value in distinct]
+    ticks: list[int] = []
+    last = -np.inf
+    for value, pixel in zip(distinct, pixels, strict=True):
+        if pixel - last > _TICK_GAP:
+            ticks.append(value)
+            last = pixel
+    axis.set_xticks(ticks, [short_number(value) for value in ticks])
+    axis.set_xticks([], minor=True)
+    room = 0.04 * (pixels[-1] - pixels[0])
+    back = axis.transData.inverted().transform
+    axis.set_xlim(back((pixels[0] - room, 0))[0], back((pixels[-1] + room, 0))[0])
+
+
+def whole_ticks(axis: "Axes") -> None:
+    """Put the ticks of a horizontal axis at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def end_labels(axis: "Axes", ends: Sequence[tuple[float, str, str]]) -> None:
+    """Write a label beside the right end of each line, moved apart where they would overlap.
+
+    Args:
+        axis: the panel, its limits set.
+        ends: where each line ends on the vertical axis, its label and its colour.
+    """
+    order = sorted(ends)
+    pixels = np.array([axis.transData.transform((0, value))[1] for value, _, _ in order])
+    places = _apart(pixels, _LABEL_GAP)
+    for (_, label, colour), place in zip(order, places, strict=True):
+        height = axis.transAxes.inverted().transform((0, place))[1]
+        axis.text(1.02, height, label, transform=axis.transAxes, color=colour, va="center", fontsize=8)
+
+
+def _apart(pixels: np.ndarray, gap: float) -> np.ndarray:
+    """Move ascending places apart by at least a gap, each group of them around its own middle."""
+    groups: list[tuple[float, int]] = []  # middle and number of labels
+    for pixel in pixels:
+        groups.append((float(pixel), 1))
+        while len(groups) > 1:
+            (low, n_low), (high, n_high) = groups[-2:]
+            if high - low >= gap * (n_low + n_high) / 2:
+                break
+            groups[-2:] = [((low * n_low + high * n_high) / (n_low + n_high), n_low + n_high)]
+    return np.array([middle + gap * (number - (n - 1) / 2) for middle, n in groups for number in range(n)])
+
+
+def _places(panels: Sequence[Panel], columns: int) -> tuple[list[tuple[int, int]], int]:
+    places, row, column = [], 0, 0
+    for panel in panels:
+        if column == columns or (panel.new_row and column):
+            row, column = row + 1, 0
+        places.append((row, column))
+        column += 1
+    return places, row + 1
+
+
+def _legend(figure: "Figure", keys: Sequence[Key], total: float) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=key.colour, linestyle=key.dash, marker=key.marker, markersize=5, label=key.label)
+        for key in keys
+    ]
+    if handles:
+        # Legends are filled by columns; keys read from left to right.
+        n_rows = -(-len(handles) // _KEYS_A_ROW)
+        blank = Line2D([], [], linestyle="none", label=" ")
+        handles += [blank] * (n_rows * _KEYS_A_ROW - len(handles))
+        handles = [handles[row * _KEYS_A_ROW + column] for column in range(_KEYS_A_ROW) for row in range(n_rows)]
+        figure.legend(
+            handles=handles, loc="upper left", bbox_to_anchor=(0.0, 1 - 0.3 / total), ncols=_KEYS_A_ROW,
+            frameon=False, fontsize=8, handlelength=2.2, columnspacing=1.4,
+        )  # fmt: skip

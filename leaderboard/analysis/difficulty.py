@@ -1,0 +1,93 @@
+"""Average drops as ever easier shifts are added: Figure 2 of the Domain Robustness paper."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, cut, picture, value_range, whole_ticks
+from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
+from leaderboard.analysis.found import Found, found
+from leaderboard.metrics.drop_comparison import drops_by_difficulty
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DASHES = ("-", "--")
+_DROPS = {"SD": ORANGE, "TD": BLUE}
+
+
+def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
+    """Average SD and TD over ever more shifts, largest IDD first, of one or two entries a board.
+
+    Of more entries the best of each paradigm is taken (fine-tuned, few-shot, or else the next), by mean ST; where
+    that is one alone, the best two. Only the last step, over all shifts, has bounds.
+    """
+    rows: list[dict[str, Any]] = []
+    left_out = []
+    for board, mine in by_board(results):
+        able = [result for result in mine if len(result.shifts) >= 2]
+        chosen = _chosen(able)
+        if len(able) > len(chosen):
+            left_out.append(f"{board}: {n_entries(len(able) - len(chosen))} beside the best of each paradigm")
+        for result in chosen:
+            rows += _rows(board, result)
+    return found(rows, left_out, "no entry has two shifts with both drops", ("low", "high"))
+
+
+def draw_drops_by_difficulty(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
+    """Draw a panel for each board: SD orange, TD blue; the first entry solid, the second dashed."""
+    keys = [Key(f"mean {name}", colour) for name, colour in _DROPS.items()]
+    panels = [Panel(partial(_panel, rows=mine)) for mine in rows.partition_by("board", maintain_order=True)]
+    margins = Margins(top=0.75, right=0.45)
+    about = "Bars at the right: 95% intervals of the means over all shifts."
+    title = "Mean drops as ever easier shifts are added, largest in-domain difference (IDD) first"
+    return picture(panels, columns=2, heights=3.2, margins=margins, title=title, keys=keys, notes=[about, *notes])
+
+
+def _chosen(able: Sequence[Result]) -> list[Result]:
+    order = ["fine-tuned", "few-shot", *sorted({result.card.paradigm for result in able} - {"other"})]
+    best_first = sorted(able, key=lambda result: -(result.task.summary.mean_st.value or 0.0))
+    by_paradigm = {name: next((r for r in best_first if r.card.paradigm == name), None) for name in order}
+    best = [result for result in by_paradigm.values() if result is not None]
+    return (best if len(best) > 1 else best_first)[:2]
+
+
+def _rows(board: str, result: Result) -> list[dict[str, Any]]:
+    summary = result.task.summary
+    steps = drops_by_difficulty(result.score_matrix())
+    rows = []
+    for drop, values, over_all in (("SD", steps.mean_sd, summary.mean_sd), ("TD", steps.mean_td, summary.mean_td)):
+        for n, idd, value in zip(steps.n_shifts.tolist(), steps.idd.tolist(), values.tolist(), strict=True):
+            total = summary.total.get(f"mean_{drop.lower()}")
+            ends = bounded(over_all, total) if n == summary.n_shifts else {"low": None, "high": None, "interval": None}
+            rows.append(
+                {"board": board, "entry": result.entry, "paradigm": result.card.paradigm, "drop": drop, "n_shifts": n,
+                 "least_idd": idd, **ends, "value": value}
+            )  # fmt: skip
+    return rows
+
+
+def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
+    entries = rows["entry"].unique(maintain_order=True).to_list()
+    for (entry, drop), line in rows.group_by("entry", "drop", maintain_order=True):
+        style = _DASHES[entries.index(entry)]
+        colour = _DROPS[str(drop)]
+        axis.plot(line["n_shifts"], 100 * line["value"], linestyle=style, color=colour, marker=".", markersize=4)
+        last = line.row(-1, named=True)
+        if last["low"] is not None:
+            inches = 0.08 * (1 + 2 * entries.index(entry) + (drop == "TD"))
+            aside = 1 + inches / axis.get_window_extent().width * axis.figure.dpi
+            ends = [100 * last["low"], 100 * last["high"]]
+            side = axis.get_yaxis_transform()
+            axis.plot([aside, aside], ends, color=colour, linestyle=style, transform=side, clip_on=False)
+    axis.axhline(0, color=GREY, linewidth=0.8)
+    axis.set_ylim(value_range([*rows["value"], *rows["low"], *rows["high"]], zero=True))
+    axis.set_xlabel("shifts in the mean")
+    axis.set_ylabel("mean drop, points")
+    whole_ticks(axis)
+    axis.set_title(rows["board"][0], pad=28)
+    for number, entry in enumerate(entries):
+        name = f"{'solid' if number == 0 else 'dashed'}: {cut(entry, 55)}"
+        axis.text(0, 1.12 - 0.075 * number, name, transform=axis.transAxes, fontsize=8, va="center")

@@ -1,0 +1,109 @@
+"""Drops over the divergence of source and target: Table 8 of the Domain Robustness paper, shift by shift."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from builders.writer import read_statistics
+from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
+from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
+from leaderboard.analysis.found import Found, found
+from leaderboard.metrics.divergence import divergence_correlations
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LOOKS = {"SD": (ORANGE, "o"), "TD": (BLUE, "s")}
+
+
+def find_divergence(results: Sequence[Result]) -> Found:
+    """Gather the drops of each entry's shifts, beside the Jensen-Shannon divergence of the domains' train words.
+
+    Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an
+    entry's shifts; its p value would be wrong (shifts share domains), so there is none.
+    """
+    rows: list[dict[str, Any]] = []
+    left_out = []
+    for board, mine in by_board(results):
+        folder, task = mine[0].folder, mine[0].task.task
+        if not (folder.path / "statistics" / f"{task}.json").is_file():
+            left_out.append(f"{board}: the dataset has no statistics")
+            continue
+        divergence = read_statistics(folder.path, task).divergence
+        without = 0
+        for result in mine:
+            own = _rows(board, result, divergence)
+            without += not own
+            rows += own
+        if without:
+            left_out.append(f"{board}: {n_entries(without)} without a shift with both drops and a divergence")
+    why = "no entry has a shift with both drops whose divergence the dataset tells"
+    return found(rows, left_out, why, ("low", "high", "spearman"))
+
+
+def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
+    """Draw a panel for each board: a mark for each drop of each shift and entry."""
+    panels = [Panel(partial(_panel, rows=mine)) for mine in rows.partition_by("board", maintain_order=True)]
+    keys = [Key(name, colour, "none", marker) for name, (colour, marker) in _LOOKS.items()]
+    title = "Drops over the divergence of source and target (Jensen-Shannon, train words)"
+    about = "Shifts share domains, so they are not independent: no p value of a correlation test holds here."
+    margins = Margins(top=0.5)
+    return picture(panels, columns=2, heights=3.2, margins=margins, title=title, keys=keys, notes=[about, *notes])
+
+
+def _rows(board: str, result: Result, divergence: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
+    domains = result.task.domains
+    if len(domains) < 2:
+        return []
+    matrix = np.array([[divergence.get(a, {}).get(b, np.nan) for b in domains] for a in domains])
+    told = divergence_correlations(result.score_matrix(), matrix)
+    correlations = {"SD": float(told.spearman_divergence_sd), "TD": float(told.spearman_divergence_td)}
+    return [
+        {
+            "board": board,
+            "entry": result.entry,
+            "source": shift.source,
+            "target": shift.target,
+            "divergence": divergence[shift.source][shift.target],
+            "drop": name,
+            **bounded(estimate, shift.total.get(name.lower())),
+            "spearman": None if isnan(correlations[name]) else correlations[name],
+        }
+        for shift in result.shifts
+        for name, estimate in (("SD", shift.sd), ("TD", shift.td))
+        if shift.target in divergence.get(shift.source, {})
+    ]
+
+
+def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
+    one = rows["entry"].n_unique() == 1
+    for name, (colour, marker) in _LOOKS.items():
+        mine = rows.filter(drop=name)
+        axis.scatter(
+            mine["divergence"], 100 * mine["value"], s=14, marker=marker, color=colour, alpha=0.55, linewidths=0
+        )
+        if one:
+            known = mine.filter(pl.col("low").is_not_null())
+            axis.vlines(
+                known["divergence"], 100 * known["low"], 100 * known["high"], color=colour, linewidth=0.7, alpha=0.6
+            )
+    axis.axhline(0, color=GREY, linewidth=0.8)
+    axis.set_ylim(
+        value_range([*rows["value"], *(rows["low"] if one else []), *(rows["high"] if one else [])], zero=True)
+    )
+    axis.set_xlabel("divergence, bits")
+    axis.set_ylabel("drop, points")
+    axis.set_title(f"{rows['board'][0]}, {n_entries(rows['entry'].n_unique())}\n{_correlations(rows)}")
+
+
+def _correlations(rows: pl.DataFrame) -> str:
+    """Say the correlations, on average over the entries that have both."""
+    each = rows.pivot("drop", index="entry", values="spearman", aggregate_function="first").drop_nulls()
+    if each.is_empty():
+        return "Spearman: undefined, as drops or divergences are all equal"
+    means = ", ".join(f"{name} {each[name].to_numpy().mean():.2f}" for name in _LOOKS)
+    return f"Spearman: {means} (mean over {n_entries(each.height)})"

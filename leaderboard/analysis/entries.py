@@ -1,0 +1,205 @@
+"""What is analysed: one result for each entry and task, from prediction files and from a store."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from builders.folder import DatasetFolder
+from leaderboard.index.boards import boards_of
+from leaderboard.scores import Estimate, Interval, Scores, Shift, TaskScores
+from leaderboard.scoring import checked_predictions, score_predictions, token_encoder
+from leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
+from leaderboard.store.entries import entry_id
+from validation.cards import Card, read_card
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import PLACEBO
+
+PROMPTED = ("few-shot", "zero-shot")
+"""Paradigms of models that are shown examples, or none, and not trained."""
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """One entry with its scores, on the dataset that it is for."""
+
+    id: str
+    card: Card
+    folder: DatasetFolder
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class Result:
+    """One entry's scores of one task.
+
+    Attributes:
+        board: the task as boards name it, ``benchmark/task``; only results of one board are compared.
+        entry: the entry's name; of the same names on one board, with the start of its id.
+        card: its card.
+        folder: its dataset.
+        task: its scores.
+        placebo: the same of the task's placebo; None where it has none.
+    """
+
+    board: str
+    entry: str
+    card: Card
+    folder: DatasetFolder
+    task: TaskScores
+    placebo: "Result | None"
+
+    @property
+    def complete(self) -> bool:
+        """Whether all shifts are there, so that means over them compare with another entry's."""
+        summary = self.task.summary
+        return summary.complete or (summary.basis == "zero-shot" and summary.n_shifts == len(self.task.domains))
+
+    @property
+    def shifts(self) -> list[Shift]:
+        """Shifts of single sources that have both drops."""
+        own = set(self.task.domains)
+        single = (shift for shift in self.task.shifts if shift.source in own)
+        return [shift for shift in single if shift.sd.value is not None and shift.td.value is not None]
+
+    def score_matrix(self) -> NDArray[np.float64]:
+        """Give the scores of single sources, shape (n_domains, n_domains), source by target; NaN where unknown."""
+        place = {domain: number for number, domain in enumerate(self.task.domains)}
+        matrix = np.full((len(place), len(place)), np.nan)
+        cells = [(item.domain, item.domain, item.score) for item in self.task.in_domain]
+        cells += [(shift.source, shift.target, shift.st) for shift in self.task.shifts]
+        for source, target, estimate in cells:
+            if source in place and target in place and estimate.value is not None:
+                matrix[place[source], place[target]] = estimate.value
+        return matrix
+
+
+def read_entries(
+    files: Sequence[Path], store: Store | None, folders: Sequence[DatasetFolder]
+) -> tuple[list[Analysed], list[str]]:
+    """Read and score entries; what a store has scored is not scored again, and the same entry counts once.
+
+    Args:
+        files: prediction files, each with its card beside it (``preds.parquet``, ``preds.card.yaml``).
+        store: a store, all of whose entries for these datasets are taken.
+        folders: the datasets at hand.
+    Returns: the entries, those of the store first, and what was left out.
+    Raises: InvalidInput with every problem of every file, before any is scored; or when there is no entry.
+    """
+    at_hand = {folder.content_hash for folder in folders}
+    stored = store.entries() if store else []
+    here = [entry for entry in stored if entry.card.data in at_hand]
+    others = len(stored) - len(here)
+    left_out = [f"{n_entries(others)} of the store: for other data"] if others else []
+    if store and not stored:
+        left_out.append("the store has no entries")
+    sent = _checked(files, folders, {entry.id for entry in here})
+    bar = tqdm(total=len(here) + len(sent), desc="scoring", unit=" entries", disable=None)
+    found = []
+    for entry in here:
+        assert store is not None
+        folder = folder_of(entry.card, folders)
+        found.append(Analysed(entry.id, entry.card, folder, store.scores(entry, folder)))
+        bar.update()
+    for identity, (path, card, folder) in sent.items():
+        frame = checked_predictions(path, folder, card.subset)
+        scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
+        found.append(Analysed(identity, card, folder, scored.scores))
+        bar.update()
+    bar.close()
+    if not found:
+        cure = "give prediction files, or a store with entries for these datasets"
+        raise InvalidInput(Problem("there is no entry to analyse", "analyse", "; ".join(left_out), cure))
+    return found, left_out
+
+
+def _checked(
+    files: Sequence[Path], folders: Sequence[DatasetFolder], known: set[str]
+) -> dict[str, tuple[Path, Card, DatasetFolder]]:
+    """Check every file; give those that are new, by the id that they would have in a store of this machine."""
+    found: dict[str, tuple[Path, Card, DatasetFolder]] = {}
+    problems: list[Problem] = []
+    for path in tqdm(files, desc="checking", unit=" files", disable=None):
+        try:
+            card = read_card(_card_of(path))
+            folder = folder_of(card, folders)
+            folder.refuse_withheld()
+            frame = checked_predictions(path, folder, card.subset)
+        except InvalidInput as error:
+            problems += error.problems
+            continue
+        rows = frame.drop("task", "target").sort("source", "seed", "id")
+        identity = entry_id(LOCAL_SUBMITTER, card, rows)
+        if identity not in known:
+            found.setdefault(identity, (path, card, folder))
+    if problems:
+        raise InvalidInput(problems)
+    return found
+
+
+def _card_of(path: Path) -> Path:
+    """Find the card beside a prediction file; InvalidInput where either is not there."""
+    card = path.with_name(f"{path.stem}.card.yaml")
+    if not path.is_file():
+        raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
+    if not card.is_file():
+        raise InvalidInput(Problem("this prediction file has no card beside it", str(path), cure=f"write {card.name}"))
+    return card
+
+
+def results_of(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
+    """Give a result for each entry and task that has a board: placebos stand beside their task, candidates nowhere.
+
+    A placebo is the entry's own, or else that of an entry of the same model in another file (see ``_model``).
+    """
+    used = {(entry.card.data, entry.card.subset) for entry in entries}
+    boards = {board.key: board.name for board in boards_of(folders, used)}
+    found = [
+        (boards[key], entry, task)
+        for entry in entries
+        for task in entry.scores.tasks
+        if (key := (entry.card.data, entry.card.subset, task.task)) in boards
+    ]
+    times = Counter((board, entry.card.name) for board, entry, _ in found)
+    dealt = {(entry.id, task.task): task for entry in entries for task in entry.scores.tasks}
+    dealt |= {(_model(entry.card), task.task): task for entry in entries for task in entry.scores.tasks}
+    results = []
+    for board, entry, task in found:
+        again = times[board, entry.card.name] > 1
+        facts = (board, f"{entry.card.name} ({entry.id[:6]})" if again else entry.card.name, entry.card, entry.folder)
+        name = task.task + PLACEBO
+        placebo = dealt.get((entry.id, name)) or dealt.get((_model(entry.card), name))
+        results.append(Result(*facts, task, Result(*facts, placebo, None) if placebo else None))
+    return results
+
+
+def by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
+    """Give the results of each board, boards and entries in the order in which they first come."""
+    for board in dict.fromkeys(result.board for result in results):
+        yield board, [result for result in results if result.board == board]
+
+
+def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
+    """Give a figure with its bounds: those over training runs too where they were measured, else over test texts."""
+    if total is not None:
+        return {"value": estimate.value, "low": total.low, "high": total.high, "interval": "total"}
+    kind = None if estimate.low is None else "test sampling"
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "interval": kind}
+
+
+def n_entries(n: int) -> str:
+    """Give a number of entries in words.
+
+    >>> n_entries(1), n_entries(2)
+    ('1 entry', '2 entries')
+    """
+    return f"{n:,} entr{'y' if n == 1 else 'ies'}"
+
+
+def _model(card: Card) -> str:
+    """Give what the cards of one model's files have in common: all but how and with what each was made."""
+    return card.model_dump_json(exclude={"command", "versions", "tokens", "cost_usd"})

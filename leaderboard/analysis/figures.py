@@ -1,0 +1,126 @@
+"""The list of analyses, and what carries them out: rows found, pictures drawn, files written."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from leaderboard.analysis.difficulty import draw_drops_by_difficulty, find_drops_by_difficulty
+from leaderboard.analysis.divergence import draw_divergence, find_divergence
+from leaderboard.analysis.entries import Result
+from leaderboard.analysis.found import Draw, Found
+from leaderboard.analysis.grids import (
+    draw_rank_stability,
+    find_model_averages,
+    find_rank_stability,
+    find_theorem_one,
+)
+from leaderboard.analysis.scaling import draw_over, find_over
+from leaderboard.analysis.scenarios import draw_scenarios, find_scenarios
+from leaderboard.analysis.states import draw_states, find_states
+from validation.csv_export import guarded_csv
+from validation.report import InvalidInput, Problem, did_you_mean
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One analysis.
+
+    Attributes:
+        name: as users ask for it; also of its files.
+        paper: where the papers have it.
+        find: finds its rows.
+        draw: draws them, with notes below; None of what is a table alone.
+    """
+
+    name: str
+    paper: str
+    find: Callable[[Sequence[Result]], Found]
+    draw: Draw | None
+
+
+def _over(name: str, paper: str, key: str, title: str, prompted: bool | None = None) -> Figure:
+    return Figure(name, paper, partial(find_over, key=key, prompted=prompted), partial(draw_over, title=title))
+
+
+FIGURES = (
+    Figure("drops-by-difficulty", "DR Figure 2", find_drops_by_difficulty, draw_drops_by_difficulty),
+    Figure("scenarios", "DR Figure 3", find_scenarios, draw_scenarios),
+    _over("model-size", "DR Figures 4, 5", "parameters", "Scores and drops over model size, trained models", False),
+    _over("shots", "DR Figures 6, 7", "shots", "Scores and drops over the number of demonstrations"),
+    _over(
+        "prompted-model-size",
+        "DR Figures 8, 9",
+        "parameters",
+        "Scores and drops over model size, prompted models",
+        True,
+    ),
+    _over("training-size", "DR Figures 10, 11", "training_size", "Scores and drops over the size of the training set"),
+    _over("step", "DR Figure 12", "step", "Scores and drops over training steps"),
+    Figure("id-ood", "BOSS Figures 2-4", find_states, draw_states),
+    Figure("divergence", "DR Table 8", find_divergence, draw_divergence),
+    Figure("theorem-one", "DR Theorem 1", find_theorem_one, None),
+    Figure("rank-stability", "", find_rank_stability, draw_rank_stability),
+    Figure("model-averages", "DR Tables 6, 8", find_model_averages, None),
+)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One analysis carried out; without a row it was not drawn, and ``found.left_out`` says why."""
+
+    figure: Figure
+    found: Found
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is anything."""
+        return not self.found.rows.is_empty()
+
+    def files(self, out: Path) -> list[Path]:
+        """Name the files that ``write`` makes."""
+        kinds = [".csv", ".png"] if self.figure.draw else [".csv"]
+        return [out / f"{self.figure.name}{kind}" for kind in kinds] if self.drawn else []
+
+
+def figures_of(names: Sequence[str]) -> list[Figure]:
+    """Look figures up; all of them without a name. InvalidInput names the ones there are not."""
+    known = {figure.name: figure for figure in FIGURES}
+    problems = [
+        Problem("there is no such figure", "--figure", f"'{name}'", did_you_mean(name, list(known)))
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return [known[name] for name in dict.fromkeys(names)] or list(FIGURES)
+
+
+def analyse(results: Sequence[Result], names: Sequence[str] = ()) -> list[Analysis]:
+    """Find the rows of figures.
+
+    Args:
+        results: of entries on any boards.
+        names: the figures that must be there; without, all figures that the results allow.
+    Returns: an analysis for each figure.
+    Raises: InvalidInput for an unknown name, or when a figure that was asked for by name cannot be drawn.
+    """
+    analyses = [Analysis(figure, figure.find(results)) for figure in figures_of(names)]
+    empty = [analysis for analysis in analyses if not analysis.drawn]
+    if names and empty:
+        what, cure = "this figure cannot be drawn from these entries", "give other entries, or leave it out"
+        raise InvalidInput(
+            Problem(what, "--figure", f"'{each.figure.name}': {'; '.join(each.found.left_out)}", cure) for each in empty
+        )
+    return analyses
+
+
+def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
+    """Write an analysis as CSV (fractions), and as a picture (points) where it has one, into a folder that is there."""
+    rows = analysis.found.rows
+    for path in analysis.files(out):
+        if path.suffix == ".csv":
+            path.write_text(guarded_csv(rows.columns, rows.rows()), encoding="utf-8", newline="")
+        else:
+            assert analysis.figure.draw is not None
+            path.write_bytes(analysis.figure.draw(rows, notes))

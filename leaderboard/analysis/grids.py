@@ -1,0 +1,118 @@
+"""What complete grids of scores allow: Theorem 1's statements, ranks with a domain left out, means over models."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import partial
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture, whole_ticks
+from leaderboard.analysis.entries import Result, by_board, n_entries
+from leaderboard.analysis.found import Found, found
+from leaderboard.metrics.comparison import rank_stability
+from leaderboard.metrics.drop_comparison import Inequality, TheoremOne, average_over_models, theorem_one
+from leaderboard.metrics.robustness import summarise
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STATEMENTS = {
+    "covariance": "Cov[TT, ST] > Cov[SS, ST]", "explained": "Cov[IDD, SD]^2 > Cov[IDD, TD]^2",
+    "variance": "Var[SD] > Var[TD]", "absolute": "E|SD| > E|TD|", "squares": "E[SD^2] > E[TD^2]",
+}  # fmt: skip
+_ALL = "none"
+_MOST_ENTRIES = 500
+_NO_GRID = "no entry has every score of a task"
+
+
+def find_theorem_one(results: Sequence[Result]) -> Found:
+    """Give both sides of each statement of the paper's Theorem 1, for each entry with a complete grid."""
+    rows: list[dict[str, Any]] = []
+    left_out: list[str] = []
+    for board, grids in _complete(results, left_out):
+        for result in grids:
+            told = theorem_one(result.score_matrix())
+            for statement in fields(TheoremOne):
+                sides: Inequality = getattr(told, statement.name)
+                rows.append(
+                    {"board": board, "entry": result.entry, "statement": _STATEMENTS[statement.name],
+                     "left": float(sides.left), "right": float(sides.right), "holds": bool(sides.holds)}
+                )  # fmt: skip
+    return found(rows, left_out, _NO_GRID)
+
+
+def find_rank_stability(results: Sequence[Result]) -> Found:
+    """Rank the entries of each board by mean ST, on all domains and with each left out."""
+    rows: list[dict[str, Any]] = []
+    left_out: list[str] = []
+    for board, grids in _complete(results, left_out):
+        domains = grids[0].task.domains
+        if len(grids) < 2 or len(domains) < 3:
+            left_out.append(f"{board}: {n_entries(len(grids))} on {len(domains)} domains; ranks need 2 on 3")
+            continue
+        ranks = rank_stability(np.stack([result.score_matrix() for result in grids]))
+        for number, result in enumerate(grids):
+            ends = {"best": int(ranks.best[number]), "worst": int(ranks.worst[number])}
+            by_domain = {_ALL: ranks.ranks} | dict(zip(domains, ranks.left_out, strict=True))
+            rows += [
+                {"board": board, "entry": result.entry, "left_out": domain, "rank": int(each[number]), **ends}
+                for domain, each in by_domain.items()
+            ]
+    return found(rows, left_out, "no task has two entries with every score on three domains or more")
+
+
+def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
+    """Draw a line for each entry from its best to its worst rank, with a mark at its rank on all domains."""
+    boards = rows.partition_by("board", maintain_order=True)
+    heights = [1.0 + 0.24 * min(mine["entry"].n_unique(), _MOST_ENTRIES) for mine in boards]
+    panels = [Panel(partial(_ranks, rows=mine)) for mine in boards]
+    title = "Ranks by mean ST: on all domains (mark), and with any one domain left out (line)"
+    margins = Margins(left=3.0, right=0.4, top=0.4, bottom=0.5)
+    return picture(panels, columns=1, heights=heights, margins=margins, title=title, notes=notes)
+
+
+def find_model_averages(results: Sequence[Result]) -> Found:
+    """Average each figure of a task over the models of each paradigm, as the paper's Tables 6 and 8 do."""
+    rows: list[dict[str, Any]] = []
+    left_out: list[str] = []
+    for board, grids in _complete(results, left_out):
+        for paradigm in dict.fromkeys(result.card.paradigm for result in grids):
+            like = [result for result in grids if result.card.paradigm == paradigm]
+            means = average_over_models([summarise(result.score_matrix()) for result in like])
+            rows += [
+                {"board": board, "paradigm": paradigm, "models": len(like), "figure": name,
+                 "value": None if isnan(value) else value}
+                for name, value in means.items()
+            ]  # fmt: skip
+    return found(rows, left_out, _NO_GRID, ("value",))
+
+
+def _complete(results: Sequence[Result], left_out: list[str]) -> Iterator[tuple[str, list[Result]]]:
+    """Give the results of each board that have every score of at least two domains; note how many have not."""
+    for board, mine in by_board(results):
+        grids = [
+            result for result in mine if len(result.task.domains) > 1 and not np.isnan(result.score_matrix()).any()
+        ]
+        if len(mine) > len(grids):
+            left_out.append(f"{board}: {n_entries(len(mine) - len(grids))} without every score")
+        if grids:
+            yield board, grids
+
+
+def _ranks(axis: "Axes", rows: pl.DataFrame) -> None:
+    n_all = rows["entry"].n_unique()
+    on_all = rows.filter(left_out=_ALL).sort("rank", "entry").head(_MOST_ENTRIES)
+    for place, row in enumerate(on_all.iter_rows(named=True)):
+        axis.plot([row["best"], row["worst"]], [place, place], color=GREY, linewidth=3, solid_capstyle="round")
+        axis.plot([row["rank"]], [place], "o", color=BLUE, markersize=7)
+    axis.set_yticks(range(on_all.height), [cut(name, 42) for name in on_all["entry"]])
+    axis.set_ylim(on_all.height - 0.5, -0.5)
+    axis.tick_params(axis="y", length=0)
+    axis.set_xlim(0.5, max(on_all["worst"].to_list()) + 0.5)
+    whole_ticks(axis)
+    axis.set_xlabel("rank")
+    more = f": the first {on_all.height} of {n_all} entries" if n_all > on_all.height else ""
+    axis.set_title(rows["board"][0] + more)

@@ -1,0 +1,158 @@
+"""Performance and drops over model size, shots, training size and step: Figures 4-12 of the Domain Robustness paper."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from leaderboard.analysis.canvas import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    Key,
+    Margins,
+    Panel,
+    count_axis,
+    cut,
+    end_labels,
+    picture,
+    value_range,
+)
+from leaderboard.analysis.entries import PROMPTED, Result, bounded, by_board, n_entries
+from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.series import series_of, state_value
+from leaderboard.scores import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_PERFORMANCE = {
+    "highest_ss": ("highest SS", ORANGE), "mean_ss": ("mean SS", BLACK), "mean_st": ("mean ST", GREEN),
+    "lowest_st": ("lowest ST", BLUE),
+}  # fmt: skip
+_DROPS = {
+    "worst_sd": ("worst SD", ORANGE), "worst_td": ("worst TD", BLUE), "average_drop": ("average", GREEN),
+    "average_worst_sd": ("average worst SD", ORANGE), "average_worst_td": ("average worst TD", BLUE),
+}  # fmt: skip
+_BANDS = "Bands: 95% intervals, over training runs too where they were measured, else over test texts alone."
+_AVERAGE_WORST = ("average_worst_sd", "average_worst_td")
+_AXES = {
+    "parameters": "parameters",
+    "shots": "shots",
+    "training_size": "training examples a source",
+    "step": "training step",
+}
+
+
+def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = None) -> Found:
+    """Gather the figures of models whose entries differ in one thing.
+
+    Args:
+        results: of any boards; those that lack a shift take no part, as their means are over other shifts.
+        key: one of ``series.STATE``: what the entries of a model differ in.
+        prompted: whether only prompted models are taken (True), or only others (False).
+    """
+    rows: list[dict[str, Any]] = []
+    left_out = []
+    wanted = [r for r in results if prompted is None or (r.card.paradigm in PROMPTED) is prompted]
+    for board, mine in by_board(wanted):
+        placed = [result for result in mine if state_value(result, key) is not None]
+        whole = [result for result in placed if result.complete]
+        kept = {
+            name: states
+            for name, states in series_of(whole, [key]).items()
+            if len({state_value(result, key) for result in states}) > 1
+        }
+        words = {
+            f"without {_AXES[key]} in the card": len(mine) - len(placed),
+            "without every shift": len(placed) - len(whole),
+            f"alone: no other entry of that model differs in {_AXES[key]} only": len(whole)
+            - sum(map(len, kept.values())),
+        }
+        left_out += [f"{board}: {n_entries(n)} {why}" for why, n in words.items() if n]
+        rows += [row for name, states in kept.items() for result in states for row in _rows(name, result, key)]
+    why = f"no model has entries that differ in {_AXES[key]}, and in nothing else that cards tell"
+    return found(rows, left_out, why, ("value", "low", "high", "placebo"))
+
+
+def draw_over(rows: pl.DataFrame, notes: Sequence[str], *, title: str) -> bytes:
+    """Draw two panels for each board and model: scores, and drops. All of a board have the same vertical axes."""
+    panels = []
+    limits = {
+        board: (_limits(mine, _PERFORMANCE), _limits(mine, _DROPS, zero=True))
+        for (board,), mine in rows.group_by("board", maintain_order=True)
+    }
+    for mine in rows.partition_by("board", "series", maintain_order=True):
+        scores, drops = limits[mine["board"][0]]
+        panels.append(Panel(partial(_scores, rows=mine, limits=scores), new_row=True))
+        if mine.filter(pl.col("measure").is_in(list(_DROPS))).height:
+            panels.append(Panel(partial(_drops, rows=mine, limits=drops)))
+    keys = [
+        Key("average over sources of the worst drop", GREY, "--"),
+        Key("average drop of the placebo, no shift at all", GREY, ":"),
+    ]
+    margins = Margins(right=1.05, top=0.4, bottom=0.5)
+    return picture(panels, columns=2, heights=2.5, margins=margins, title=title, keys=keys, notes=[_BANDS, *notes])
+
+
+def _rows(series: str, result: Result, key: str) -> list[dict[str, Any]]:
+    summary = result.task.summary
+    dealt = result.placebo.task.summary if result.placebo and result.placebo.complete else None
+    rows = []
+    for measure in (*_PERFORMANCE, *_DROPS):
+        estimate: Estimate = getattr(summary, measure)
+        if estimate.value is None:
+            continue
+        placebo: Estimate | None = getattr(dealt, measure) if dealt and measure in _DROPS else None
+        rows.append(
+            {"board": result.board, "series": series, "entry": result.entry, "over": key,
+             "at": state_value(result, key), "measure": measure, **bounded(estimate, summary.total.get(measure)),
+             "placebo": placebo.value if placebo else None}
+        )  # fmt: skip
+    return rows
+
+
+def _limits(rows: pl.DataFrame, measures: dict[str, tuple[str, str]], *, zero: bool = False) -> tuple[float, float]:
+    mine = rows.filter(pl.col("measure").is_in(list(measures)))
+    average = mine.filter(measure="average_drop")
+    return value_range([*mine["value"], *mine["low"], *mine["high"], *average["placebo"]], zero=zero)
+
+
+def _scores(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
+    _lines(axis, rows, _PERFORMANCE, limits)
+    # It may run on above the drops, which have no title.
+    axis.set_title(cut(f"{rows['board'][0]}: {rows['series'][0]}", 140))
+    axis.set_ylabel("score, points")
+
+
+def _drops(axis: "Axes", rows: pl.DataFrame, limits: tuple[float, float]) -> None:
+    _lines(axis, rows, _DROPS, limits)
+    axis.axhline(0, color=GREY, linewidth=0.8)
+    placebo = rows.filter(pl.col("placebo").is_not_null(), measure="average_drop")
+    axis.plot(placebo["at"], 100 * placebo["placebo"], ":", color=GREY, marker=".", markersize=4)
+    axis.set_ylabel("drop, points")
+
+
+def _lines(axis: "Axes", rows: pl.DataFrame, measures: dict[str, tuple[str, str]], limits: tuple[float, float]) -> None:
+    axis.set_ylim(limits)
+    over = rows["over"][0]
+    count_axis(axis, rows["at"].to_list(), spread_evenly=over != "step")
+    axis.set_xlabel(_AXES[over])
+    ends = []
+    for measure, (label, colour) in measures.items():
+        line = rows.filter(measure=measure)
+        if not line.height:
+            continue
+        average_worst = measure in _AVERAGE_WORST
+        axis.plot(
+            line["at"], 100 * line["value"], color=colour, linestyle="--" if average_worst else "-",
+            marker="" if average_worst else "o", markersize=3.5, linewidth=1.0 if average_worst else 1.5,
+        )  # fmt: skip
+        known = line.filter(pl.col("low").is_not_null())
+        axis.fill_between(known["at"], 100 * known["low"], 100 * known["high"], color=colour, alpha=0.13, linewidth=0)
+        if not average_worst:
+            ends.append((100 * float(line["value"][-1]), label, colour))
+    end_labels(axis, ends)

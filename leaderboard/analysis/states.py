@@ -1,0 +1,168 @@
+"""Scores out of distribution over the score in it, by states of one model: Figures 2-4 of the BOSS paper."""
+
+import textwrap
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from leaderboard.analysis.canvas import BLACK, COLOURS, GREY, Key, Margins, Panel, cut, picture, value_range
+from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
+from leaderboard.analysis.found import Found, found
+from leaderboard.analysis.series import STATE, series_of, short_number, state_value
+from leaderboard.metrics.correlation import IdOodShape, id_ood_shape
+from leaderboard.scores import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MEAN_OOD, _CROSS = "mean OOD", "mean ST"
+_LINE = 38
+_KINDS = {
+    "line up": "one rising line", "line down": "one falling line", "two lines": "two rising lines", "v": "V-shape",
+    "peak": "rises, then falls", "two lines down": "two falling lines", "none": "no relation",
+}  # fmt: skip
+_ABOUT = "Types as in the BOSS paper: I one rising line, II two rising lines, III a V. Thin lines: 95% intervals."
+_CRITERIA = ("constant", "one line", "flat, then a line", "a line, then flat", "two lines")
+
+
+def find_states(results: Sequence[Result]) -> Found:
+    """Gather the OOD scores, and their mean, over the ID score of the states of each model, with their shape.
+
+    A benchmark without an ID domain has one pair: mean ST over mean SS. States that lack a shift take no part in
+    means. The shape is that of ``id_ood_shape``; with too few states nothing is fitted.
+    """
+    rows: list[dict[str, Any]] = []
+    left_out = []
+    for board, mine in by_board(results):
+        trained = [result for result in mine if result.task.summary.mean_ss.value is not None]
+        kept = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
+        alone = len(trained) - sum(map(len, kept.values()))
+        if alone:
+            left_out.append(f"{board}: {n_entries(alone)} alone: no other entry is a state of that model")
+        for name, states in kept.items():
+            away = dict.fromkeys(where for result in states for where in _pairs(result))
+            for where in away:
+                rows += _rows(board, name, where, [result for result in states if where in _pairs(result)])
+    return found(rows, left_out, "no two entries with a score at home are states of one model", _NUMBERS)
+
+
+def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
+    """Draw a panel for each board, model and OOD domain, states as marks, the chosen shape as a line."""
+    sizes = sorted(set(rows["parameters"].drop_nulls()))
+    colours = {size: COLOURS[number] for number, size in enumerate(sizes)} if 1 < len(sizes) <= len(COLOURS) else {}
+    panels: list[Panel] = []
+    alone = True
+    for series in rows.partition_by("board", "series", maintain_order=True):
+        domains = series.partition_by("ood", maintain_order=True)
+        # Several panels of one model stand in rows of their own, single ones side by side.
+        starts = not alone or len(domains) > 1
+        alone = len(domains) == 1
+        panels += [
+            Panel(partial(_panel, rows=mine, colours=colours), starts and mine is domains[0]) for mine in domains
+        ]
+    keys = [Key("chosen shape", BLACK), Key("as good as in distribution", GREY, ":")]
+    keys += [Key(f"{short_number(size)} parameters", colour, "none", "o") for size, colour in colours.items()]
+    title = "Scores out of distribution over the score in it, by states of a model (points)"
+    margins = Margins(left=0.5, right=0.1, top=0.8, bottom=0.45)
+    return picture(panels, columns=4, heights=3.1, margins=margins, title=title, keys=keys, notes=[_ABOUT, *notes])
+
+
+def _pairs(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
+    """Give the scores away from home and at home, by where away is; of unknown ones nothing."""
+    summary, own = result.task.summary, result.task.id_ood
+    if own is not None:
+        found = {name: (score, own.id) for name, score in own.ood.items()}
+        found |= {_MEAN_OOD: (own.mean_ood, own.id)} if own.complete else {}
+    else:
+        found = {_CROSS: (summary.mean_st, summary.mean_ss)} if summary.complete else {}
+    return {where: pair for where, pair in found.items() if pair[0].value is not None and pair[1].value is not None}
+
+
+def _rows(board: str, series: str, where: str, states: Sequence[Result]) -> list[dict[str, Any]]:
+    pairs = [_pairs(result)[where] for result in states]
+    id_scores = np.array([own.value for _, own in pairs], dtype=np.float64)
+    shape = id_ood_shape(id_scores, np.array([away.value for away, _ in pairs], dtype=np.float64))
+    expected = shape.predict(id_scores)
+    rows = []
+    for result, (away, own), fitted in zip(states, pairs, expected, strict=True):
+        total = result.task.id_ood.total if result.task.id_ood else result.task.summary.total
+        at_home = bounded(own, total.get("id") or total.get("mean_ss"))
+        key = {_MEAN_OOD: "mean_ood", _CROSS: "mean_st"}.get(where, f"ood.{where}")
+        rows.append(
+            {"board": board, "series": series, "entry": result.entry,
+             **{name: state_value(result, name) for name in STATE}, "ood": where,
+             "id_score": at_home["value"], "id_low": at_home["low"], "id_high": at_home["high"],
+             **bounded(away, total.get(key)), "expected": _known(fitted), **_shape_facts(shape)}
+        )  # fmt: skip
+    return rows
+
+
+def _shape_facts(shape: IdOodShape) -> dict[str, Any]:
+    slopes = (*shape.slopes, *([None] * (2 - len(shape.slopes))))
+    return {
+        "shape": shape.kind, "boss_type": shape.boss_type, "r2": _known(shape.r2), "slope": slopes[0],
+        "slope_after_knee": slopes[1], "knee": _known(shape.knee), "anchor": _known(shape.anchor),
+        "value_at_anchor": _known(shape.knee_value),
+        **{f"criterion: {name}": _known(shape.criterion.get(name, np.nan)) for name in _CRITERIA},
+    }  # fmt: skip
+
+
+_NUMBERS = (
+    "id_low", "id_high", "low", "high", "expected", "r2", "slope", "slope_after_knee", "knee", "anchor",
+    "value_at_anchor", *(f"criterion: {name}" for name in _CRITERIA),
+)  # fmt: skip
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _panel(axis: "Axes", rows: pl.DataFrame, colours: dict[int, str]) -> None:
+    first = rows.row(0, named=True)
+    across = value_range([*rows["id_score"], *rows["id_low"], *rows["id_high"]])
+    up = value_range([*rows["value"], *rows["low"], *rows["high"]])
+    axis.set_xlim(across)
+    axis.set_ylim(up)
+    axis.axline((0, 0), slope=1, color=GREY, linestyle=":", linewidth=1)
+    for row in rows.iter_rows(named=True):
+        _state(axis, row, colours.get(row["parameters"], COLOURS[0]))
+    if first["anchor"] is not None:
+        _shape(axis, first, 100 * rows["id_score"].to_numpy())
+    axis.set_xlabel("mean SS" if first["ood"] == _CROSS else "ID score")
+    where = first["ood"] if first["ood"] in (_CROSS, _MEAN_OOD) else f"OOD: {first['ood']}"
+    model = textwrap.wrap(first["series"], _LINE, max_lines=2, placeholder="…")
+    lines = [cut(f"{first['board']}, {where}", _LINE), *model, _said(rows)]
+    axis.set_title("\n".join(lines), fontsize=8)
+
+
+def _state(axis: "Axes", row: dict[str, Any], colour: str) -> None:
+    x, y = 100 * row["id_score"], 100 * row["value"]
+    if row["low"] is not None:
+        axis.plot([x, x], [100 * row["low"], 100 * row["high"]], color=colour, linewidth=0.7, alpha=0.5)
+    if row["id_low"] is not None:
+        axis.plot([100 * row["id_low"], 100 * row["id_high"]], [y, y], color=colour, linewidth=0.7, alpha=0.5)
+    axis.plot([x], [y], "o", color=colour, markersize=4)
+
+
+def _shape(axis: "Axes", facts: dict[str, Any], id_points: NDArray[np.float64]) -> None:
+    knee = [100 * facts["knee"]] if facts["knee"] is not None else []
+    x = np.array(sorted([id_points.min(), id_points.max(), *knee]))
+    left = facts["slope"] or 0.0
+    right = facts["slope_after_knee"] if facts["slope_after_knee"] is not None else left
+    away = x - 100 * facts["anchor"]
+    axis.plot(x, 100 * facts["value_at_anchor"] + np.where(away < 0, left, right) * away, color=BLACK, linewidth=1.2)
+
+
+def _said(rows: pl.DataFrame) -> str:
+    """Say the shape, or that nothing could be fitted."""
+    facts = rows.row(0, named=True)
+    if facts["shape"] not in _KINDS:
+        return f"no fit: {rows.height} states, 5 needed" if rows.height < 5 else "no fit: fewer than 3 ID scores"
+    type_ = f"Type {facts['boss_type']}" if facts["boss_type"] else _KINDS[facts["shape"]]
+    knee = f", knee {100 * facts['knee']:.1f}" if facts["knee"] is not None else ""
+    r2 = f", r² {facts['r2']:.2f}" if facts["r2"] is not None else ""
+    return f"{type_}{r2}{knee}"

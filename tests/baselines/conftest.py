@@ -1,0 +1,12 @@
+"""Fixtures of the programs that fine-tune: a folder of easy tasks of all kinds."""
+
+import pytest
+
+from builders.folder import DatasetFolder
+from tests.baselines.kinds import build_kinds
+
+
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """Tasks ``tags``, ``questions`` and ``copies``."""
+    return build_kinds(tmp_path_factory.mktemp("data") / "kinds")

@@ -1,0 +1,122 @@
+"""The grid file: what it may say, the trials that it asks for, and what is refused before anything runs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from baselines.grid.plan import Plan, read_plan
+from baselines.grid.trial import Trial
+from builders.folder import DatasetFolder
+from shiftbench import PROGRAMS, app
+from validation.report import InvalidInput
+
+MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"
+
+
+@pytest.fixture
+def plan(synthetic: DatasetFolder, tmp_path: Path) -> Any:
+    def read(text: str) -> Plan:
+        (tmp_path / "grid.toml").write_text(f"data = '{synthetic.path}'\n{text}", encoding="utf-8")
+        root: Any = typer.main.get_command(app)
+        return read_plan(tmp_path / "grid.toml", root.commands["train"])
+
+    return read
+
+
+def names(trials: tuple[Trial, ...]) -> list[tuple[str, str, str, int]]:
+    return [(trial.task, trial.model, trial.source, trial.seed) for trial in trials]
+
+
+def test_by_default_every_task_and_domain_is_trained_on_once(plan: Any, tmp_path: Path) -> None:
+    read = plan(MODEL)
+    places = ["harbour", "kitchen", "orchard", "workshop"]
+    assert names(read.trials)[:4] == [("nli", "most", place, 0) for place in places]
+    assert {trial.task for trial in read.trials} == {"nli", "sa"}
+    assert len(read.trials) == 8
+    assert (read.out, read.threads) == (tmp_path / "results", None)
+
+
+def test_models_narrow_tasks_and_sources_and_trials_stand_in_the_order_of_files(plan: Any) -> None:
+    text = "seeds = [3, 1, 3]\nthreads = 2\ntasks = ['sa', 'nli']\nout = 'x'\n"
+    read = plan(text + MODEL + "tasks = ['nli']\nsources = ['orchard+harbour', 'kitchen']\n")
+    assert names(read.trials) == [
+        ("nli", "most", source, seed) for source in ("harbour+orchard", "kitchen") for seed in (3, 1)
+    ]
+    assert read.threads == 2
+
+
+def test_options_are_those_of_the_command_line(plan: Any, tmp_path: Path) -> None:
+    options = "options = { target = ['kitchen', 'orchard'], candidates = true }\n"
+    trial = plan(f"tasks = ['nli']\n{MODEL}{options}").trials[0]
+    assert trial.arguments(Path("/data"), Path("/p.parquet")) == [
+        *("train", "majority", "nli", "--data=/data", "--out=/p.parquet", "--source=harbour", "--seed=0"),
+        *("--target=kitchen", "--target=orchard", "--candidates"),
+    ]
+    assert plan(f"{MODEL}options = {{ candidates = false }}").trials[0].options == ()
+
+
+def test_a_program_that_trains_on_nothing_is_given_no_source(plan: Any) -> None:
+    trials = plan(f"tasks = ['nli']\nsources = ['none']\n{MODEL}").trials
+    assert names(trials) == [("nli", "most", "none", 0)]
+    assert not any("--source" in word for word in trials[0].arguments(Path("d"), Path("o")))
+
+
+def test_another_option_or_seed_is_another_folder_and_the_same_is_the_same(plan: Any) -> None:
+    first, again = plan(MODEL).trials[0], plan(MODEL).trials[0]
+    assert first.folder == again.folder
+    other = plan(f"{MODEL}options = {{ target = 'kitchen' }}").trials[0]
+    assert other.folder.parent == first.folder.parent
+    assert other.folder != first.folder
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sead = [1]\n" + MODEL, "key 'sead': unknown key; found 'sead'; did you mean 'seeds'?"),
+        (MODEL + "task = ['nli']\n", "key 'models.1.task': unknown key; found 'task'; did you mean 'tasks'?"),
+        ("", "key 'models': required key is missing; add 'models = ...'"),
+        ("seeds = ['a']\n" + MODEL, "key 'seeds.1': Input should be a valid integer"),
+        ("seeds = [true]\n" + MODEL, "key 'seeds.1': Input should be a valid integer"),
+        ("seeds = [-1]\n" + MODEL, "greater than or equal to 0; found -1"),
+        ("tasks = []\n" + MODEL, "key 'tasks': List should have at least 1 item"),
+        ("threads = 0\n" + MODEL, "key 'threads': Input should be greater than 0"),
+        ("seeds = [1\n" + MODEL, "the grid file is not TOML; found Unclosed array (at line 3"),
+        ("tasks = ['nly']\n" + MODEL, "key 'tasks': the folder has no such task; found 'nly'; did you mean 'nli'?"),
+        (MODEL + "sources = ['harbor']\ntasks = ['nli']\n", "key 'models.1.sources': there is no such domain"),
+        (MODEL.replace("majority", "majorty"), "there is no such program; found 'majorty'; did you mean 'majority'?"),
+        (MODEL.replace("most", "a/b"), "key 'models.1.name': String should match pattern"),
+        (MODEL + MODEL.replace("most", "Most"), "key 'models.2.name': two models have the same name; found 'Most'"),
+        (MODEL + "options = { targets = 'x' }", "has no such option; found '--targets'; did you mean '--target'?"),
+        (MODEL + "options = { seed = 1 }", "the grid itself sets this option; found '--seed'"),
+        (MODEL + "options = { target = { a = 1 } }", "this option has no such value"),
+        (MODEL + "options = { target = false }", "this option has no such value; found 'False'"),
+        (MODEL + "options = { candidates = 'x' }", "the program refuses these options; found"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_its_key(plan: Any, text: str, words: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        plan(text)
+    assert len(refused.value.problems) == 1
+    assert "grid.toml" in str(refused.value)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_of_train_has_the_options_that_a_grid_sets(program: str) -> None:
+    root: Any = typer.main.get_command(app)
+    command = root.commands["train"].get_command(typer.Context(root), program)
+    assert {"--data", "--out", "--source", "--seed"} <= {option for param in command.params for option in param.opts}
+
+
+def test_everything_wrong_is_named_at_once(plan: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        plan("tasks = ['nly', 'nli']\nsources = ['harbor']\n" + MODEL.replace("majority", "x") + MODEL)
+    keys = [problem.key for problem in refused.value.problems]
+    assert keys == ["models.1.program", "tasks", "sources", "models.2.name"]
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="there is no such grid file"):
+        read_plan(tmp_path / "g.toml", typer.main.get_command(app).commands["train"])  # type: ignore[attr-defined]

@@ -1,0 +1,178 @@
+"""What is done is skipped, what ends is collected, what fails is told: with an engine that trains nothing."""
+
+import errno
+import json
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+
+import filelock
+import polars as pl
+import pytest
+
+from baselines.grid.progress import run_grid
+from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial
+from baselines.program import write_outputs
+from validation.cards import Card, read_card
+from validation.report import InvalidInput
+
+HASH = "0" * 64
+
+
+def trial(source: str, seed: int = 0, model: str = "m", version: str = "polars 2") -> Trial:
+    return Trial(model, "majority", (), "nli", source, seed, HASH, (version,))
+
+
+GRID = [trial(source, seed) for source in ("harbour", "kitchen") for seed in (5, 2)]
+
+
+class Invented:
+    """An engine that writes one prediction a trial, in another order than asked; some trials fail."""
+
+    def __init__(self, fails: dict[tuple[str, int], str] | None = None, **card: object) -> None:
+        self.fails, self.card = fails or {}, card
+        self.ran: list[Trial] = []
+
+    def __call__(
+        self, trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]
+    ) -> Generator[Ended, None, None]:
+        for each in reversed(trials):
+            self.ran.append(each)
+            (runs / each.folder).mkdir(parents=True, exist_ok=True)
+            error = self.fails.get((each.source, each.seed))
+            if error is None:
+                rows = pl.DataFrame({"source": [each.source], "id": ["x"], "prediction": ["y"], "seed": [each.seed]})
+                card = Card(name="M", paradigm="other", data=HASH, command=str(each), **self.card)  # type: ignore[arg-type]
+                write_outputs(rows, card, runs / each.folder / PREDICTIONS)
+            yield Ended(each, error)
+
+
+def runs_in(file: Path) -> list[tuple[str, int]]:
+    return pl.read_parquet(file).select("source", "seed").rows()
+
+
+def test_trials_are_put_together_in_the_order_of_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["/bin/shiftbench", "grid", "my grid.toml"])
+    run_grid(GRID, tmp_path, Invented())
+    assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("harbour", 2), ("kitchen", 5), ("kitchen", 2)]
+    card = read_card(tmp_path / "nli/m.card.yaml")
+    assert card == Card(name="M", paradigm="other", data=HASH, command="shiftbench grid 'my grid.toml'")
+
+
+def test_what_is_done_is_not_run_again_and_files_stay_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_grid(GRID[:3], tmp_path, Invented())
+    before = (tmp_path / "nli/m.parquet").stat()
+    again = Invented()
+    run_grid(GRID[:3], tmp_path, again)
+    assert (tmp_path / "nli/m.parquet").stat() == before
+    run_grid(GRID, tmp_path, again)
+    assert again.ran == [GRID[3]]
+    assert len(runs_in(tmp_path / "nli/m.parquet")) == 4
+    assert "4 trials: 3 done, 1 to run" in capsys.readouterr().err
+
+
+def test_an_entry_is_written_as_soon_as_its_last_trial_is_done(tmp_path: Path) -> None:
+    other = trial("harbour", model="n")
+
+    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[Ended, None, None]:
+        yield from Invented()([other], runs, watch)
+        assert (tmp_path / "nli/n.parquet").is_file()
+        yield from Invented()(GRID, runs, watch)
+
+    run_grid([*GRID, other], tmp_path, engine)
+    assert (tmp_path / "nli/m.parquet").is_file()
+
+
+def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
+    run_grid(GRID, tmp_path, Invented())
+    file = tmp_path / "runs" / GRID[1].folder / PREDICTIONS
+    file.write_bytes(file.read_bytes()[:-9])
+    again = Invented()
+    run_grid(GRID, tmp_path, again)
+    assert again.ran == [GRID[1]]
+
+
+def test_other_versions_are_other_trials_and_earlier_ones_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_grid([trial("harbour")], tmp_path, Invented())
+    newer = Invented()
+    run_grid([trial("harbour", version="polars 3")], tmp_path, newer)
+    assert len(newer.ran) == 1
+    assert "1 trial of these models" in capsys.readouterr().err
+    back = Invented()
+    run_grid([trial("harbour")], tmp_path, back)
+    assert back.ran == []
+
+
+def test_a_failed_trial_costs_no_other_and_is_told_and_tried_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run_grid(GRID, tmp_path, Invented({("kitchen", 5): "it broke"}))
+    log = tmp_path / "runs" / GRID[2].folder / LOG
+    assert str(refused.value) == (
+        f"{log}: m on nli (kitchen, seed 5) failed; found it broke; the same command tries it again"
+    )
+    assert "nli/m.parquet will lack 1 of 4 trials" in capsys.readouterr().err
+    assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("harbour", 2), ("kitchen", 2)]
+    again = Invented()
+    run_grid(GRID, tmp_path, again)
+    assert again.ran == [GRID[2]]
+    assert len(runs_in(tmp_path / "nli/m.parquet")) == 4
+
+
+def test_of_many_failed_trials_the_first_are_told(tmp_path: Path) -> None:
+    grid = [trial("harbour", seed) for seed in range(25)]
+    with pytest.raises(InvalidInput) as refused:
+        run_grid(grid, tmp_path, Invented({("harbour", seed): "it broke" for seed in range(25)}))
+    assert len(refused.value.problems) == 21
+    assert "5 more trials failed" in str(refused.value)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_full_disk_stops_the_grid_with_one_message(tmp_path: Path) -> None:
+    engine = Invented({("kitchen", 5): "OSError: [Errno 28] No space left on device: 'x'"})
+    with pytest.raises(InvalidInput, match="the disk is full") as refused:
+        run_grid(GRID, tmp_path, engine)
+    assert len(refused.value.problems) == 1
+    assert engine.ran == [GRID[3], GRID[2]]
+
+    def own(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[Ended, None, None]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+        yield
+
+    with pytest.raises(InvalidInput, match="the disk is full"):
+        run_grid(GRID, tmp_path, own)
+
+
+def test_what_trials_spent_is_added_up_and_what_they_disagree_on_left_out(tmp_path: Path) -> None:
+    facts = {"tokens": 10, "cost_usd": 0.5, "step": 3, "shots": 2, "model_selection": "none", "family": "a"}
+    run_grid(GRID[:1], tmp_path, Invented(**facts))
+    other = {"tokens": 7, "cost_usd": 0.25, "step": 4, "model_selection": "source-validation", "family": "b"}
+    run_grid(GRID[:2], tmp_path, Invented(**facts | other))
+    card = read_card(tmp_path / "nli/m.card.yaml")
+    assert (card.tokens, card.cost_usd, card.step, card.shots) == (17, 0.75, 4, 2)
+    assert (card.model_selection, card.family) == ("source-validation", None)
+
+
+def test_states_and_what_trainings_tell_are_put_together_too(tmp_path: Path) -> None:
+    def engine(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[Ended, None, None]:
+        for ended in Invented()(trials, runs, watch):
+            folder = runs / ended.trial.folder
+            rows, card = pl.read_parquet(folder / PREDICTIONS), read_card(folder / "predictions.card.yaml")
+            if ended.trial.seed == 2:
+                write_outputs(rows, card, folder / "predictions.epoch-1.parquet")
+            (folder / "predictions.training.json").write_text(f'[{{"seed": {ended.trial.seed}}}]')
+            yield ended
+
+    run_grid(GRID, tmp_path, engine)
+    assert runs_in(tmp_path / "nli/m.epoch-1.parquet") == [("harbour", 2), ("kitchen", 2)]
+    assert (tmp_path / "nli/m.epoch-1.card.yaml").is_file()
+    assert json.loads((tmp_path / "nli/m.training.json").read_text()) == [{"seed": seed} for seed in (5, 2, 5, 2)]
+
+
+def test_no_second_grid_works_in_the_same_folder(tmp_path: Path) -> None:
+    with filelock.FileLock(tmp_path / ".lock"), pytest.raises(InvalidInput, match="another grid works in this folder"):
+        run_grid(GRID, tmp_path, Invented())

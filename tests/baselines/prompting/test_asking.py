@@ -1,0 +1,125 @@
+"""Answers are asked for once, kept at once, and paid for within the budget."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tqdm import tqdm
+
+from baselines.prompting.asking import Asker, Budget, Prices
+from baselines.prompting.cache import AnswerStore, answer_key
+from baselines.prompting.models import Answer, Keep, Request
+from validation.report import InvalidInput
+
+
+class Echo:
+    """A model that says what it was asked; notes it, and fails at one request."""
+
+    def __init__(self, fails_at: str | None = None, name: str = "echo", tokens: int | None = 1_000) -> None:
+        self.asked: list[str] = []
+        self._fails_at, self._name, self._tokens = fails_at, name, tokens
+
+    def identity(self, request: Request) -> Mapping[str, Any]:
+        return {"name": self._name, "messages": list(request.messages), "max_tokens": request.max_tokens}
+
+    def answer(self, requests: Sequence[Request], keep: Keep) -> None:
+        for place, request in reversed(list(enumerate(requests))):
+            text = request.messages[0]["content"]
+            self.asked.append(text)
+            if text == self._fails_at:
+                raise ConnectionError(text)
+            keep(place, Answer(None if text == "odd" else text.upper(), self._tokens, self._tokens))
+
+
+def asker(model: Echo, store: AnswerStore, prices: Prices | None = None, budget: Budget | None = None) -> Asker:
+    return Asker(model, store, prices or Prices(), budget or Budget())
+
+
+def ask(asker: Asker, *texts: str) -> list[str | None]:
+    bar: tqdm[Any] = tqdm(disable=True)
+    requests = [Request(({"role": "user", "content": text},), 8) for text in texts]
+    return [answer.text for answer in asker.ask(requests, bar)]
+
+
+def test_answers_come_in_the_order_asked_and_equal_requests_once(tmp_path: Path) -> None:
+    model = Echo()
+    with AnswerStore(tmp_path) as store:
+        first = asker(model, store)
+        assert ask(first, "a", "b", "a", "c") == ["A", "B", "A", "C"]
+        assert sorted(model.asked) == ["a", "b", "c"]
+        assert ask(first, "b", "d") == ["B", "D"]
+        assert first.asked == 4
+        assert first.tokens == (4_000, 4_000)
+    again = Echo()
+    with AnswerStore(tmp_path) as store:
+        second = asker(again, store)
+        assert ask(second, "d", "a") == ["D", "A"]
+        assert (again.asked, second.asked, second.tokens) == ([], 0, (2_000, 2_000))
+
+
+def test_another_model_or_parameter_is_asked_anew(tmp_path: Path) -> None:
+    other = Echo(name="other")
+    with AnswerStore(tmp_path) as store:
+        ask(asker(Echo(), store), "a")
+        ask(asker(other, store), "a")
+    assert other.asked == ["a"]
+    assert answer_key({"a": 1, "b": 2}) == answer_key({"b": 2, "a": 1}) != answer_key({"a": 1, "b": 3})
+
+
+def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path) as store, pytest.raises(ConnectionError):
+        ask(asker(Echo(fails_at="b"), store), "a", "b", "c", "d")
+    again = Echo()
+    with AnswerStore(tmp_path) as store:
+        assert ask(asker(again, store), "a", "b", "c", "d") == ["A", "B", "C", "D"]
+    assert sorted(again.asked) == ["a", "b"]
+
+
+def test_an_answer_that_was_none_is_asked_for_again(tmp_path: Path) -> None:
+    again = Echo()
+    for model in (Echo(), again):
+        with AnswerStore(tmp_path) as store:
+            assert ask(asker(model, store), "a", "odd") == ["A", None]
+    assert again.asked == ["odd"]
+
+
+def test_no_more_requests_than_allowed(tmp_path: Path) -> None:
+    model = Echo()
+    for left in ("3 requests", "1 request "):
+        with AnswerStore(tmp_path) as store:
+            limited = asker(model, store, budget=Budget(requests=2))
+            with pytest.raises(InvalidInput, match=f"--max-requests: the requests allowed are used up; found {left}"):
+                ask(limited, "a", "b", "c", "d", "e")
+    assert len(model.asked) == 4
+    with AnswerStore(tmp_path) as store:
+        limited = asker(model, store, budget=Budget(requests=2))
+        assert len(ask(limited, "a", "b", "c", "d", "e")) == 5
+        with pytest.raises(InvalidInput, match="1 request or more to go"):
+            ask(limited, "f", "g")
+
+
+def test_no_more_is_spent_than_allowed(tmp_path: Path) -> None:
+    model, prices = Echo(), Prices(1.0, 4.0)  # 0.005 dollars an answer
+    with AnswerStore(tmp_path) as store:
+        limited = asker(model, store, prices, Budget(cost=0.01))
+        with pytest.raises(InvalidInput, match=r"--max-cost: the cost allowed is reached; found \$0.0100"):
+            ask(limited, "a", "b", "c", "d")
+        assert len(model.asked) == 2
+    with AnswerStore(tmp_path) as store:
+        free = asker(model, store, prices, Budget(cost=1))
+        ask(free, "a", "b", "c", "d")
+        assert free.cost == pytest.approx(0.02)
+        assert free.spent == pytest.approx(0.01)
+
+
+def test_tokens_that_are_not_known_make_no_cost(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path) as store:
+        unknown = asker(Echo(tokens=None), store, Prices(1.0, 1.0))
+        ask(unknown, "a")
+        assert unknown.tokens is None
+        assert unknown.cost is None
+        with pytest.raises(InvalidInput, match="the server does not count tokens"):
+            ask(asker(Echo(tokens=None), store, Prices(1.0, 1.0), Budget(cost=5)), "b")
+        with pytest.raises(InvalidInput, match="--max-cost: the cost cannot be kept to without prices"):
+            asker(Echo(), store, Prices(1.0), Budget(cost=5))

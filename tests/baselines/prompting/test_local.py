@@ -1,0 +1,135 @@
+"""A local model: tiny, with random weights, so what it says is noise, but the same noise however it is asked."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from baselines.prompt_llm import main
+from baselines.prompting.local import LocalModel
+from baselines.prompting.models import Answer, Request
+from builders.folder import DatasetFolder
+from validation.cards import read_card
+from validation.report import InvalidInput
+
+TEMPLATE = (
+    "{% for message in messages %}{% if message['role'] == 'system' %}SYSTEM {% endif %}"
+    "{{ message['content'] }} {% endfor %}{% if add_generation_prompt %}REPLY{% endif %}"
+)
+NO_SYSTEM = "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system turn') }}{% endif %}" + TEMPLATE
+
+
+def save_model(folder: Path, template: str | None = None, *, words: Sequence[str] = ()) -> Path:
+    """Save a Llama of one layer, with a tokenizer of words."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    vocabulary = ["<unk>", "</s>", "positive", "negative", "Answer", ":", "Text", "SYSTEM", "REPLY", *words]
+    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(vocabulary)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>", eos_token="</s>")
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    config = LlamaConfig(
+        vocab_size=len(vocabulary), hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+        max_position_embeddings=256, eos_token_id=1, bos_token_id=None, pad_token_id=None, initializer_range=0.5,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("plain"), words=[f"w{place}" for place in range(60)])
+
+
+def requests(n: int) -> list[Request]:
+    return [
+        Request(({"role": "user", "content": " ".join(f"w{(place * 7 + word) % 60}" for word in range(place + 1))},), 6)
+        for place in range(n)
+    ]
+
+
+def ask(model: LocalModel, asked: Sequence[Request]) -> list[Answer]:
+    answers: dict[int, Answer] = {}
+    model.answer(asked, answers.__setitem__)
+    return [answers[place] for place in range(len(asked))]
+
+
+def test_an_answer_hangs_on_neither_batch_nor_neighbours(plain: Path) -> None:
+    asked = requests(11)
+    alone = [ask(LocalModel(str(plain), batch=1), [request])[0] for request in asked[:4]]
+    together = ask(LocalModel(str(plain), batch=4), asked)
+    assert together[:4] == alone
+    assert len({answer.text for answer in together}) > 3
+    assert [answer.tokens_in for answer in together[:3]] == [3, 4, 5]
+    assert all(0 <= (answer.tokens_out or 0) <= 6 for answer in together)
+
+
+def test_each_answer_has_the_tokens_that_it_may_have(plain: Path) -> None:
+    asked = [Request(request.messages, most) for request, most in zip(requests(3), (1, 5, 2), strict=True)]
+    both = ask(LocalModel(str(plain)), [asked[0], Request(asked[0].messages, 6)])
+    assert (both[1].text or "").startswith(both[0].text or "?")
+    assert all(
+        (answer.tokens_out or 0) <= most
+        for answer, most in zip(ask(LocalModel(str(plain)), asked), (1, 5, 2), strict=True)
+    )
+
+
+def test_a_prompt_without_room_for_the_answer_is_not_asked(plain: Path) -> None:
+    long = Request(({"role": "user", "content": "w1 " * 300},), 6)
+    assert ask(LocalModel(str(plain)), [long, *requests(1)])[0] == Answer("", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("template", "prompt"),
+    [
+        (None, "Text w1\n\nText w2\nAnswer: positive\n\nText w3\nAnswer:"),
+        (TEMPLATE, "SYSTEM Text w1 Text w2 positive Text w3 REPLY"),
+        (NO_SYSTEM, "Text w1 Text w2 positive Text w3 REPLY"),
+    ],
+    ids=["plain", "chat", "no-system"],
+)
+def test_conversations_are_laid_out_as_the_model_knows_them(template: str | None, prompt: str, tmp_path: Path) -> None:
+    model: Any = LocalModel(str(save_model(tmp_path, template, words=["w1", "w2", "w3"])))
+    turns = [("system", "Text w1"), ("user", "Text w2"), ("assistant", "positive"), ("user", "Text w3")]
+    tokens = model._tokens([{"role": role, "content": content} for role, content in turns])
+    assert tokens == model._tokenizer(prompt)["input_ids"]
+    assert 0 not in tokens
+
+
+def test_other_files_are_another_model(plain: Path, tmp_path: Path) -> None:
+    (request,) = requests(1)
+    other = LocalModel(str(save_model(tmp_path, TEMPLATE))).identity(request)
+    assert LocalModel(str(plain)).identity(request) == LocalModel(str(plain)).identity(request) != other
+    json.dumps(other)
+
+
+def test_another_precision_is_asked_anew(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (request,) = requests(1)
+    here = LocalModel(str(plain)).identity(request)
+    on_gpu = here["device"] == "cuda"
+    monkeypatch.setattr("torch.cuda.is_available", lambda: not on_gpu)
+    assert LocalModel(str(plain)).identity(request) != here
+
+
+def test_prompt_llm_on_a_local_model(plain: Path, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"shots": 1, "source": ["lamps"], "target": ["tents"], "local": True}
+    for name in ("a", "b"):
+        main("sa", synthetic.path, tmp_path / f"{name}.parquet", str(plain), **options)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    card = read_card(tmp_path / "a.card.yaml")
+    assert card.parameters == LocalModel(str(plain)).parameters
+    assert card.tokens
+    assert card.tokens > 30 * 10
+    assert {"torch", "transformers"} <= card.versions.keys()
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"the model cannot be loaded; found .*; give the folder of a causal"):
+        ask(LocalModel(str(tmp_path)), requests(1))

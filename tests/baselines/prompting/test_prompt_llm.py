@@ -1,0 +1,260 @@
+"""prompt-llm from command to scores: every kind of task, sources and shots, resuming, what goes wrong."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from baselines.prompt_llm import main
+from baselines.prompting.task_prompt import Protocol, TaskPrompt
+from builders.folder import DatasetFolder
+from leaderboard.scoring import score_file
+from validation.cards import Card, read_card
+from validation.report import InvalidInput
+from validation.vocabulary import UNPARSED
+
+from .chat_server import ChatServer, refusal
+
+ROOT = Path(__file__).parents[3]
+
+
+class LetterTokens:
+    """Token vectors from the letters of words, in place of an encoder."""
+
+    name, revision = "letters", "1"
+
+    def token_vectors(self, texts: list[str], description: str = "", *, keep: bool = True) -> tuple[Any, Any]:
+        words = [text.split() for text in texts]
+        vectors = [[1.0 + word.count(letter) for letter in "abcdefghij"] for text in words for word in text]
+        offsets = np.concatenate([[0], np.cumsum([len(text) for text in words])])
+        return np.array(vectors, dtype=np.float32).reshape(-1, 10), offsets
+
+
+def oracle(folder: DatasetFolder, task: str, protocol: Protocol | None = None) -> Callable[[dict[str, Any]], str]:
+    """Answer each test row with its gold answer, in the words of a demonstration."""
+    prompt = TaskPrompt.of(folder, task, protocol)
+    known = {
+        prompt.request(row, []).messages[-1]["content"].split("### Input ###")[-1]: prompt.answer(row)
+        for row in folder.test(task).iter_rows(named=True)
+    }
+    return lambda body: known[body["messages"][-1]["content"].split("### Input ###")[-1]]
+
+
+def run(folder: DatasetFolder, server: ChatServer, out: Path, task: str, **options: Any) -> tuple[pl.DataFrame, Card]:
+    main(task, folder.path, out, "m", server.url, **options)
+    return pl.read_parquet(out), read_card(out.with_name(f"{out.stem}.card.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("task", "protocol"),
+    [*((task, "dr") for task in ("sa", "nli", "ab", "qa", "qg", "as", "tg")), ("nli", "boss"), ("qa", "boss")],
+)
+def test_gold_answers_of_every_kind_get_full_marks(
+    task: str, protocol: str, grid: DatasetFolder, server: ChatServer, tmp_path: Path
+) -> None:
+    server.reply = oracle(grid, task, Protocol(protocol))
+    out = tmp_path / "p.parquet"
+    frame, card = run(grid, server, out, task, protocol=Protocol(protocol), shots=2, source=["d0"])
+    assert set(frame["source"]) == {"d0"}
+    assert sorted(frame["id"]) == sorted(grid.test(task)["id"])
+    (scores,) = score_file(out, grid, encoder=LetterTokens(), n_draws=0).tasks  # type: ignore[arg-type]
+    values = [shift.st.value for shift in scores.shifts] + [shift.ss.value for shift in scores.shifts]
+    assert values
+    assert values == pytest.approx([1.0] * len(values))
+    assert (card.paradigm, card.shots, card.base_model, card.subset) == ("few-shot", 2, "m", "all")
+
+
+def test_entities_of_boss_from_the_id_domain(boss: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
+    server.reply = oracle(boss, "ner")
+    frame, card = run(boss, server, tmp_path / "p.parquet", "ner", target=["few_nerd", "wnut"])
+    assert set(frame["source"]) == {"few_nerd"}
+    assert card.shots == 7
+    (scores,) = score_file(tmp_path / "p.parquet", boss, n_draws=0).tasks
+    # A word that stands twice in a text and is named once is tagged in both places.
+    assert all(shift.st.value > 0.95 for shift in scores.shifts)
+
+
+def test_demonstrations_from_an_ood_data_set(boss: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
+    frame, _ = run(boss, server, tmp_path / "p.parquet", "sa", source=["dynasent"], target=["dynasent"])
+    assert set(frame["source"]) == {"dynasent"}
+    train = boss.split("sa", "dynasent", "train")["text"].to_list()
+    shown = server.last_turns()[0].split("### Examples ###\n")[1].split("\n### Input")[0].split("\n")
+    assert len(shown) == 3
+    assert all(line.removeprefix("Text: ").split(" // ")[0] in train for line in shown)
+
+
+def test_few_shots_make_a_grid_of_the_domains_of_the_fewshot_subset(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.reply = lambda _: "neutral"
+    frame, card = run(synthetic, server, tmp_path / "p.parquet", "nli", target=["kitchen", "orchard"])
+    assert set(frame["source"]) == {"harbour", "kitchen", "orchard"}
+    ids = synthetic.subset("nli", "fewshot")["id"]
+    assert sorted(frame.filter(source="kitchen")["id"]) == sorted(ids.filter(~ids.str.contains("/harbour/")))
+    assert "asking about 180 rows: 60 test rows of subset 'fewshot', 3 runs\n" in capsys.readouterr().err
+    assert (card.subset, card.shots, card.paradigm) == ("fewshot", 4, "few-shot")
+    assert card.tokens == 12 * len(server.asked)
+    (scores,) = score_file(tmp_path / "p.parquet", synthetic, "fewshot", n_draws=0).tasks
+    assert len(scores.shifts) == 4
+    for body in server.asked:
+        labels = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
+        assert len(labels) == 4
+        assert set(labels) == {"entailment", "neutral", "contradiction"}
+
+
+def test_without_shots_there_is_no_source(synthetic: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
+    prices = {"price_in": 100.0, "price_out": 1_000.0}
+    frame, card = run(synthetic, server, tmp_path / "p.parquet", "sa", shots=0, target=["tents"], **prices)
+    assert set(frame["source"]) == {"none"}
+    assert set(frame["prediction"]) == {"positive"}
+    assert [message["role"] for message in server.asked[0]["messages"]] == ["system", "user"]
+    assert card.paradigm == "zero-shot"
+    assert card.cost_usd == pytest.approx(len(server.asked) * (10 * 100 + 2 * 1_000) / 1e6)
+    score_file(tmp_path / "p.parquet", synthetic, n_draws=0)
+
+
+def test_a_rerun_asks_nothing_and_writes_the_same(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.reply = lambda body: ["positive", "negative", "no idea"][len(body["messages"][-1]["content"]) % 3]
+    options = {"source": ["lamps"], "target": ["tents"], "seed": [0, 1]}
+    first, card = run(synthetic, server, tmp_path / "a.parquet", "sa", **options)
+    n_asked = len(server.asked)
+    assert n_asked == len(first) == 60
+    capsys.readouterr()
+    second, again = run(synthetic, server, tmp_path / "b.parquet", "sa", **options)
+    assert len(server.asked) == n_asked
+    assert second.equals(first)
+    assert again.tokens == card.tokens
+    unparsed = int((first["prediction"] == UNPARSED).sum())
+    said = capsys.readouterr().err
+    assert "0 requests answered now, 60 known from before; 600 tokens read, 120 written; " in said
+    assert f"{unparsed} of 60 predictions unparsed" in said
+    assert unparsed > 0
+
+
+def test_predictions_hang_on_neither_concurrency_nor_targets_asked_for(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An answer that hangs on the demonstrations and their order.
+    server.reply = lambda body: ["positive", "negative"][sum(map(ord, str(body["messages"]))) % 2]
+    frames = []
+    both = ["kettles", "tents"]
+    asked = [{"target": both, "concurrency": 1}, {"target": both, "concurrency": 16}, {"target": ["tents"]}]
+    for number, options in enumerate(asked):
+        monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / f"cache{number}"))
+        frames.append(run(synthetic, server, tmp_path / "p.parquet", "sa", source=["lamps"], **options)[0])
+    assert frames[0].equals(frames[1])
+    assert frames[2].equals(frames[0].filter(pl.col("id").str.contains("/tents/")))
+
+
+def command(folder: DatasetFolder, server: ChatServer, out: Path, cache: Path) -> "subprocess.Popen[str]":
+    words = ["train", "prompt-llm", "sa", "--data", str(folder.path), "--out", str(out), "--model", "m"]
+    words += ["--base-url", server.url, "--source", "lamps", "--concurrency", "2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SHIFTBENCH_CACHE": str(cache)}
+    process = [sys.executable, "-m", "shiftbench", *words]
+    return subprocess.Popen(process, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_stopped_asks_only_for_what_was_not_answered(
+    how: signal.Signals, synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, cache = tmp_path / "p.parquet", tmp_path / "kept"
+    server.delay = 0.02
+    process = command(synthetic, server, out, cache)
+    deadline = time.monotonic() + 60
+    while len(server.asked) < 30 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == (130 if how is signal.SIGINT else -how)
+    assert "Traceback" not in said
+    n_asked = len(server.asked)
+    assert 30 <= n_asked < 120
+    assert not out.exists()
+    server.delay = 0
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(cache))
+    frame, card = run(synthetic, server, out, "sa", source=["lamps"])
+    # At most the two that were under way are asked for twice, and one whose answer was being written.
+    assert 120 <= len(server.asked) <= 120 + 3
+    assert len(frame) == 120
+    assert card.tokens == 120 * 12
+
+
+def test_a_failing_server_ends_in_one_message_and_the_run_goes_on_later(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path
+) -> None:
+    server.reply = lambda _: refusal(401, "wrong key") if len(server.asked) > 40 else "positive"
+    out = tmp_path / "p.parquet"
+    with pytest.raises(InvalidInput, match=r"wrong key.*; check the key that --api-key-env names; what was answered"):
+        run(synthetic, server, out, "sa", source=["lamps"], target=["kettles", "tents"], concurrency=1)
+    assert not out.exists()
+    server.reply = lambda _: "positive"
+    run(synthetic, server, out, "sa", source=["lamps"], target=["kettles", "tents"], concurrency=1)
+    assert len(server.asked) == 61
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"base_url": "localhost:8000"}, "--base-url: this is no address of a server; found localhost:8000"),
+        ({"base_url": "http://[::1/v1"}, r"--base-url: this is no address of a server; found http://\[::1/v1"),
+        ({"base_url": "http://localhost:99999/v1"}, "--base-url: this is no address of a server"),
+        ({"base_url": "http://me:secret@localhost/v1"}, "--base-url: the address holds a password"),
+        ({"base_url": None}, "--api-key-env: the server's key is not set; found OPENAI_API_KEY; set OPENAI_API_KEY"),
+        ({"api_key_env": "MY_KEY"}, "--api-key-env: the server's key is not set; found MY_KEY"),
+        ({"param": ["temperature"]}, "--param: this parameter cannot be set; found temperature; write it as NAME="),
+        ({"param": ["model=x"]}, "--param: this parameter cannot be set; found model=x; leave it out"),
+        ({"local": True}, "--base-url: this is for a server; leave it out, or leave --local out"),
+        ({"shots": 0, "source": ["lamps"]}, "--source: without demonstrations there is no source"),
+        ({"source": ["lamp"]}, "--source: there is no such domain; found 'lamp'; did you mean 'lamps"),
+        ({"target": ["tent"]}, "--target: subset 'all' has no such domain; found 'tent'; did you mean"),
+        ({"subset": "few"}, "task 'sa' has no such subset; found 'few'"),
+        ({"shots": 999}, "--shots: .* has too few train rows for the demonstrations; found 999 shots"),
+        ({"out": Path("p.txt")}, "unknown kind of prediction file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_done_is_refused_before_a_request(
+    options: dict[str, Any], words: str, synthetic: DatasetFolder, server: ChatServer, tmp_path: Path
+) -> None:
+    given = {"task": "sa", "data": synthetic.path, "out": tmp_path / "p.parquet", "model": "m", "base_url": server.url}
+    with pytest.raises(InvalidInput, match=words):
+        main(**{**given, **options})
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "secret\n"])
+def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(
+    key: str, synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InvalidInput, match="--api-key-env: the server's key holds what no key can") as refused:
+        run(synthetic, server, tmp_path / "p.parquet", "sa")
+    assert key.strip() not in str(refused.value)
+    assert server.asked == []
+
+
+def test_the_key_comes_from_the_environment_and_stays_out_of_the_card(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "hush-hush")
+    options = {"api_key_env": "MY_KEY", "param": ["temperature=null", "reasoning_effort=low", "seed=3"]}
+    run(synthetic, server, tmp_path / "p.parquet", "sa", source=["lamps"], target=["tents"], **options)
+    assert server.authorizations == {"Bearer hush-hush"}
+    assert {name: server.asked[0].get(name) for name in ("temperature", "reasoning_effort", "seed")} == {
+        "temperature": None,
+        "reasoning_effort": "low",
+        "seed": 3,
+    }
+    kept = [*tmp_path.glob("p.*"), *(tmp_path / "cache").rglob("*")]
+    assert not any(b"hush-hush" in path.read_bytes() for path in kept if path.is_file())

@@ -1,0 +1,124 @@
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baselines.robust.eda import augmented, noisy, words_of
+
+TEXT = 'The old "ferry" left Mole Street, slowly; nobody (not even Tom) waved from its deck or from the long quay.'
+NLI = ("premise", "hypothesis")
+
+
+def upside_down(word: str) -> list[str]:
+    return [word[::-1] + "x"] if len(word) > 3 else []
+
+
+def generator(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(text.split())
+
+
+@pytest.fixture
+def pairs() -> pl.DataFrame:
+    n = 40
+    return pl.DataFrame(
+        {
+            "id": [f"dr/nli/harbour/train/{i:012x}" for i in range(n)],
+            "domain": ["harbour"] * n,
+            "group": [f"g{i // 3}" for i in range(n)],
+            "premise": [f"ferry number {i} left the old quay" for i in range(n)],
+            "hypothesis": [f"boat {i} went away slowly that morning" for i in range(n)],
+            "label": [i % 3 for i in range(n)],
+        }
+    )
+
+
+def test_of_a_pair_only_the_second_text_changes_beside_its_own_first(pairs: pl.DataFrame) -> None:
+    both = augmented(pairs, NLI, generator(), upside_down)
+    assert both[: len(pairs)].equals(pairs)
+    copies = both[len(pairs) :]
+    unchanged = ["domain", "group", "premise", "label"]
+    assert copies.select(unchanged).equals(pairs.select(unchanged))
+    assert (copies["hypothesis"] != pairs["hypothesis"]).mean() > 0.7
+    assert both["id"].n_unique() == 80
+    assert both.schema == pairs.schema
+
+
+def test_single_texts_change(pairs: pl.DataFrame) -> None:
+    rows = pairs.drop("premise").rename({"hypothesis": "text"})
+    both = augmented(rows, ("text",), generator(), upside_down)
+    assert (both["text"][40:] != both["text"][:40]).mean() > 0.7
+
+
+def test_the_generator_decides_the_copies(pairs: pl.DataFrame) -> None:
+    first, again, other = (augmented(pairs, NLI, generator(seed), upside_down) for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert not first.equals(other)
+
+
+def test_each_copy_is_by_one_operation_and_all_four_are_drawn() -> None:
+    """Twenty words: two are replaced, inserted or swapped in pairs."""
+    n_words = len(TEXT.split())
+    draw, kinds = generator(), Counter[str]()
+    for _ in range(400):
+        copy = noisy(TEXT, draw, upside_down)
+        lost, new = words(TEXT) - words(copy), words(copy) - words(TEXT)
+        if len(copy.split()) == n_words + 2:
+            kinds["inserted"] += 1
+            assert not lost
+            assert all(word.endswith("x") for word in new)
+        elif not new and sum(lost.values()):
+            kinds["deleted"] += 1
+        elif any("x" in word for word in new):
+            kinds["replaced"] += 1
+            assert sum(new.values()) == 2
+        else:
+            kinds["swapped"] += 1
+            assert Counter(letter for letter in copy) == Counter(letter for letter in TEXT)
+    assert all(60 < kinds[kind] < 140 for kind in ("inserted", "deleted", "replaced", "swapped")), kinds
+
+
+def test_punctuation_and_case_stay_where_they_are() -> None:
+    draw = generator(3)
+    copies = {noisy('"Wait," he said.', draw, lambda word: ["pause"] if word == "wait" else []) for _ in range(200)}
+    assert '"Pause," he said.' in copies
+    assert '"he," Wait said.' in copies or '"said," he Wait.' in copies
+    assert all(copy.count('"') in (0, 2) for copy in copies)
+    assert "STOP!" in {noisy("HALT!", draw, lambda _: ["stop"]) for _ in range(50)}
+
+
+def test_stop_words_are_never_replaced() -> None:
+    draw = generator()
+    for _ in range(100):
+        assert words(noisy("it was from there", draw, lambda _: ["SYNONYM"]))["SYNONYM"] == 0
+
+
+def test_words_that_synonyms_are_asked_for() -> None:
+    asked: set[str] = set()
+    for seed in range(50):
+        noisy(TEXT, generator(seed), lambda word: asked.add(word) or [])  # type: ignore[func-returns-value]
+    assert asked <= words_of([TEXT])
+    assert {"ferry", "mole", "slowly"} <= asked
+    assert "" not in words_of(["?! -- a"])
+
+
+@given(st.text(max_size=60), st.integers(0, 2**32 - 1))
+def test_no_text_becomes_empty_or_is_refused(text: str, seed: int) -> None:
+    copy = noisy(text, generator(seed), upside_down)
+    assert bool(copy.strip()) == bool(text.strip())
+
+
+@given(
+    st.lists(st.sampled_from(["quay", "(pier)", "Tom,", "--", "of", "a.b"]), min_size=1, max_size=12),
+    st.integers(0, 99),
+)
+def test_a_copy_has_no_word_from_nowhere(parts: list[str], seed: int) -> None:
+    copy = noisy(" ".join(parts), generator(seed), upside_down)
+    found = words_of([copy])
+    assert found <= words_of(parts) | {upside_down(word)[0] for word in words_of(parts) if len(word) > 3}

@@ -1,0 +1,109 @@
+"""Runs that take long: what is finished is kept, and a program that was stopped goes on."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from baselines.runs import Results, Run, Trained, Work, train_and_predict
+from builders.folder import DatasetFolder
+from validation.report import InvalidInput
+from validation.vocabulary import TaskKind
+
+
+class Slow:
+    """Trains by noting what it was asked, and is stopped at the n-th run."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.trained: list[tuple[str, int]] = []
+        self.stop_at = stop_at
+
+    def fit(self, run: Run) -> Trained:
+        assert run.scratch is not None
+        run.scratch.mkdir(parents=True, exist_ok=True)
+        (run.scratch / "half").write_text("done", encoding="utf-8")
+        if len(self.trained) == self.stop_at:
+            raise KeyboardInterrupt
+        self.trained.append((run.source, run.seed))
+
+        def predict(rows: pl.DataFrame, shift: int = 0) -> tuple[Any, Any]:
+            return np.full(len(rows), (run.seed + shift) % 3), np.full(len(rows), 0.5)
+
+        return Trained(predict, {"epoch 1": lambda rows: predict(rows, 1)}, {"rows": len(run.train)})
+
+
+def results(slow: Slow, folder: DatasetFolder, work: Work) -> Results:
+    return train_and_predict(
+        slow.fit, folder, "nli", sources=["harbour", "kitchen"], targets=["orchard"], seeds=[0, 1], work=work
+    )
+
+
+def test_a_source_of_many_domains_has_a_folder(tmp_path: Path) -> None:
+    work = Work(tmp_path / "p.parquet", {})
+    sources = ["+".join(f"domain-{number:03}" for number in range(last)) for last in (40, 41)]
+    work.keep(sources[0], 0, pl.DataFrame({"id": ["a"]}), {})
+    assert work.take_up(sources[0], 0) is not None
+    assert work.take_up(sources[1], 0) is None
+
+
+ALL = [("harbour", 0), ("harbour", 1), ("kitchen", 0), ("kitchen", 1)]
+
+
+@pytest.mark.parametrize("stop_at", [0, 1, 3])
+def test_a_stopped_program_trains_no_finished_run_again(stop_at: int, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    whole = results(Slow(), synthetic, Work(tmp_path / "whole.parquet", {"epochs": 1}))
+    work = Work(tmp_path / "p.parquet", {"epochs": 1})
+    with pytest.raises(KeyboardInterrupt):
+        results(Slow(stop_at), synthetic, work)
+    slow = Slow()
+    found = results(slow, synthetic, work)
+    assert slow.trained == ALL[stop_at:]
+    assert found.predictions.equals(whole.predictions)
+    assert found.states["epoch 1"].equals(whole.states["epoch 1"])
+    assert found.records == whole.records
+    assert [(each["source"], each["seed"]) for each in found.records] == ALL
+    assert not [path for path in work.path.iterdir() if path.is_dir()]
+    work.clear()
+    assert not work.path.exists()
+
+
+def test_states_are_frames_of_their_own(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    found = results(Slow(), synthetic, Work(tmp_path / "p.parquet", {}))
+    assert found.predictions.columns == ["source", "id", "prediction", "seed", "confidence"]
+    assert (
+        found.states["epoch 1"].select("source", "id", "seed").equals(found.predictions.select("source", "id", "seed"))
+    )
+    labels = synthetic.task("nli").labels
+    assert set(found.predictions["prediction"]) == {labels[0], labels[1]}
+    assert set(found.states["epoch 1"]["prediction"]) == {labels[1], labels[2]}
+
+
+def test_other_settings_train_anew(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    results(Slow(), synthetic, Work(tmp_path / "p.parquet", {"epochs": 1}))
+    slow = Slow()
+    results(slow, synthetic, Work(tmp_path / "p.parquet", {"epochs": 2}))
+    assert slow.trained == ALL
+
+
+def test_a_run_whose_record_is_not_there_is_not_finished(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    work = Work(tmp_path / "p.parquet", {})
+    results(Slow(), synthetic, work)
+    next(work.path.glob("kitchen-1-*.json")).unlink()
+    slow = Slow()
+    results(slow, synthetic, work)
+    assert slow.trained == [("kitchen", 1)]
+
+
+def test_a_program_refuses_other_kinds_of_task(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="for tagging and generation tasks; found a task of kind 'classification'"):
+        train_and_predict(
+            Slow().fit,
+            synthetic,
+            "nli",
+            sources=None,
+            targets=None,
+            seeds=None,
+            kinds=(TaskKind.TAGGING, TaskKind.GENERATION),
+        )

@@ -1,0 +1,94 @@
+"""Options: what was typed stands, recipes fill in the rest, and what does not go together is refused."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from baselines.training.options import (
+    GENERATION_RECIPES,
+    GENERATION_SWEEPS,
+    Schedule,
+    TrainingOptions,
+    with_options,
+)
+from validation.report import InvalidInput
+
+
+def test_a_recipe_gives_what_was_not_typed() -> None:
+    found = TrainingOptions(recipe="boss", epochs=2).settings()
+    assert (found.epochs, found.batch_size, found.learning_rate, found.weight_decay) == (2, 16, 1e-5, 0.01)
+    assert (found.schedule, found.warmup, found.clip) == (Schedule.CONSTANT, 0, 0)
+    assert (found.max_length, found.eval_max_length) == (256, 768)
+
+
+def test_the_paper_s_grid_has_all_pairs_once() -> None:
+    found = TrainingOptions(recipe="dr", sweep="dr").candidates()
+    assert {(each.learning_rate, each.batch_size) for each in found} == {
+        (rate, size) for rate in (1e-5, 5e-5, 1e-4) for size in (4, 8, 16, 64)
+    }
+    assert len(found) == 12
+    assert {each.epochs for each in found} == {10}
+    rates = [
+        each.learning_rate for each in TrainingOptions(sweep="dr").candidates(GENERATION_RECIPES, GENERATION_SWEEPS)
+    ]
+    assert rates == [1e-3, 5e-4, 1e-4, 5e-5, 1e-5]
+
+
+def test_what_was_typed_is_not_swept() -> None:
+    found = TrainingOptions(sweep="dr", batch_size=32).candidates()
+    assert [(each.learning_rate, each.batch_size) for each in found] == [(1e-5, 32), (5e-5, 32), (1e-4, 32)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"train_size": 5, "shots": 1}, "--train-size, --shots: both cut the train rows; give one of them"),
+        ({"sweep": "dr", "select": False}, "--no-select: a sweep chooses on validation rows"),
+        ({"sweep": "dr", "keep_state": [1.0]}, "--keep-state: a sweep keeps no states; sweep first"),
+        ({"sweep": "dr", "epochs": 0.0}, "--epochs: a sweep has nothing to choose by without training"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TrainingOptions(**options).check()
+    assert str(refused.value).startswith(words)
+
+
+def test_a_state_after_the_end_of_training_is_refused() -> None:
+    assert TrainingOptions(keep_state=[3]).settings().epochs == 3
+    with pytest.raises(InvalidInput, match="a state to keep comes after the end of training; found 4; give at most 3"):
+        TrainingOptions(keep_state=[1, 4]).settings()
+
+
+def test_unknown_recipes_and_sweeps_are_named() -> None:
+    with pytest.raises(InvalidInput, match="--recipe: there is no such choice; found 'bos'; did you mean 'boss'"):
+        TrainingOptions(recipe="bos").settings()
+    with pytest.raises(InvalidInput, match="--sweep: there is no such choice; found 'd'"):
+        TrainingOptions(sweep="d").candidates()
+
+
+@dataclass(frozen=True)
+class Two:
+    size: Annotated[int, typer.Option("--size", help="How many.")] = 3
+    name: Annotated[str | None, typer.Option("--name", help="What it is called.")] = None
+
+
+def test_a_command_gets_the_fields_of_its_options() -> None:
+    seen: list[tuple[str, Two]] = []
+
+    @with_options(Two)
+    def main(task: str, two: Two) -> None:
+        """Do it."""
+        seen.append((task, two))
+
+    app = typer.Typer()
+    app.command()(main)
+    assert CliRunner().invoke(app, ["nli", "--size", "7"]).exit_code == 0
+    assert CliRunner().invoke(app, ["sa", "--name", "x"]).exit_code == 0
+    assert seen == [("nli", Two(7)), ("sa", Two(3, "x"))]
+    assert "How many." in CliRunner().invoke(app, ["--help"]).output
+    main("qa", size=1)
+    assert seen[-1] == ("qa", Two(1))

@@ -1,0 +1,86 @@
+"""Sweeps choose by validation and go on where they were; train rows are cut alike for one seed."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import torch
+from torch import nn
+
+from baselines.runs import Predict, Run
+from baselines.training.options import Settings, TrainingOptions
+from baselines.training.trainer import Trajectory
+from baselines.training.tuning import Recipe, cut_rows, tuned
+from validation.report import InvalidInput
+
+ROWS = pl.DataFrame({"id": [str(n) for n in range(100)], "label": [n % 3 for n in range(100)]})
+CANDIDATES = [Settings(learning_rate=rate) for rate in (0.1, 0.4, 0.3, 0.4)]
+
+
+class Lab:
+    """Trains one number: to the learning rate, which is its score, too."""
+
+    def __init__(self, fail_at: int | None = None) -> None:
+        self.rates: list[float] = []
+        self.fail_at = fail_at
+
+    def train(self, model: Any, settings: Settings, folder: Path | None) -> Trajectory:
+        if len(self.rates) == self.fail_at:
+            raise KeyboardInterrupt
+        assert folder is not None
+        folder.mkdir(parents=True, exist_ok=True)
+        self.rates.append(settings.learning_rate)
+        with torch.no_grad():
+            model.weight.fill_(settings.learning_rate)
+        return Trajectory(model, settings.learning_rate, {}, {"rate": settings.learning_rate})
+
+    def recipe(self) -> Recipe:
+        def predictor(model: Any) -> Predict:
+            return lambda rows: ([round(model.weight.item(), 3)] * len(rows), None)
+
+        return Recipe(lambda: nn.Linear(1, 1), self.train, predictor)
+
+
+def run(scratch: Path, validation: pl.DataFrame | None = ROWS) -> Run:
+    return Run("a", 0, ROWS, validation, scratch)
+
+
+def test_the_first_of_the_best_candidates_predicts(tmp_path: Path) -> None:
+    found = tuned(run(tmp_path), CANDIDATES, Lab().recipe())
+    assert found.predict(ROWS.head(1))[0] == [0.4]
+    assert found.record["rate"] == 0.4
+    assert [each["score"] for each in found.record["sweep"]] == [0.1, 0.4, 0.3, 0.4]
+    assert [path.name for path in tmp_path.glob("*.pt")] == ["candidate-1.pt"]
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+@pytest.mark.parametrize("fail_at", [0, 1, 2, 3])
+def test_a_stopped_sweep_trains_no_candidate_again(fail_at: int, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        tuned(run(tmp_path), CANDIDATES, Lab(fail_at).recipe())
+    lab = Lab()
+    found = tuned(run(tmp_path), CANDIDATES, lab.recipe())
+    assert lab.rates == [0.1, 0.4, 0.3, 0.4][fail_at:]
+    assert found.predict(ROWS.head(1))[0] == [0.4]
+
+
+def test_a_sweep_needs_validation_rows(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="--sweep: source 'a' has no validation rows to choose by"):
+        tuned(run(tmp_path, None), CANDIDATES, Lab().recipe())
+
+
+def test_smaller_draws_are_part_of_larger_ones() -> None:
+    small, large = (set(cut_rows(ROWS, TrainingOptions(train_size=n), 3)["id"]) for n in (10, 40))
+    assert (len(small), len(large)) == (10, 40)
+    assert small < large
+    assert small != set(cut_rows(ROWS, TrainingOptions(train_size=10), 4)["id"])
+    assert cut_rows(ROWS, TrainingOptions(), 3) is ROWS
+
+
+def test_shots_are_of_each_label() -> None:
+    found = cut_rows(ROWS, TrainingOptions(shots=4), 3)
+    assert found["label"].value_counts(sort=True)["count"].to_list() == [4, 4, 4]
+    assert found["id"].cast(int).is_sorted()
+    with pytest.raises(InvalidInput, match="--shots: these rows have no labels to count shots by; give --train-size"):
+        cut_rows(ROWS.drop("label"), TrainingOptions(shots=4), 3)

@@ -1,0 +1,186 @@
+"""Figures as files: what is drawn, what is refused, the bytes, the command."""
+
+import csv
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from builders.folder import DatasetFolder
+from leaderboard import commands
+from leaderboard.analysis.canvas import Margins, Panel, _apart, picture, value_range
+from leaderboard.analysis.entries import Result, results_of
+from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
+from leaderboard.scores import Estimate, Scores
+from shiftbench import app
+from validation.report import InvalidInput
+
+from .conftest import State, both_tasks, entry, write_entry
+
+ROOT = Path(__file__).parents[3]
+
+
+def size(picture: bytes) -> tuple[int, int]:
+    assert picture.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", picture[16:24])
+    return width, height
+
+
+@pytest.fixture
+def results(state: State, zero_shot: Scores, boss: DatasetFolder, id_scores: Scores) -> list[Result]:
+    """Entries that allow every figure, one of them with a name that means something to spreadsheets and to TeX."""
+    found = [
+        state(f"T5 {n}, {steps}", family="=t5 $x$ {", parameters=n, step=steps,
+              summary={"mean_ss": Estimate(value=0.1 * steps + n / 10_000)})
+        for n, steps in ((60, 1), (60, 2), (60, 3), (60, 4), (60, 5), (770, 1))
+    ]  # fmt: skip
+    found += [state(f"Cut {n}", base_model="bert", training_size=n) for n in (16, 256)]
+    found += [
+        state(f"LLM {n}, {shots}", family="llm", base_model=f"llm-{n}", parameters=n, shots=shots, paradigm="few-shot")
+        for n in (7, 70) for shots in (1, 4)
+    ]  # fmt: skip
+    found.append(
+        state("LLM 7, 0", scores=zero_shot, family="llm", base_model="llm-7", parameters=7, paradigm="zero-shot")
+    )
+    return found + results_of([entry(boss, id_scores, f"B {n}", family="b", step=n) for n in (1, 2)], [boss])
+
+
+def test_every_figure_is_drawn(results: list[Result], tmp_path: Path) -> None:
+    for analysis in analyse(results, [figure.name for figure in FIGURES]):
+        write(analysis, tmp_path, ["A note."])
+        assert all(path.is_file() for path in analysis.files(tmp_path))
+    assert {size(path.read_bytes())[0] for path in tmp_path.glob("*.png")} == {1000}
+    assert {path.stem for path in tmp_path.glob("*.csv")} == {figure.name for figure in FIGURES}
+    with (tmp_path / "model-size.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["series"] for row in rows} >= {"'=t5 $x$ {, step 1"}
+    assert all(0 <= abs(float(row["value"])) <= 1 for row in rows)
+
+
+def test_what_cannot_be_drawn_is_refused_when_asked_for_by_name(state: State) -> None:
+    analyses = {each.figure.name: each for each in analyse([state()])}
+    assert analyses["scenarios"].drawn
+    assert not analyses["shots"].drawn
+    assert analyses["shots"].files(Path("out")) == []
+    assert [path.name for path in analyses["theorem-one"].files(Path("out"))] == ["theorem-one.csv"]
+    with pytest.raises(InvalidInput) as refused:
+        analyse([state()], ["scenarios", "shots", "step"])
+    assert [problem.found.partition(":")[0] for problem in refused.value.problems] == ["'shots'", "'step'"]
+    assert "1 entry without shots in the card" in str(refused.value)
+
+
+def test_unknown_figures() -> None:
+    with pytest.raises(InvalidInput, match="there is no such figure; found 'scenario'; did you mean 'scenarios'"):
+        figures_of(["scenario"])
+    assert len(figures_of([])) == len(FIGURES)
+
+
+def test_the_commands_help_names_every_figure() -> None:
+    words = " ".join((commands.analyse.__doc__ or "").partition("Figures: ")[2].split())
+    assert words.rstrip(".").split(", ") == [figure.name for figure in FIGURES]
+
+
+@pytest.mark.parametrize("name", ["scenarios", "drops-by-difficulty"])
+def test_the_same_rows_give_the_same_bytes(state: State, name: str) -> None:
+    (analysis,) = analyse([state()], [name])
+    draw = analysis.figure.draw
+    assert draw is not None
+    first = draw(analysis.found.rows, [])
+    with matplotlib.rc_context({"font.size": 30, "savefig.dpi": 50}):
+        assert draw(analysis.found.rows, []) == first
+    assert draw(analysis.found.rows, ["A note."]) != first
+
+
+@pytest.mark.parametrize("n", [1, 20])
+def test_any_number_of_models(state: State, n: int) -> None:
+    results = [
+        state(f"{family} {size}", family=f"family {family}", parameters=size)
+        for family in range(n) for size in (10, 100)
+    ]  # fmt: skip
+    (analysis,) = analyse(results, ["model-size"])
+    assert analysis.figure.draw is not None
+    assert size(analysis.figure.draw(analysis.found.rows, []))[1] == pytest.approx(250 * n + 100, abs=40)
+
+
+@pytest.mark.parametrize("places", [[0, 1, 2, 50], [10, 12, 23, 24, 40], [5], []])
+def test_labels_are_moved_apart_and_keep_their_order(places: list[float]) -> None:
+    moved = _apart(np.array(places, dtype=float), 11)
+    assert all(high - low >= 11 - 1e-9 for low, high in pairwise(moved))
+    assert np.mean(moved) == pytest.approx(np.mean(places)) if places else moved.size == 0
+
+
+def test_a_picture_that_would_be_too_high_is_cut_and_says_so() -> None:
+    panels = [Panel(lambda axis: axis.set_axis_off()) for _ in range(3)]
+    drawn = picture(panels, columns=1, heights=[1.0, 1.0, 600.0], margins=Margins(), title="t")
+    assert size(drawn) == (1000, 240 + 28)
+
+
+def test_ends_of_an_axis() -> None:
+    low, high = value_range([0.5, None, 0.7])
+    assert low < 50
+    assert high > 70
+    assert value_range([0.5, 0.7], zero=True)[0] < 0
+    assert value_range([]) == (-0.5, 1.5)
+
+
+def test_the_command(dealt: DatasetFolder, tmp_path: Path) -> None:
+    files = [
+        write_entry(dealt, tmp_path / f"{errors}.parquet", both_tasks(dealt, errors), f"E {errors}")
+        for errors in (0.1, 0.3)
+    ]
+    out, told = tmp_path / "new" / "out", tmp_path / "told.json"
+    command = [
+        sys.executable,
+        "-m",
+        "shiftbench",
+        "analyse",
+        *files,
+        "--data",
+        dealt.path,
+        "--out",
+        out,
+        "--json",
+        told,
+    ]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    result = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, timeout=120, env=environment
+    )
+    assert result.returncode == 0, result.stderr
+    assert "scenarios            DR Figure 3" in result.stdout
+    assert "shots not drawn: dealt/moods: 2 entries without shots in the card" in result.stdout
+    content = json.loads(told.read_text(encoding="utf-8"))
+    written = [path for figure in content["figures"] for path in figure["files"]]
+    assert sorted(map(str, out.iterdir())) == sorted(written)
+    assert content["entries"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("p.parquet", "--figure", "shot"), "did you mean 'shots'"),
+        (("p.parquet", "--out", "FILE/deep"), "a file is in the place of this folder; found .*FILE; name another"),
+        (("p.parquet",), "there is no such prediction file"),
+    ],
+)
+def test_refusals(dealt: DatasetFolder, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    (tmp_path / "FILE").write_text("taken")
+    placed = [word.replace("FILE", str(tmp_path / "FILE")) for word in arguments]
+    result = CliRunner().invoke(app, ["analyse", *placed, "--data", str(dealt.path)])
+    assert isinstance(result.exception, InvalidInput)
+    assert re.search(words, str(result.exception))
+
+
+def test_nothing_given(dealt: DatasetFolder) -> None:
+    result = CliRunner().invoke(app, ["analyse", "--data", str(dealt.path)])
+    assert result.exit_code == 2
+    assert "give prediction files, --store, or both" in result.output
