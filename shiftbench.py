@@ -3,8 +3,8 @@
     from shiftbench import DatasetFolder, score_file
     scores = score_file(Path("preds.parquet"), DatasetFolder.open("build/dr"))
 
-The commands stand in the rooms whose work they do (``builders.commands``, ``leaderboard.commands``, ``baselines``).
-Everything heavier than typer is imported inside them, so that ``--help`` answers at once.
+The commands stand in the rooms whose work they do (``builders.building.commands``, ``leaderboard.commands``,
+``baselines``). Everything heavier than typer is imported inside them, so that ``--help`` answers at once.
 """
 
 import importlib
@@ -18,22 +18,22 @@ from typer.core import TyperGroup
 
 from baselines.attack import commands as attack
 from baselines.grid.commands import grid
-from builders.commands import build, publish, sentence_encoder
-from leaderboard.commands import analyse, compare, coverage, protocol, score, validate
-from leaderboard.server_commands import publish_space, rescore, serve, submit, withdraw
+from builders.building.commands import build, publish, sentence_encoder
+from leaderboard.commands.scores import analyse, compare, coverage, protocol, score, validate
+from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from validation.command_line import JsonOption, PortOption, console, require, write_json
 
 if TYPE_CHECKING:
-    from builders.folder import DatasetFolder
-    from builders.hub_builder import dataset_builder
-    from leaderboard.scoring import score_file
+    from builders.folder.dataset_builder import dataset_builder
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.scoring.score import score_file
 
 __all__ = ["DatasetFolder", "dataset_builder", "main", "score_file"]
 
 _LAZY = {
-    "DatasetFolder": "builders.folder",
-    "dataset_builder": "builders.hub_builder",
-    "score_file": "leaderboard.scoring",
+    "DatasetFolder": "builders.folder.reader",
+    "dataset_builder": "builders.folder.dataset_builder",
+    "score_file": "leaderboard.scoring.score",
 }
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
@@ -126,11 +126,11 @@ def bench(
     from dataclasses import asdict
 
     from baselines.training.bench import print_rate_timing, run_training_bench
-    from builders.build_report import print_read_timing
-    from builders.reading.bench import run_read_bench
-    from leaderboard.app_bench import run_app_bench
-    from leaderboard.bench import peak_memory, run_bench
-    from leaderboard.tables import print_timing
+    from builders.building.bench import run_read_bench
+    from builders.building.report import print_read_timing
+    from leaderboard.bench.app import run_app_bench
+    from leaderboard.bench.scores import peak_memory, run_bench
+    from leaderboard.views.terminal import print_timing
 
     runs: dict[Bench, tuple[Any, Any]] = {
         Bench.SCORES: (run_bench, print_timing),
@@ -172,18 +172,18 @@ def demo(
 
     Example: shiftbench demo
     """
-    from builders.build import build as build_benchmark
+    from builders.building.build import build as build_benchmark
+    from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
-    from builders.folder import DatasetFolder
-    from builders.synthetic import build_synthetic
+    from builders.folder.reader import DatasetFolder
     from leaderboard.store import Store
-    from leaderboard.tables import print_board
+    from leaderboard.views.terminal import print_board
     from validation.cards import read_card
 
     check_cache()
     if not no_serve:
         require("gradio", "app")
-        from leaderboard.app import usable_port
+        from leaderboard.app.server import usable_port
 
         port = usable_port("127.0.0.1", port)
     data = out / ("dr" if raw else "synthetic")

@@ -30,7 +30,7 @@ from baselines.sbert_lr import EncoderName
 from baselines.training.models import model_version
 from baselines.training.options import Precision, Settings
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.command_line import require
 from validation.report import InvalidInput, Problem
 

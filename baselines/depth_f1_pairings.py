@@ -23,7 +23,7 @@ from rich.table import Table
 from baselines.program import Data, Seeds
 from baselines.sbert_lr import EncoderName, classifier
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.classification import accuracy, confusion_counts
 from leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, q_statistic, tte_depth
 

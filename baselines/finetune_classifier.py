@@ -23,8 +23,8 @@ from baselines.runs import Predict, Run, Trained, require_two_labels, train_and_
 from baselines.training.finetuner import Finetuner, Score
 from baselines.training.options import TrainingOptions, with_options
 from baselines.training.outputs import default_name, training_work, write_training
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
 from validation.report import InvalidInput, Problem
 

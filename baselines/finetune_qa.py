@@ -23,8 +23,8 @@ from baselines.training.finetuner import Finetuner, Score
 from baselines.training.options import RECIPES, TrainingOptions, with_options
 from baselines.training.outputs import training_work, write_training
 from baselines.training.qa_windows import Answers, Logits, QaWindows, null_threshold, qa_windows
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind

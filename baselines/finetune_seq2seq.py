@@ -22,8 +22,8 @@ from baselines.training.finetuner import Finetuner, Score
 from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions, with_options
 from baselines.training.outputs import default_name, training_work, write_training
 from baselines.training.text_to_text import encoded, input_form, predicted_texts, target_texts
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.generation import rouge_l
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem

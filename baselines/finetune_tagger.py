@@ -21,8 +21,8 @@ from baselines.training.finetuner import Finetuner, Score
 from baselines.training.options import TrainingOptions, with_options
 from baselines.training.outputs import training_work, write_training
 from baselines.training.word_pieces import WordPieces, word_pieces
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
 from validation.vocabulary import TaskKind
 

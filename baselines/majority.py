@@ -24,7 +24,7 @@ from baselines.program import (
     write_outputs,
 )
 from baselines.runs import Predict, Run, train_and_predict
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 
 
 def fit(run: Run) -> Predict:

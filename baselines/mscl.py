@@ -32,8 +32,8 @@ from baselines.program import (
 from baselines.runs import Run, Trained, Work, require_two_labels, train_and_predict
 from baselines.training.models import model_version
 from baselines.training.options import Precision, Settings, TrainingOptions
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from validation.command_line import require
 
 WARMUP_STEPS = 200

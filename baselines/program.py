@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.cards import Card, write_card
 from validation.command_line import DataOption
 from validation.report import InvalidInput, Problem

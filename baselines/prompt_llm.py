@@ -39,7 +39,7 @@ from baselines.prompting.options import (
 from baselines.prompting.run import chosen_subset, print_account, prompt_and_predict
 from baselines.prompting.task_prompt import TaskPrompt
 from builders.cache import check_cache
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 
 Shots = Annotated[
     int | None,

@@ -44,7 +44,7 @@ from baselines.robust.in_context import nearest
 from baselines.sbert_lr import EncoderName
 from builders.cache import check_cache
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 
 Shots = Annotated[
     int, typer.Option("--shots", metavar="N", help="Nearest source texts that are shown.", min=1, max=1000)

@@ -18,8 +18,8 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
 

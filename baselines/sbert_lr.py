@@ -27,7 +27,7 @@ from baselines.program import (
 )
 from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels, train_and_predict
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 
 EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a sentence encoder.")]
 

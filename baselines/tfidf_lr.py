@@ -24,7 +24,7 @@ from baselines.program import (
     write_outputs,
 )
 from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels, train_and_predict
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem
 
 

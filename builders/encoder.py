@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from builders.cache import cache_folder
-from builders.hub import reaching_hub
-from builders.manifest import EncoderFacts
+from builders.folder.manifest import EncoderFacts
+from builders.hub_access import reaching_hub
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TOKENS
 

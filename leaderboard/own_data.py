@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
+from builders.building.own import build_rows, domain_names
 from builders.encoder import Encoder
-from builders.folder import DatasetFolder
-from builders.own import build_rows, domain_names
-from leaderboard.scores import Scores
-from leaderboard.scoring import score_predictions
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_predictions
+from leaderboard.scoring.shape import Scores
 from validation.csv_text import csv_text, repeated_columns
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
@@ -32,7 +32,7 @@ _TEXT = ("text", "premise", "hypothesis")
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a CSV hold what; those without a name are not there, but for texts (see ``builders.own``)."""
+    """Which columns of a CSV hold what; those without a name are not there, but for texts."""
 
     domain: str
     label: str
@@ -41,7 +41,7 @@ class Columns:
     split: str | None = None
 
     def renamed(self) -> dict[str, str]:
-        """Give the names that ``builders.own`` has for them, by the CSV's own."""
+        """Give the names that ``builders.building.own`` has for them, by the CSV's own."""
         known = {"domain": self.domain, "label": self.label, "text": self.text, "split": self.split}
         return {own: name for name, own in known.items() if own is not None}
 
@@ -101,7 +101,7 @@ def scored_own_data(
 
 
 def _rows(csv: Path, columns: Columns) -> pl.DataFrame:
-    """Read the CSV into the columns that ``builders.own`` names, and ``own_id`` where there is an id column."""
+    """Read the CSV into the columns of ``builders.building.own``, and ``own_id`` where there is an id column."""
     if not csv.is_file():
         raise InvalidInput(Problem("there is no such CSV file", str(csv), cure="give --data FILE.csv"))
     nothing = Problem("the file is empty", str(csv), "no header", "give it a header and a row an example")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from builders import writer
+from builders.building.synthetic import build_synthetic
 from builders.encoder import Vectors
-from builders.folder import DatasetFolder
-from builders.manifest import EncoderFacts
-from builders.synthetic import build_synthetic
+from builders.folder.manifest import EncoderFacts
+from builders.folder.reader import DatasetFolder
+from builders.writing import writer
 
 SHARED = Path(__file__).parents[2] / "shared"
 

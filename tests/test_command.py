@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 
 COMMAND = Path(sys.executable).with_name("shiftbench")
 COMMANDS = (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from leaderboard.scores import Shift
+from leaderboard.scoring.shape import Shift
 from shiftbench import app
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.build import Built, build
-from builders.folder import DatasetFolder
+from builders.building.build import Built, build
+from builders.folder.reader import DatasetFolder
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("real-df1")]
 

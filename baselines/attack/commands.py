@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from baselines.attack.campaign import Outcome
-    from builders.folder import DatasetFolder
-    from builders.manifest import TaskManifest
+    from builders.folder.manifest import TaskManifest
+    from builders.folder.reader import DatasetFolder
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'td'.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that is already at --out.")]
@@ -75,7 +75,7 @@ def make(
     from baselines.attack.review import check_new_file, review_table, write_whole
     from baselines.attack.search import Limits
     from baselines.attack.victims import TRAINED, load_victim
-    from builders.folder import DatasetFolder
+    from builders.folder.reader import DatasetFolder
 
     if encoder is not None and victim != "sbert-lr":
         raise typer.BadParameter("--encoder is for the victim sbert-lr")
@@ -130,7 +130,7 @@ def collect(
     Example: shiftbench attack collect td --data build/boss --reviewed review.csv --out adv_civil.tsv
     """
     from baselines.attack.review import check_new_file, read_review, release_file, write_whole
-    from builders.folder import DatasetFolder
+    from builders.folder.reader import DatasetFolder
 
     check_new_file(out, overwrite=overwrite)
     folder = DatasetFolder.open(data)

@@ -24,8 +24,8 @@ from filelock import FileLock
 
 from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, card_of, failure, installed, start, stop
 from builders.cache import cache_folder
-from builders.folder import DatasetFolder
-from builders.manifest import MANIFEST
+from builders.folder.manifest import MANIFEST
+from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem
 
 _TRIES_MORE = 3

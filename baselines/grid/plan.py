@@ -12,8 +12,8 @@ from typer.exceptions import TyperException
 
 from baselines.grid.trial import Trial, installed
 from baselines.runs import chosen_sources
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import NO_SOURCE
 

@@ -7,7 +7,7 @@ words of the task with its labels, or of its kind.
 
 from dataclasses import dataclass, replace
 
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
 from validation.vocabulary import PLACEBO, TaskKind
 
 NO_ANSWER = "No answer"

@@ -12,7 +12,7 @@ from baselines.prompting.asking import Asker
 from baselines.prompting.demonstrations import Choose
 from baselines.prompting.task_prompt import TaskPrompt
 from baselines.runs import chosen_sources
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, counted, did_you_mean
 from validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 

@@ -23,7 +23,7 @@ from baselines.prompting.parsing import (
     tag_sequence,
     usable_text,
 )
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 Row = Mapping[str, Any]

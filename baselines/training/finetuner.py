@@ -10,7 +10,7 @@ import polars as pl
 
 from baselines.runs import Predict, Run, Trained
 from baselines.training.options import RECIPES, SWEEPS, Adapter, Settings, TrainingOptions
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from baselines.program import make_card, write_outputs
 from baselines.runs import Results, Work
 from baselines.training.models import model_version
 from baselines.training.options import Adapter, TrainingOptions
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.command_line import require
 
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft")

@@ -1,10 +1,10 @@
 """BOSS EQA: SQuAD; OOD questions written against models, about news, and from a quiz with search results."""
 
-from builders.manifest import Provenance
+from builders.folder.manifest import Provenance
 from builders.readers.mrqa import mrqa
 from builders.readers.squad import squad
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by, group_by_text, keep_filled, select
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import group_by, group_by_text, keep_filled, select
 from validation.vocabulary import TaskKind
 
 SQUAD = SourceSpec(

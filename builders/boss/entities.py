@@ -1,11 +1,11 @@
 """BOSS NER: Wikipedia; OOD news, filings to the stock exchange authority, and posts."""
 
 from builders.boss import tag_maps
-from builders.manifest import Provenance
+from builders.folder.manifest import Provenance
 from builders.readers.token_lines import token_lines
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.tagging import bio_tags
-from builders.transforms import group_by, group_by_text, keep_tokens, select
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.tagging import bio_tags
+from builders.specs.transforms import group_by, group_by_text, keep_tokens, select
 from validation.vocabulary import TaskKind
 
 LABELS = ("O", *(f"{begins}-{type_}" for type_ in tag_maps.TYPES for begins in "BI"))

@@ -4,13 +4,13 @@ import polars as pl
 
 from builders.boss.steps import AS_UPSTREAM
 from builders.dr.inference import MATCHED_GENRES, MULTINLI
-from builders.manifest import Provenance
+from builders.folder.manifest import Provenance
 from builders.readers.contract_nli import contract_nli
 from builders.readers.delimited import quoted_csv
 from builders.readers.json_lines import json_lines
 from builders.readers.json_list import json_list
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec, Transform
-from builders.transforms import (
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.specs.transforms import (
     group_by,
     group_by_text,
     keep_filled,

@@ -1,15 +1,15 @@
 """BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
 
-from builders.balances import by_label
 from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
 from builders.dr.sentiment import AMAZON as ALL_REVIEWS
-from builders.manifest import Provenance
+from builders.folder.manifest import Provenance
 from builders.readers.delimited import N_FIELDS, quoted_csv, raw_tsv
 from builders.readers.json_lines import json_lines
 from builders.readers.text_folder import tar_texts
 from builders.readers.trees import trees
-from builders.specs import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import (
+from builders.specs.balances import by_label
+from builders.specs.spec import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import (
     group_by,
     keep_filled,
     keep_in,

@@ -2,15 +2,15 @@
 
 import polars as pl
 
-from builders.balances import by_label
 from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
-from builders.manifest import Provenance
+from builders.folder.manifest import Provenance
 from builders.readers.delimited import quoted_csv, raw_tsv
 from builders.readers.parquet_rows import parquet_rows
 from builders.readers.text_folder import listed_texts
 from builders.readers.with_sibling import WithSibling
-from builders.specs import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec, Transform
-from builders.transforms import (
+from builders.specs.balances import by_label
+from builders.specs.spec import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.specs.transforms import (
     clean_tweets,
     group_by,
     keep_filled,

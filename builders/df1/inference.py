@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from builders.df1.pairing import pairing_task
 from builders.dr.inference import LABELS, genre
-from builders.manifest import Pairing
-from builders.specs import DomainSpec, TaskSpec
+from builders.folder.manifest import Pairing
+from builders.specs.spec import DomainSpec, TaskSpec
 
 
 def _part(name: str, split: str) -> DomainSpec:

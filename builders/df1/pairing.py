@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from builders.manifest import Pairing
-from builders.specs import DomainSpec, TaskSpec
+from builders.folder.manifest import Pairing
+from builders.specs.spec import DomainSpec, TaskSpec
 from validation.vocabulary import TaskKind
 
 Part = Callable[[str, str], DomainSpec]

@@ -1,10 +1,10 @@
 """The pairings of the Depth F1 paper in sentiment: reviews of films, businesses and two kinds of products, 1 to 5."""
 
 from builders.df1.pairing import pairing_task
-from builders.manifest import Pairing
+from builders.folder.manifest import Pairing
 from builders.readers.aligned_lines import rated_texts
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by_text, keep_filled, label_from, rename
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import group_by_text, keep_filled, label_from, rename
 
 LABELS = ("1", "2", "3", "4", "5")
 

@@ -2,8 +2,8 @@
 
 from builders.readers.aspect_terms import aspect_terms
 from builders.readers.tagged_text import tagged_text
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by_text, keep_tagged, keep_tokens, rename
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import group_by_text, keep_tagged, keep_tokens, rename
 from validation.vocabulary import TaskKind
 
 LABELS = ("O", "T-POS", "T-NEG", "T-NEU")

@@ -1,9 +1,9 @@
 """DR NLI: the five genres of MultiNLI."""
 
-from builders.balances import equal_labels
 from builders.readers.json_lines import json_lines
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by_text, keep_in, keep_labelled, rename
+from builders.specs.balances import equal_labels
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import group_by_text, keep_in, keep_labelled, rename
 from validation.vocabulary import TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")

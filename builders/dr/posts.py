@@ -1,10 +1,10 @@
 """DR AS: summaries that the authors of Reddit posts gave them, by the topic of the subreddit."""
 
-from builders.balances import common_lengths
 from builders.readers.json_lines import json_lines
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.balances import common_lengths
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import group_by, keep_filled, keep_in, keep_words_between, keep_words_found, rename
 from builders.tables import subreddits
-from builders.transforms import group_by, keep_filled, keep_in, keep_words_between, keep_words_found, rename
 from validation.vocabulary import TaskKind
 
 TLDR = SourceSpec(

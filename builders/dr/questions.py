@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builders.balances import ANSWERED, common_lengths
 from builders.readers.squad import squad
-from builders.specs import NATURAL, Balance, DomainSpec, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.specs.balances import ANSWERED, common_lengths
+from builders.specs.spec import NATURAL, Balance, DomainSpec, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.specs.transforms import first_answer, group_by, keep_answered, keep_in, rename
 from builders.tables import squad_titles
-from builders.transforms import first_answer, group_by, keep_answered, keep_in, rename
 from validation.vocabulary import TaskKind
 
 SQUAD = SourceSpec(

@@ -1,10 +1,10 @@
 """DR SA: reviews of five Amazon categories and of airlines, negative or positive."""
 
-from builders.balances import equal_labels
 from builders.readers.delimited import quoted_csv
 from builders.readers.json_lines import json_lines
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by, keep_filled, label_from, remove_links, rename
+from builders.specs.balances import equal_labels
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import group_by, keep_filled, label_from, remove_links, rename
 from validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive")

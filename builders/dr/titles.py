@@ -1,9 +1,9 @@
 """DR TG: titles that reviewers gave their Amazon reviews, by product category."""
 
-from builders.balances import common_lengths
 from builders.readers.delimited import raw_tsv
-from builders.specs import DomainSpec, FileSpec, SourceSpec, TaskSpec
-from builders.transforms import group_by, keep_filled, keep_words_between, keep_words_found, rename
+from builders.specs.balances import common_lengths
+from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.transforms import group_by, keep_filled, keep_words_between, keep_words_found, rename
 from validation.vocabulary import TaskKind
 
 REVIEWS = SourceSpec(

@@ -13,7 +13,7 @@ import polars as pl
 import pydantic
 from filelock import FileLock, Timeout
 
-from builders.manifest import file_sha256
+from builders.folder.manifest import file_sha256
 from builders.reading.upstream_file import Position
 
 _STATE = "state.json"

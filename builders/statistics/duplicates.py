@@ -14,7 +14,7 @@ import polars as pl
 import pydantic
 from numpy.typing import NDArray
 
-from builders.words import WORD
+from builders.specs.words import WORD
 from validation.vocabulary import SPLITS, TOKENS
 
 SHINGLE = 3

@@ -13,9 +13,9 @@ import polars as pl
 import pydantic
 from numpy.typing import NDArray
 
-from builders.specs import Balance
+from builders.specs.spec import Balance
+from builders.specs.words import WORD, words
 from builders.statistics.duplicates import DuplicateCounts, comparison_rows, duplicates, input_text
-from builders.words import WORD, words
 from leaderboard.metrics.depth import q_statistic
 from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
 from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.folder import DatasetFolder
-from leaderboard.index.boards import boards_of
-from leaderboard.scores import Estimate, Interval, Scores, Shift, TaskScores
-from leaderboard.scoring import checked_predictions, score_predictions, token_encoder
+from builders.folder.reader import DatasetFolder
+from leaderboard.board.boards import boards_of
+from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
+from leaderboard.scoring.shape import Estimate, Interval, Scores, Shift, TaskScores
 from leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
 from leaderboard.store.entries import entry_id
 from validation.cards import Card, read_card

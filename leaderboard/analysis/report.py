@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from leaderboard.analysis.figures import Analysis
-from leaderboard.tables import print_table
+from leaderboard.views.terminal import print_table
 
 
 def print_analyses(analyses: Sequence[Analysis], out: Path, notes: Sequence[str], console: Console) -> None:

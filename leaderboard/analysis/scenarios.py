@@ -9,7 +9,7 @@ from leaderboard.analysis.canvas import BLACK, GREY, SCENARIO_COLOURS, Margins, 
 from leaderboard.analysis.entries import Result, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.metrics.robustness import SCENARIOS
-from leaderboard.scores import Shift
+from leaderboard.scoring.shape import Shift
 from validation.report import counted
 
 if TYPE_CHECKING:

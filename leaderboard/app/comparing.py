@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from threadpoolctl import threadpool_limits
 
-from leaderboard.comparisons import MAX_ENTRIES, Side, compare_sides
-from leaderboard.disclosure import labels_are_public
-from leaderboard.index import Board, Index, say
+from leaderboard.board import Board, Index, say
+from leaderboard.comparing.entries import MAX_ENTRIES, Side, compare_sides
+from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.store import Entry, folder_of
 from leaderboard.views.compare_page import Choice, Compared, compare_page
 from leaderboard.views.html import Markup

@@ -2,7 +2,7 @@
 
     /boards   -> the names of the boards
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
-    /scores   entry id -> its scores (``leaderboard.scores.Scores`` as JSON)
+    /scores   entry id -> its scores (``leaderboard.scoring.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: paired tests, Holm-corrected together
 
 ``/check``, ``/submit`` and ``/withdraw`` belong to the form (``leaderboard.app.submitting``).
@@ -15,8 +15,8 @@ import gradio as gr
 
 from leaderboard.app.comparing import compared
 from leaderboard.app.keeper import Keeper
-from leaderboard.index import Index, find_board
-from leaderboard.scores import Scores
+from leaderboard.board import Index, find_board
+from leaderboard.scoring.shape import Scores
 from leaderboard.views.board_data import board_rows
 from leaderboard.views.compare_page import Compared
 from validation.report import InvalidInput

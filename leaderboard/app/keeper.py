@@ -4,7 +4,7 @@ import threading
 import time
 import traceback
 
-from leaderboard.index import Index
+from leaderboard.board import Index
 from validation.report import InvalidInput
 
 SECONDS_BETWEEN_LOOKS = 60

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from leaderboard.submission import MAX_UPLOAD_BYTES
+from leaderboard.board.submission import MAX_UPLOAD_BYTES
 
 MAX_BODY_BYTES = 2**20
 """Of a request that is no upload: a card, an entry's id, a board's name."""

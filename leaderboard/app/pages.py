@@ -8,12 +8,12 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTex
 
 from leaderboard.app.comparing import comparison_page
 from leaderboard.app.keeper import Keeper
-from leaderboard.disclosure import labels_are_public
-from leaderboard.examples import WrongExample, wrong_examples
-from leaderboard.index import Index
-from leaderboard.scores import TaskScores
+from leaderboard.board import Index
+from leaderboard.scoring.disclosure import labels_are_public
+from leaderboard.scoring.examples import WrongExample, wrong_examples
+from leaderboard.scoring.shape import TaskScores
+from leaderboard.scoring.unseen import Unseen, unseen_drops
 from leaderboard.store import folder_of
-from leaderboard.unseen import Unseen, unseen_drops
 from leaderboard.views.about_page import about_page
 from leaderboard.views.board_data import board_csv
 from leaderboard.views.board_page import board_page, rows_fragment

@@ -1,6 +1,6 @@
 """The page and the endpoints that take submissions: a Gradio form, for its uploads, queue and sign-in.
 
-/check     file, card text -> an answer (``leaderboard.submission.Answer``); nothing is stored
+/check     file, card text -> an answer (``leaderboard.board.submission.Answer``); nothing is stored
 /submit    the same, and the entry is kept
 /withdraw  entry id -> an answer; only who sent it may
 """
@@ -13,10 +13,10 @@ import gradio as gr
 import yaml
 from gradio.utils import get_space, get_upload_folder
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.app.identity import local_submitter, signed_in_submitter
 from leaderboard.app.keeper import Keeper
-from leaderboard.submission import Answer, check, submit, withdraw
+from leaderboard.board.submission import Answer, check, submit, withdraw
 from leaderboard.views.answer import answer_html, submit_html
 from leaderboard.views.site import header
 from validation.cards import MAX_CARD_BYTES, Card

@@ -12,8 +12,8 @@ import numpy as np
 import pydantic
 
 from leaderboard.protocol.rule import UNFIT, Candidate, Verdict, allowed, choose_id, explain, frequencies
-from leaderboard.scores import Estimate
-from leaderboard.uncertainty import DROP, Figure, estimates, has_spread
+from leaderboard.scoring.intervals import DROP, Figure, estimates, has_spread
+from leaderboard.scoring.shape import Estimate
 from validation.report import InvalidInput, Problem, did_you_mean
 
 Basis = Literal["reported", "data"]

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 from builders.encoder import Encoder
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
-from builders.words import WORD
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from builders.specs.words import WORD
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
-from leaderboard.scoring import checked_predictions, encoder_name
-from leaderboard.uncertainty import Figure
-from leaderboard.values import Floats, task_values
+from leaderboard.scoring.intervals import Figure
+from leaderboard.scoring.replicates import Floats, task_values
+from leaderboard.scoring.score import checked_predictions, encoder_name
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import NO_SOURCE, TOKENS, TaskKind
 

@@ -4,8 +4,8 @@ from rich.console import Console
 
 from leaderboard.protocol.choice import Choice, Decision
 from leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
-from leaderboard.scores import Estimate
-from leaderboard.tables import print_table
+from leaderboard.scoring.shape import Estimate
+from leaderboard.views.terminal import print_table
 
 _NAME = "data set"
 _NONE = "-"

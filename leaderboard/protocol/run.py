@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from builders.encoder import Encoder
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Choice, Study, choose
 from leaderboard.protocol.measured import measured_scores, measured_study, with_similarity
 from leaderboard.protocol.reported import reported_study
 from leaderboard.protocol.rule import MIN_TRAIN, choose_id
-from leaderboard.scoring import token_encoder
+from leaderboard.scoring.score import token_encoder
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 

@@ -5,8 +5,8 @@ import json
 
 import polars as pl
 
-from leaderboard.scores import METRIC_VERSION, Scores
-from leaderboard.scoring import SCORE_COLUMNS, Scored
+from leaderboard.scoring.score import SCORE_COLUMNS, Scored
+from leaderboard.scoring.shape import METRIC_VERSION, Scores
 from leaderboard.store.entries import SCORES, check_id
 from leaderboard.store.local import Files
 

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from builders.hub import trying, writing_to_hub
-from leaderboard.scores import METRIC_VERSION
+from builders.hub_access import trying, writing_to_hub
+from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store.derived import scores_path, table_path
 from leaderboard.store.entries import (
     CARD,

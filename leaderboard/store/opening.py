@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from builders.cache import cache_folder
-from builders.hub import unreachable
+from builders.hub_access import unreachable
 from leaderboard.store.entries import ENTRIES, SCORES, WITHDRAWN
 from leaderboard.store.hub import HubPlace
 from leaderboard.store.local import LocalPlace

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder import DatasetFolder
-from leaderboard.scores import Scores
-from leaderboard.scoring import Scored, checked_predictions, encoder_name, score_predictions, token_encoder
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import Scored, checked_predictions, encoder_name, score_predictions, token_encoder
+from leaderboard.scoring.shape import Scores
+from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.store.derived import MadeWith, derived_files, read_scores, read_table, scores_path, table_path
 from leaderboard.store.entries import (
     LOCAL_SUBMITTER,
@@ -28,7 +29,6 @@ from leaderboard.store.entries import (
     tombstone_path,
 )
 from leaderboard.store.local import Files, LocalPlace, Place
-from leaderboard.summary import depth_encoder_name
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 

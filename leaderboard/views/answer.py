@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from builders.folder import DatasetFolder
-from leaderboard.scores import Estimate
-from leaderboard.submission import HEADLINES, Answer
+from builders.folder.reader import DatasetFolder
+from leaderboard.board.submission import HEADLINES, Answer
+from leaderboard.scoring.shape import Estimate
 from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import drop_points, points, share

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.index.rows import PARTS, SHARES
-from leaderboard.scores import Estimate
+from leaderboard.board.rows import PARTS, SHARES
+from leaderboard.scoring.shape import Estimate
 from leaderboard.views.board_columns import Column
 from leaderboard.views.board_query import RANKED, REPORTED
 from leaderboard.views.html import Markup, join, tag

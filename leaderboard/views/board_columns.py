@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from leaderboard.index import Board
-from leaderboard.index.rows import LAMBDAS, OOD
+from leaderboard.board import Board
+from leaderboard.board.rows import LAMBDAS, OOD
 from leaderboard.views.reported import titles
 from validation.vocabulary import TaskKind
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from leaderboard.index import Board, Index, find_board
-from leaderboard.index.rows import FIGURES, LAMBDAS, OOD, PARTS, SHARES
+from leaderboard.board import Board, Index, find_board
+from leaderboard.board.rows import FIGURES, LAMBDAS, OOD, PARTS, SHARES
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
 from validation.csv_export import guarded_csv

@@ -5,7 +5,7 @@ from itertools import groupby
 
 import polars as pl
 
-from leaderboard.index import Board, Index, Unscored, find_board
+from leaderboard.board import Board, Index, Unscored, find_board
 from leaderboard.views.board_cells import legend_keys, row_cells, scales_of
 from leaderboard.views.board_columns import Column, columns_of, shown_columns
 from leaderboard.views.board_query import (

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import polars as pl
 
-from leaderboard.index import Board, Index, find_board
+from leaderboard.board import Board, Index, find_board
 from leaderboard.views.board_columns import Column, columns_of
 from leaderboard.views.reported import ReportedTable, reported_tables
 from validation.cards import Card

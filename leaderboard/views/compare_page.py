@@ -6,9 +6,9 @@ Everything is drawn on the server and works by links and a form; who is better i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leaderboard.compare import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
-from leaderboard.comparisons import MAX_ENTRIES, Side, command, distinct_names, sentence
-from leaderboard.scores import Scores, Shift, TaskScores
+from leaderboard.comparing.entries import MAX_ENTRIES, Side, command, distinct_names, sentence
+from leaderboard.comparing.files import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
+from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views import exports
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.compare_pictures import difference_bar, drop_dots

@@ -6,11 +6,11 @@ from itertools import groupby
 
 import polars as pl
 
-from builders.folder import DatasetFolder
-from builders.manifest import TaskManifest
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
 from builders.statistics.task_statistics import TaskStatistics
-from builders.writer import read_statistics
-from leaderboard.disclosure import labels_are_public
+from builders.writing.writer import read_statistics
+from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.views.cells import choices, fact_list, scroll_box
 from leaderboard.views.entry_page import citation_years
 from leaderboard.views.html import Markup, join, link, tag

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Sequence
 
-from builders.folder import DatasetFolder
-from leaderboard.disclosure import labels_are_public
-from leaderboard.scores import Scores, TaskScores
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.disclosure import labels_are_public
+from leaderboard.scoring.shape import Scores, TaskScores
+from leaderboard.scoring.unseen import Unseen
 from leaderboard.store import Entry
-from leaderboard.unseen import Unseen
 from leaderboard.views.cells import choices, fact_list
 from leaderboard.views.html import Markup, join, link, tag
 from leaderboard.views.notices import notices
@@ -35,13 +35,13 @@ def entry_page(
     Args:
         identity: the entry's id.
         entry: the entry; None where its card cannot be read.
-        scores: its scores as they may be shown (``leaderboard.disclosure``); None where it has none here.
+        scores: its scores as they may be shown (``leaderboard.scoring.disclosure``); None where it has none here.
         reasons: why it has none.
         task: the task to show; without one, or with one that it does not have, its first.
         folder: the dataset that it was scored on.
         looks: how many entries its submitter has sent for this data, this one included.
-        examples: gives what it predicted wrong (``leaderboard.examples.wrong_examples``).
-        unseen: gives the means over domains not in pretraining (``leaderboard.unseen.unseen_drops``).
+        examples: gives what it predicted wrong (``leaderboard.scoring.examples.wrong_examples``).
+        unseen: gives the means over domains not in pretraining (``leaderboard.scoring.unseen.unseen_drops``).
     """
     shown = find_task(scores, task) if scores else None
     parts = [

@@ -5,7 +5,7 @@ All take the comparisons of one first entry with others, and the names of all, t
 
 from collections.abc import Iterator, Sequence
 
-from leaderboard.compare import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
+from leaderboard.comparing.files import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
 from validation.csv_export import Cell, guarded_csv
 
 _LATEX = {

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from leaderboard.index.rows import LAMBDAS
-from leaderboard.scores import Estimate, Interval, Summary, TaskScores
-from leaderboard.summary import PAIRING
+from leaderboard.board.rows import LAMBDAS
+from leaderboard.scoring.shape import Estimate, Interval, Summary, TaskScores
+from leaderboard.scoring.summary import PAIRING
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import (
     drop_points,

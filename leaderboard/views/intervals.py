@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leaderboard.scores import Estimate
+from leaderboard.scoring.shape import Estimate
 from leaderboard.views.html import Markup, tag
 
 WIDTH, HEIGHT = 72, 12

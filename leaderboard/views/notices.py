@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.views.html import Markup, join, tag
 
 

@@ -1,6 +1,6 @@
 """Fractions as readers see them: points (x100), with a word for what is not there."""
 
-from leaderboard.scores import Estimate
+from leaderboard.scoring.shape import Estimate
 
 MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"

@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from builders.folder import DatasetFolder
-from leaderboard.examples import WrongExample, wrong_examples
-from leaderboard.scores import Scores
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.examples import WrongExample, wrong_examples
+from leaderboard.scoring.shape import Scores
 from leaderboard.views.entry_page import card_html
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.notices import notices

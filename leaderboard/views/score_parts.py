@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from builders.folder import DatasetFolder
-from leaderboard.examples import WrongExample, why_hidden
-from leaderboard.index import missing_lines, task_scores
-from leaderboard.scores import Estimate, Scores, Shift, TaskScores
-from leaderboard.unseen import Unseen
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import missing_lines, task_scores
+from leaderboard.scoring.examples import WrongExample, why_hidden
+from leaderboard.scoring.shape import Estimate, Scores, Shift, TaskScores
+from leaderboard.scoring.unseen import Unseen
 from leaderboard.views.headline import headline
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import drop_points, drop_text, points, score_text
@@ -29,7 +29,7 @@ from leaderboard.views.shift_table import home_table, shift_table, worst_shifts
 from validation.vocabulary import PLACEBO
 
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
-"""Task, source and target -> what was predicted wrong there (see ``leaderboard.examples``)."""
+"""Task, source and target -> what was predicted wrong there (see ``leaderboard.scoring.examples``)."""
 
 _MINUS = "\N{MINUS SIGN}"
 _CAPTIONS = {

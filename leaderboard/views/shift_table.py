@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scores import Estimate, Flips, PriorFixed, Shift, TaskScores
+from leaderboard.scoring.shape import Estimate, Flips, PriorFixed, Shift, TaskScores
 from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import MISSING, count, drop_points, drop_text, points, share

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builders.assemble import assemble
-from builders.folder import DatasetFolder
-from builders.manifest import SourceFacts
-from builders.specs import TaskSpec
-from builders.writer import write_folder
+from builders.assembling.assemble import assemble
+from builders.folder.manifest import SourceFacts
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import TaskSpec
+from builders.writing.writer import write_folder
 from validation.vocabulary import TaskKind
 
 COLOURS = ("red", "blue", "green", "white")

@@ -9,9 +9,9 @@ from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 from baselines import daicl
 from baselines.training import trainer
-from builders.folder import DatasetFolder
-from builders.own import build_own
-from leaderboard.scoring import score_file
+from builders.building.own import build_own
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from tests.baselines.tiny import save_llama, tokenizer_of, words_in
 from validation.cards import read_card
 from validation.report import InvalidInput

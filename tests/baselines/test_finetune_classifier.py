@@ -12,8 +12,8 @@ from baselines.robust.method import Method
 from baselines.robust.synonyms import SynonymSource
 from baselines.training import trainer
 from baselines.training.options import Adapter, Precision
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from tests.baselines.tiny import save_bert, save_llama, words_in
 from validation.cards import read_card
 from validation.report import InvalidInput

@@ -7,8 +7,8 @@ import pytest
 
 from baselines import finetune_qa
 from baselines.training.options import Adapter
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from tests.baselines.kinds import WORDS
 from tests.baselines.tiny import save_bert
 from validation.report import InvalidInput

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from baselines import finetune_seq2seq
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from tests.baselines.kinds import LETTERS, WORDS
 from tests.baselines.tiny import save_bert
 from tests.baselines.tiny_models import save_t5

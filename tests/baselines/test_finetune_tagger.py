@@ -8,8 +8,8 @@ from transformers import ByT5Tokenizer, T5Config
 
 from baselines import finetune_tagger
 from baselines.training.options import Adapter, TrainingOptions
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from tests.baselines.kinds import WORDS
 from tests.baselines.tiny import save_bert
 from tests.baselines.tiny_models import save_roberta

@@ -10,8 +10,8 @@ from baselines import mscl
 from baselines.robust import contrastive
 from baselines.robust.contrastive import mscl_loss
 from baselines.training import trainer
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from tests.baselines.tiny import save_bert, words_in
 from validation.cards import read_card
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from baselines.majority import main as majority
 from baselines.program import make_card, write_outputs
 from baselines.runs import Predict, Run, train_and_predict
-from builders.folder import DatasetFolder
-from builders.own import build_own
+from builders.building.own import build_own
+from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions

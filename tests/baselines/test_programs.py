@@ -10,11 +10,11 @@ import pytest
 
 from baselines import depth_f1_pairings, majority, sbert_lr, tfidf_lr
 from baselines.runs import Run, train_and_predict
+from builders.building.own import build_own
 from builders.encoder import encoder_texts
-from builders.folder import DatasetFolder
-from builders.own import build_own
+from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import depth_weights, tte_depth
-from leaderboard.scoring import score_file
+from leaderboard.scoring.score import score_file
 from validation.cards import read_card
 from validation.report import InvalidInput
 

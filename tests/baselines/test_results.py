@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leaderboard.scores import Scores
+from leaderboard.scoring.shape import Scores
 from validation.cards import read_card
 
 RESULTS = Path(__file__).parents[2] / "baselines/results"

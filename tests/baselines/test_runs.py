@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from baselines.runs import Results, Run, Trained, Work, train_and_predict
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput
 from validation.vocabulary import TaskKind
 

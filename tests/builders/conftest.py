@@ -7,14 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders import build as build_module
-from builders import synthetic as demo
-from builders.assemble import AssembledTask, Splits
+from builders.assembling.assemble import AssembledTask, Splits
+from builders.building import build as build_module
+from builders.building import synthetic as demo
 from builders.encoder import Encoder
-from builders.folder import DatasetFolder
-from builders.manifest import SourceFacts
-from builders.specs import TaskSpec, Upstream
-from builders.writer import write_folder
+from builders.folder.manifest import SourceFacts
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import TaskSpec, Upstream
+from builders.writing.writer import write_folder
 from tests.hub.server import LoopbackHub, running_hub
 
 CLOSED = ("nli.harbour", "sa.kettles")

@@ -4,8 +4,8 @@ from typing import Any
 
 from huggingface_hub import HfApi
 
-from builders.folder import DatasetFolder
-from builders.publish_folders import publish_folders
+from builders.folder.reader import DatasetFolder
+from builders.publishing.publish_folders import publish_folders
 from tests.hub.server import WRITE, LoopbackHub
 
 REPO = "org/demo"

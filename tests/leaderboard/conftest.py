@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder import DatasetFolder
-from leaderboard.index import Index
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Index
 from leaderboard.store import Entry, Store
 from validation.cards import Card
 

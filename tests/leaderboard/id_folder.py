@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.assemble import assemble
-from builders.cut import Splits
+from builders.assembling.assemble import assemble
+from builders.assembling.cut import Splits
 from builders.encoder import Encoder
-from builders.folder import DatasetFolder
-from builders.manifest import Provenance, SourceFacts
-from builders.specs import DomainSpec, TaskSpec
-from builders.writer import write_folder
+from builders.folder.manifest import Provenance, SourceFacts
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import DomainSpec, TaskSpec
+from builders.writing.writer import write_folder
 from leaderboard.store import Store
 from validation.cards import Card
 from validation.vocabulary import GOLD, TaskKind

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from leaderboard.scores import METRIC_VERSION
+from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
 
 PARADIGMS = ("fine-tuned", "few-shot", "zero-shot", "retrieval")

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from builders.folder import DatasetFolder
-from leaderboard.app import serve
-from leaderboard.index import Index
+from builders.folder.reader import DatasetFolder
+from leaderboard.app.server import serve
+from leaderboard.board import Index
 from leaderboard.store import Store
 from leaderboard.views import site
 

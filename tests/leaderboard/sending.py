@@ -11,8 +11,8 @@ import polars as pl
 from baselines.majority import fit
 from baselines.program import make_card
 from baselines.runs import train_and_predict
-from builders.folder import DatasetFolder
-from builders.synthetic import build_synthetic
+from builders.building.synthetic import build_synthetic
+from builders.folder.reader import DatasetFolder
 from leaderboard.store import Entry, Store
 from validation.cards import Card
 from validation.report import InvalidInput

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.assemble import assemble
+from builders.assembling.assemble import assemble
+from builders.assembling.placebo import placebo_task
 from builders.encoder import Encoder
-from builders.folder import DatasetFolder
-from builders.manifest import SourceFacts
-from builders.placebo import placebo_task
-from builders.specs import TaskSpec
-from builders.writer import write_folder
+from builders.folder.manifest import SourceFacts
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import TaskSpec
+from builders.writing.writer import write_folder
 from validation.vocabulary import TaskKind
 
 CITATION = "@inproceedings{invented-2014,\n  title = {Texts of 1998},\n  year = {2014},\n}"

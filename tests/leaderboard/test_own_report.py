@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from builders.own import build_own
+from builders.building.own import build_own
 from leaderboard.own_data import Columns, scored_own_data
-from leaderboard.scoring import score_file
+from leaderboard.scoring.score import score_file
 from shiftbench import app
 from validation.report import InvalidInput
 
@@ -113,7 +113,7 @@ def test_depths_without_train_rows_are_refused(tmp_path: Path, word_encoder: obj
 def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
     frame = rows(60).select(domain="topic", label="verdict", text="body")
     frame.write_csv(tmp_path / "my.csv")
-    from builders.folder import DatasetFolder
+    from builders.folder.reader import DatasetFolder
 
     build_own("tickets", tmp_path / "my.csv", tmp_path / "built")
     folder = DatasetFolder.open(tmp_path / "built")

@@ -13,7 +13,7 @@ import polars as pl
 
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
-from leaderboard.uncertainty import Figure
+from leaderboard.scoring.intervals import Figure
 from validation.report import InvalidInput, Problem, did_you_mean
 
 TASKS = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from leaderboard.scores import Shift, TaskScores
+from leaderboard.scoring.shape import Shift, TaskScores
 from leaderboard.views.html import Markup, join
 from leaderboard.views.numbers import drop_points
 from leaderboard.views.pictures.axes import (

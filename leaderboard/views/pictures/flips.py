@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scores import Flips, Shift, TaskScores
+from leaderboard.scoring.shape import Flips, Shift, TaskScores
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import drop_points, points
 from leaderboard.views.pictures.axes import (

@@ -1,6 +1,6 @@
 """Sources by targets as a table of coloured cells."""
 
-from leaderboard.scores import TaskScores
+from leaderboard.scoring.shape import TaskScores
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import MISSING, drop_points, points, score_text
 from leaderboard.views.pictures.colours import Measure, cell_colours

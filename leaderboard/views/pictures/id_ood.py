@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scores import IdOod
+from leaderboard.scoring.shape import IdOod
 from leaderboard.views.html import Markup, join
 from leaderboard.views.numbers import score_text
 from leaderboard.views.pictures.axes import (

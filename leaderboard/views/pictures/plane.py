@@ -1,6 +1,6 @@
 """Every shift by its two drops, over the four scenarios."""
 
-from leaderboard.scores import Shift, TaskScores
+from leaderboard.scoring.shape import Shift, TaskScores
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.pictures.axes import (
     LEFT,

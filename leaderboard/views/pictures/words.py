@@ -1,6 +1,6 @@
 """Names and sentences that pictures share."""
 
-from leaderboard.scores import Shift, TaskScores
+from leaderboard.scoring.shape import Shift, TaskScores
 from leaderboard.views.numbers import drop_text, score_text, share
 from validation.report import counted
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER

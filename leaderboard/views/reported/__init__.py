@@ -16,9 +16,9 @@ from typing import Literal
 
 import pydantic
 
-from builders.manifest import TaskManifest
-from leaderboard.index import Board
-from leaderboard.index.rows import OOD
+from builders.folder.manifest import TaskManifest
+from leaderboard.board import Board
+from leaderboard.board.rows import OOD
 
 _HERE = Path(__file__).parent
 _COLUMNS = ("benchmark", "task", "model", "setting", "figure", "score", "note")

@@ -20,8 +20,8 @@ from baselines.attack.campaign import Campaign, share_out
 from baselines.attack.perturb import SENTENCES, typos, vocabulary, words
 from baselines.attack.review import COLUMNS
 from baselines.attack.search import Attacked, Example, Limits, attack_texts
-from builders.folder import DatasetFolder
-from builders.own import build_own
+from builders.building.own import build_own
+from builders.folder.reader import DatasetFolder
 from builders.readers.delimited import raw_tsv
 from builders.reading.upstream_file import UpstreamFile
 from validation.report import InvalidInput

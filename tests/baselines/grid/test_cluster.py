@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from baselines.grid.cluster import _Dataset, _needs, _packed, _unpacked, _work
 from baselines.grid.trial import Trial, installed
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from shiftbench import app
 from validation.report import InvalidInput
 

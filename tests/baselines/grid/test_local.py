@@ -14,7 +14,7 @@ import pytest
 
 from baselines.grid.local import run_local, visible_gpus
 from baselines.grid.trial import LOG, PREDICTIONS, Trial, installed, is_whole
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ import typer
 
 from baselines.grid.plan import Plan, read_plan
 from baselines.grid.trial import Trial
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from shiftbench import PROGRAMS, app
 from validation.report import InvalidInput
 

@@ -10,7 +10,7 @@ import pytest
 from baselines.prompt_llm import main
 from baselines.prompting.local import LocalModel
 from baselines.prompting.models import Answer, Request
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 from validation.report import InvalidInput
 

@@ -15,8 +15,8 @@ import pytest
 
 from baselines.prompt_llm import main
 from baselines.prompting.task_prompt import Protocol, TaskPrompt
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from validation.cards import Card, read_card
 from validation.report import InvalidInput
 from validation.vocabulary import UNPARSED

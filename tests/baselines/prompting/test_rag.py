@@ -9,8 +9,8 @@ import pytest
 
 from baselines import rag
 from baselines.robust import in_context
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from validation.cards import read_card
 
 from .chat_server import ChatServer

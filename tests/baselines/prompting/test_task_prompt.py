@@ -6,7 +6,7 @@ import pytest
 
 from baselines.prompting.instructions import Wording
 from baselines.prompting.task_prompt import DEMONSTRATION_WORDS, Protocol, TaskPrompt
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from validation.vocabulary import UNPARSED, TaskKind
 
 

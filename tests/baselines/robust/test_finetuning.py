@@ -11,8 +11,8 @@ from transformers import T5Config, T5ForConditionalGeneration
 from baselines import finetune_classifier
 from baselines.robust.method import Method
 from baselines.robust.synonyms import SynonymSource
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from tests.baselines.tiny import save_bert, words_in
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
 from validation.cards import read_card

@@ -15,8 +15,8 @@ from baselines.training.models import Device, load_model
 from baselines.training.options import Precision, Settings
 from baselines.training.trainer import Objective, Trajectory, plain_loss, train
 from builders.encoder import DEFAULT_ENCODER
-from builders.folder import DatasetFolder
-from leaderboard.scoring import score_file
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from validation.command_line import console
 
 pytestmark = [

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from builders import build as build_module
-from builders.folder import DatasetFolder
-from builders.specs import Upstream
+from builders.building import build as build_module
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import Upstream
 from tests.builders.boss.upstream_writer import Writer
 
 

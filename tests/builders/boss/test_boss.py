@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from builders import boss
-from builders.build import build, list_domains
-from builders.build_report import print_build
-from builders.folder import DatasetFolder
-from builders.manifest import paper_sizes
+from builders.building.build import build, list_domains
+from builders.building.report import print_build
+from builders.folder.manifest import paper_sizes
+from builders.folder.reader import DatasetFolder
 from tests.builders.boss.upstream_writer import MISSING
 from validation.command_line import console
 from validation.report import InvalidInput
@@ -148,7 +148,7 @@ def test_train_rows_of_each_label_are_cut(
 ) -> None:
     from dataclasses import replace
 
-    from builders import build as build_module
+    from builders.building import build as build_module
 
     spec = boss.SA
     amazon = replace(spec.domains[0], train_per_label=10)

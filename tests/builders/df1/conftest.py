@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from builders import build as build_module
+from builders.building import build as build_module
 from builders.encoder import Encoder
-from builders.folder import DatasetFolder
-from builders.specs import Upstream
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import Upstream
 from tests.builders.df1.upstream_writer import Writer
 
 

@@ -13,18 +13,18 @@ import pytest
 
 from baselines import tfidf_lr
 from baselines.runs import train_and_predict
-from builders import build as build_module
 from builders import df1
-from builders.assemble import assemble
-from builders.build import build, list_domains
-from builders.build_report import print_build
+from builders.assembling.assemble import assemble
+from builders.building import build as build_module
+from builders.building.build import build, list_domains
+from builders.building.report import print_build
 from builders.encoder import Encoder, encoder_texts
-from builders.folder import DatasetFolder
-from builders.manifest import Pairing
-from builders.public import published_folder
+from builders.folder.manifest import Pairing
+from builders.folder.reader import DatasetFolder
+from builders.publishing.public import published_folder
 from leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, q_statistic, tte_depth
-from leaderboard.scores import Scores
-from leaderboard.scoring import score_file
+from leaderboard.scoring.score import score_file
+from leaderboard.scoring.shape import Scores
 from tests.builders.df1.upstream_writer import GENRES
 from validation.command_line import console
 from validation.report import InvalidInput

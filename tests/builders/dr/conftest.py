@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from builders import build as build_module
+from builders.building import build as build_module
 from builders.dr.questions import DOMAINS
-from builders.folder import DatasetFolder
-from builders.specs import Upstream
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import Upstream
 from builders.tables import squad_titles, subreddits
 
 GENRES = ("fiction", "government", "slate", "telephone", "travel")

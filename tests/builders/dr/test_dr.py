@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from builders import dr
-from builders.build import build, list_domains
-from builders.folder import DatasetFolder
-from builders.manifest import TransformCount
+from builders.building.build import build, list_domains
+from builders.folder.manifest import TransformCount
+from builders.folder.reader import DatasetFolder
+from builders.specs.words import words
 from builders.tables import squad_titles, subreddits
-from builders.words import words
 from leaderboard.metrics.divergence import js_divergence
 from validation.report import InvalidInput
 from validation.vocabulary import PLACEBO, SPLITS

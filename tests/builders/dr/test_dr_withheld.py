@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from builders.build import build
-from builders.folder import DatasetFolder
-from builders.withhold import withheld_folders
+from builders.building.build import build
+from builders.folder.reader import DatasetFolder
+from builders.writing.withhold import withheld_folders
 from validation.vocabulary import GOLD, PLACEBO, SPLITS
 
 pytestmark = pytest.mark.xdist_group("dr")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from builders.readers import delimited
 from builders.readers.delimited import quoted_csv, raw_tsv
 from builders.reading.upstream_file import UpstreamFile
-from builders.specs import Reader
-from builders.transforms import keep_in
+from builders.specs.spec import Reader
+from builders.specs.transforms import keep_in
 from validation.report import InvalidInput
 
 NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builders.manifest import file_sha256
+from builders.folder.manifest import file_sha256
 from builders.readers import parquet_rows as module
 from builders.readers.parquet_rows import parquet_rows
 from builders.reading.upstream_file import UpstreamFile

@@ -13,9 +13,9 @@ from builders.readers.squad import squad
 from builders.readers.text_folder import listed_texts
 from builders.readers.token_lines import token_lines
 from builders.reading.upstream_file import UpstreamFile
-from builders.specs import Reader, Transform
-from builders.tagging import bio_tags
-from builders.transforms import keep_tagged
+from builders.specs.spec import Reader, Transform
+from builders.specs.tagging import bio_tags
+from builders.specs.transforms import keep_tagged
 
 pytestmark = pytest.mark.real
 

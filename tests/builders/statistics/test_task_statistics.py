@@ -12,10 +12,10 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import ks_2samp
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from builders.specs import Balance
+from builders.specs.spec import Balance
+from builders.specs.words import WORD
 from builders.statistics.card import statistics_section
 from builders.statistics.task_statistics import TaskStatistics, task_statistics
-from builders.words import WORD
 from validation.vocabulary import TaskKind
 
 

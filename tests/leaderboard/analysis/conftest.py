@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.analysis.entries import Analysed, Result, results_of
-from leaderboard.scores import Scores
-from leaderboard.scoring import score_predictions
+from leaderboard.scoring.score import score_predictions
+from leaderboard.scoring.shape import Scores
 from validation.cards import Card, write_card
 from validation.predictions import check_predictions
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.analysis import entries
 from leaderboard.analysis.entries import Result, bounded, read_entries, results_of
 from leaderboard.analysis.series import series_of, state_value
-from leaderboard.scores import Estimate, Interval, Scores
+from leaderboard.scoring.shape import Estimate, Interval, Scores
 from leaderboard.store import Store
 from validation.cards import read_card
 from validation.report import InvalidInput

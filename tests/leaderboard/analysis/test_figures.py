@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from builders.folder import DatasetFolder
-from leaderboard import commands
+from builders.folder.reader import DatasetFolder
 from leaderboard.analysis.canvas import Margins, Panel, _apart, picture, value_range
 from leaderboard.analysis.entries import Result, results_of
 from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
-from leaderboard.scores import Estimate, Scores
+from leaderboard.commands import scores as commands
+from leaderboard.scoring.shape import Estimate, Scores
 from shiftbench import app
 from validation.report import InvalidInput
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder import DatasetFolder
-from builders.writer import read_statistics
+from builders.folder.reader import DatasetFolder
+from builders.writing.writer import read_statistics
 from leaderboard.analysis.difficulty import find_drops_by_difficulty
 from leaderboard.analysis.divergence import find_divergence
 from leaderboard.analysis.entries import Result, results_of
@@ -16,7 +16,7 @@ from leaderboard.analysis.scaling import find_over
 from leaderboard.analysis.scenarios import find_scenarios
 from leaderboard.analysis.states import find_states
 from leaderboard.metrics.correlation import spearman
-from leaderboard.scores import Estimate, Interval, Scores
+from leaderboard.scoring.shape import Estimate, Interval, Scores
 
 from .conftest import State, entry
 

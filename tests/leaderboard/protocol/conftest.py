@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders import writer
-from builders.assemble import AssembledTask, assemble
-from builders.cut import Splits
-from builders.folder import DatasetFolder
-from builders.manifest import Provenance, SourceFacts
-from builders.specs import DomainSpec, TaskSpec
-from builders.synthetic import NLI
-from builders.writer import write_folder
+from builders.assembling.assemble import AssembledTask, assemble
+from builders.assembling.cut import Splits
+from builders.building.synthetic import NLI
+from builders.folder.manifest import Provenance, SourceFacts
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import DomainSpec, TaskSpec
+from builders.writing import writer
+from builders.writing.writer import write_folder
 
 LABELS = ("entailment", "neutral", "contradiction", "not_entailment")
 SOURCE = SourceFacts(

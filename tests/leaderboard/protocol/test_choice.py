@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study, choose
 from leaderboard.protocol.report import reason_words
 from leaderboard.protocol.rule import Candidate
 from leaderboard.protocol.run import settled
-from leaderboard.uncertainty import Figure
+from leaderboard.scoring.intervals import Figure
 
 NAMES = {"Wide": "wide", "Law": "law", "Court": "court"}
 

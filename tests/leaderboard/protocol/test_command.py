@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.folder import DatasetFolder
+from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Choice
 from leaderboard.protocol.picture import choice_picture
 from leaderboard.protocol.run import choose_measured, choose_reported

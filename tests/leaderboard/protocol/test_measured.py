@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from builders.folder import DatasetFolder
-from builders.manifest import Manifest
+from builders.folder.manifest import Manifest
+from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Choice, Decision
 from leaderboard.protocol.measured import measured_scores, measured_study
 from leaderboard.protocol.run import choose_measured
-from leaderboard.scoring import score_file
+from leaderboard.scoring.score import score_file
 from validation.report import InvalidInput
 
 from .conftest import ERRORS, predicted

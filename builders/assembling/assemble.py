@@ -1,0 +1,275 @@
+"""From the rows of a task's domains to its finished splits: cut, sized, with ids and label codes."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from builders.assembling.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
+from builders.folder.manifest import Pairing, TransformCount
+from builders.reading.sampling import STRATUM, Reservoir
+from builders.specs.spec import DomainSpec, TaskSpec
+from builders.specs.transforms import (
+    as_texts,
+    conflicting_rows_leave,
+    equal_inputs_leave,
+    groups_leave,
+    repeated_inputs_leave,
+    repeated_rows_leave,
+)
+from validation.report import InvalidInput, Problem
+from validation.schemas import check_examples
+from validation.vocabulary import GOLD, SPLITS, TaskKind
+
+
+@dataclass
+class AssembledTask:
+    """A task's finished rows, by domain and split, with the counts of every named step."""
+
+    spec: TaskSpec
+    domains: dict[str, Splits]
+    sources: dict[str, tuple[str, ...]]
+    absent: tuple[str, ...] = ()
+    counts: list[TransformCount] = field(default_factory=list)
+    sizes: dict[str, Size] = field(default_factory=dict)
+    subsets: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+def assemble(
+    spec: TaskSpec,
+    rows: Mapping[str, Splits],
+    sources: Mapping[str, tuple[str, ...]],
+    *,
+    seed: int,
+    equal: bool,
+    counts: Sequence[TransformCount] = (),
+    withhold: bool = False,
+) -> AssembledTask:
+    """Turn labelled rows into finished splits.
+
+    Args:
+        spec: the task.
+        rows: by domain and upstream split, frames with the task's inputs, its gold column (labels and tags by
+            name) and ``group``.
+        sources: by domain, the sources its rows came from.
+        seed: decides which groups become test and validation, and which rows fill a size.
+        equal: cut all domains to the size of the smallest; else (partial builds, own data) each keeps what it has,
+            up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size; pairings
+            have the paper's sizes, or else what there is.
+        counts: counts of the named steps that the rows have been through already.
+        withhold: let repeats leave whatever their gold, as test labels are withheld (``builders.writing.withhold``).
+    Returns: splits with ids and label codes, sorted by id, checked against the schema.
+    Raises: InvalidInput when a domain has no row left for a size that all share, or a row is not what its kind asks.
+    """
+    task = AssembledTask(spec, {}, dict(sources), counts=list(counts))
+    if spec.as_upstream:
+        for data_set in spec.domains:
+            if data_set.name in rows:
+                _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed)
+        return _finished(task, seed)
+    if spec.pairing is not None:
+        _draw_pairing(task, spec.pairing, rows, seed, whole=equal)
+        return _finished(task, seed)
+    split_rows = {
+        domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
+        for domain, upstream in rows.items()
+    }
+    # A test split that upstream has is never cut, its validation split only where all domains are to be of one size.
+    ours = {
+        domain: [split for split in SPLITS if split == "train" or split not in upstream or (equal and split != "test")]
+        for domain, upstream in rows.items()
+    }
+    filled, task.sizes = fill_to_sizes(spec, split_rows, ours, seed, equal=equal)
+    for domain, splits in filled.items():
+        for split in (split for split in ours[domain] if split in splits):
+            _count(task, domain, split, "fill_to_size", split_rows[domain][split], splits[split])
+        if any(map(len, splits.values())):
+            task.domains[domain] = {
+                split: _finish(spec, domain, split, splits[split]) for split in SPLITS if len(splits.get(split, ()))
+            }
+    if equal:
+        _check_not_empty(task)
+    return _finished(task, seed)
+
+
+def _finished(task: AssembledTask, seed: int) -> AssembledTask:
+    task.absent = tuple(domain.name for domain in task.spec.domains if domain.name not in task.domains)
+    check_schema(task)
+    add_subsets(task, seed)
+    return task
+
+
+def _take_as_upstream(task: AssembledTask, domain: DomainSpec, splits: Splits, seed: int) -> None:
+    """Keep the splits of upstream; cut one into train and test only where there is no test split."""
+    key = f"{seed}/{task.spec.id}/{domain.name}"
+    inputs = task.spec.inputs
+
+    def counted(split: str, name: str, after: pl.DataFrame) -> None:
+        splits[split] = _count(task, domain.name, split, name, splits[split], after)
+
+    for split in domain.draw.splits if domain.draw is not None else ():
+        if split in splits:
+            counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], inputs))
+            counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], inputs))
+    if domain.test_share is not None and "test" not in splits:
+        splits["test"], splits["train"] = take_share(
+            splits["train"], domain.test_share, f"{key}/test", None, first=True
+        )
+        unseen = splits["train"].join(splits["test"], on=inputs, how="anti", maintain_order="left")
+        counted("train", "test_inputs_leave_train", unseen)
+    if domain.train_per_label is not None and "train" in splits:
+        counted("train", "train_per_label", take_per_label(splits["train"], domain.train_per_label, f"{key}/train"))
+    finished = {
+        split: _finish(task.spec, domain.name, split, splits[split]) for split in SPLITS if len(splits.get(split, ()))
+    }
+    if finished:
+        task.domains[domain.name] = finished
+
+
+def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Splits], seed: int, *, whole: bool) -> None:
+    """Draw the target's test texts, and the source's train texts from all of its domains together (DF1 sec. 4.1)."""
+    spec = task.spec
+
+    def draw(split: str, frames: Mapping[str, pl.DataFrame], size: int) -> dict[str, pl.DataFrame]:
+        # The key that files were sampled with while they were read: the smallest hashes of all files are among those.
+        reservoir = Reservoir(size, spec.inputs, f"{seed}/{spec.id}")
+        for domain, frame in frames.items():
+            reservoir.take(frame.with_columns(pl.lit(domain).alias("domain"), pl.lit(0).alias(STRATUM)))
+        drawn = reservoir.rows() if frames else pl.DataFrame({"domain": []}, schema={"domain": pl.String})
+        if not len(drawn) or (whole and len(drawn) < size):
+            what = f"{spec.id} has too few {split} texts to draw from"
+            found = f"{len(drawn):,} of {size:,} in {', '.join(frames) or 'no file'}"
+            raise InvalidInput(Problem(what, spec.id, found, "fetch the whole upstream, or give --partial"))
+        parts = {domain: drawn.filter(domain=domain).drop("domain") for domain in frames}
+        return {domain: _count(task, domain, split, "draw", frames[domain], part) for domain, part in parts.items()}
+
+    pools = {
+        split: {domain: splits[split] for domain, splits in rows.items() if split in splits}
+        for split in ("train", "test")
+    }
+    tests = draw("test", pools["test"], pairing.target_rows)
+    held_out = pl.concat(tests.values())
+    for domain, pool in pools["train"].items():
+        kept = groups_leave(pool, held_out)
+        pools["train"][domain] = _count(task, domain, "train", "test_groups_leave_train", pool, kept)
+    drawn = {"train": draw("train", pools["train"], pairing.source_rows), "test": tests}
+    for domain in (domain.name for domain in spec.domains):
+        parts = {split: drawn[split][domain] for split in drawn if len(drawn[split].get(domain, ()))}
+        if parts:
+            task.domains[domain] = {split: _finish(spec, domain, split, part) for split, part in parts.items()}
+
+
+def _count(
+    task: AssembledTask, domain: str, split: str, name: str, before: pl.DataFrame, after: pl.DataFrame
+) -> pl.DataFrame:
+    task.counts.append(TransformCount(domain=domain, split=split, name=name, before=len(before), after=len(after)))
+    return after
+
+
+def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *, withhold: bool) -> Splits:
+    """Cut the splits that upstream has not, along groups, and let no group be in two."""
+    spec = task.spec
+
+    def counted(split: str, name: str, after: pl.DataFrame) -> None:
+        splits[split] = _count(task, domain, split, name, splits[split], after)
+
+    for split in list(splits):
+        # Of rows with equal inputs and different gold 'distinct' keeps one at most; other tasks keep them.
+        if withhold and not (spec.distinct and set(spec.distinct) <= set(spec.inputs)):
+            same = [*spec.inputs, "group"]
+            counted(split, "equal_inputs_leave", equal_inputs_leave(splits[split], same, f"{seed}/{spec.id}"))
+        counted(split, "repeated_rows_leave", repeated_rows_leave(splits[split]))
+        if spec.distinct and spec.kind is TaskKind.CLASSIFICATION:
+            counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], spec.distinct))
+        if spec.distinct:
+            counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], spec.distinct))
+    key = f"{seed}/{spec.benchmark}/{spec.variant_of or spec.name}/{domain}"
+    splits.setdefault("train", next(iter(splits.values())).clear())
+    if "test" not in splits:
+        share = spec.test / (spec.train + spec.validation + spec.test)
+        splits["test"], splits["train"] = take_share(splits["train"], share, f"{key}/test", spec.balance, first=True)
+    counted("train", "test_groups_leave_train", groups_leave(splits["train"], splits["test"]))
+    if "validation" in splits:
+        counted("validation", "test_groups_leave_validation", groups_leave(splits["validation"], splits["test"]))
+        counted("train", "validation_groups_leave_train", groups_leave(splits["train"], splits["validation"]))
+    elif splits["train"]["group"].n_unique() > 1 and spec.validation:
+        share = spec.validation / (spec.train + spec.validation)
+        splits["validation"], splits["train"] = take_share(
+            splits["train"], share, f"{key}/validation", spec.balance, first=False
+        )
+    return splits
+
+
+def _check_not_empty(task: AssembledTask) -> None:
+    """Refuse sizes of 0: some domain has no row of a stratum that every domain must have."""
+    problems = []
+    for split, size in task.sizes.items():
+        if size.rows == 0 and size.paper:
+            what = f"{task.spec.id}.{size.smallest} has no {split} rows in the shares that all domains must have"
+            problems.append(Problem(what, task.spec.id, "0 rows", "fetch the whole upstream, or give --partial"))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _finish(spec: TaskSpec, domain: str, split: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Give rows their ids, domain and label codes, and sort them by id."""
+    return with_ids(frame.with_columns(_codes(spec)), spec, domain, split)
+
+
+def with_ids(frame: pl.DataFrame, spec: TaskSpec, domain: str, split: str) -> pl.DataFrame:
+    """Give rows the ids of a domain and split, from their inputs, and sort them by id."""
+    gold = GOLD[spec.kind]
+    # Rows with equal inputs are numbered after sorting by the rest, so that their order upstream does not matter.
+    keyed = frame.with_columns(_inputs=as_texts(frame.select(spec.inputs)), _gold=as_texts(frame.select(gold)))
+    ordered = keyed.sort("_inputs", "group", "_gold")
+    numbers = ordered.select(pl.int_range(pl.len()).over("_inputs")).to_series()
+    prefix = f"{spec.benchmark}/{spec.name}/{domain}/{split}/"
+    ids = [
+        prefix + hashlib.sha256(f"{text}\x1f{number}".encode()).hexdigest()[:12]
+        for text, number in zip(ordered["_inputs"], numbers, strict=True)
+    ]
+    finished = ordered.with_columns(pl.Series("id", ids), pl.lit(domain).alias("domain"))
+    return finished.select("id", "domain", "group", *spec.inputs, gold).sort("id").rechunk()
+
+
+def _codes(spec: TaskSpec) -> pl.Expr:
+    """Turn names of labels or tags into codes; other gold stays as it is."""
+    codes = {label: code for code, label in enumerate(spec.labels)}
+    gold = pl.col(GOLD[spec.kind])
+    if spec.kind is TaskKind.CLASSIFICATION:
+        return gold.replace_strict(codes, return_dtype=pl.Int64)
+    if spec.kind is TaskKind.TAGGING:
+        return gold.list.eval(pl.element().replace_strict(codes, return_dtype=pl.Int64))
+    return gold
+
+
+def add_subsets(task: AssembledTask, seed: int) -> None:
+    """Give a task its subsets: all test ids, and the few-shot ones where their domains are there."""
+    spec = task.spec
+    tests = {domain: splits["test"]["id"].to_list() for domain, splits in task.domains.items() if "test" in splits}
+    if not tests:
+        what = "no domain of the task has a test row"
+        raise InvalidInput(Problem(what, spec.id, "0 rows", "fetch more of the upstream files"))
+    task.subsets["all"] = _ids(id_ for ids in tests.values() for id_ in ids)
+    if spec.fewshot_domains and all(domain in tests for domain in spec.fewshot_domains):
+        # Appendix D.3: the paper's three domains, 200 test ids each.
+        task.subsets["fewshot"] = _ids(
+            id_
+            for domain in spec.fewshot_domains
+            for id_ in sorted(tests[domain], key=lambda id_: hashlib.sha256(f"{seed}/fewshot/{id_}".encode()).digest())[
+                : spec.fewshot_size
+            ]
+        )
+
+
+def _ids(ids: Iterable[str]) -> pl.DataFrame:
+    return pl.DataFrame({"id": sorted(ids)}, schema={"id": pl.String})
+
+
+def check_schema(task: AssembledTask) -> None:
+    """Check every split against the schema of the task's kind; InvalidInput names what does not fit."""
+    spec = task.spec
+    for domain, splits in task.domains.items():
+        for split, frame in splits.items():
+            check_examples(frame, spec.kind, spec.inputs, spec.labels, f"{spec.id}.{domain} {split}")

@@ -1,0 +1,234 @@
+"""Cutting rows into splits: groups kept whole, then every split filled to a size in the task's shares.
+
+What goes where is decided by keyed hashes of group and row, never by position: the same seed gives the same splits
+whatever the order of the upstream rows.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from builders.specs.balances import by_label
+from builders.specs.spec import COMMON, Balance, TaskSpec
+from builders.specs.transforms import as_texts
+from validation.vocabulary import SPLITS
+
+Splits = dict[str, pl.DataFrame]
+Supply = dict[int, int]
+"""Rows there are, or rows to take, by stratum."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a split that was cut: the paper's, the rows that all domains have (None where each keeps its own),
+    and which domain had the fewest.
+    """
+
+    paper: int
+    rows: int | None = None
+    smallest: str | None = None
+
+
+def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Take whole groups until ``n_rows`` rows are reached, in the order of a keyed hash of the group.
+
+    A group that would overshoot is passed over for smaller ones; where that leaves fewer than ``at_least`` groups,
+    the smallest of those passed over come on top.
+
+    Returns: the rows taken and the rows left, both in their former order.
+    """
+    sizes = pool.group_by("group").agg(size=pl.len())
+    order = sorted(sizes.iter_rows(), key=lambda row: _keyed(key, row[0]))
+    taken: list[str] = []
+    room = n_rows
+    for group, size in order:
+        if size <= room:
+            taken.append(group)
+            room -= size
+    passed = sorted((row for row in order if row[0] not in set(taken)), key=lambda row: row[1])
+    taken += [group for group, _ in passed[: max(0, at_least - len(taken))]]
+    chosen = pool["group"].is_in(taken)
+    return pool.filter(chosen), pool.filter(~chosen)
+
+
+def take_share(
+    pool: pl.DataFrame, share: float, key: str, balance: Balance | None, *, first: bool
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Take a share of a pool's rows in whole groups: at least one where there are two, or where this split is first.
+
+    Where strata are to stand in given shares, groups that hold like strata are shared out by themselves: else the
+    few documents with unanswerable questions may all come to one split. A stratum that no group taken holds is made
+    up for by one of the groups left; where there are not two of them, and this split is not first, nothing is taken:
+    a split without one of the strata would come to nothing.
+
+    Returns: the rows taken and the rows left.
+    """
+    if balance is None or balance.shares == COMMON:
+        n_rows = round(len(pool) * share)
+        needed = first or (pool["group"].n_unique() > 1 and n_rows > 0)
+        return fill(pool, n_rows, key, at_least=1 if needed else 0)
+    taken: list[str] = []
+    for part in _by_strata_held(pool, balance.stratum):
+        n_rows = round(len(part) * share)
+        needed = part["group"].n_unique() > 1 and (first or n_rows > 0)
+        taken += fill(part, n_rows, key, at_least=1 if needed else 0)[0]["group"].unique().to_list()
+    strata = _strata(pool, balance)
+    for stratum in strata.unique().sort() if taken or first else []:
+        holders = set(pool.filter(strata == stratum)["group"])
+        if not holders & set(taken):
+            if len(holders) < 2 and not first:
+                return pool.clear(), pool
+            rows = pool.filter(pl.col("group").is_in(holders))
+            taken += fill(rows, 0, key, at_least=1)[0]["group"].unique().to_list()
+    chosen = pool["group"].is_in(taken)
+    return pool.filter(chosen), pool.filter(~chosen)
+
+
+def fill_to_sizes(
+    spec: TaskSpec, domains: Mapping[str, Splits], cut: Mapping[str, Sequence[str]], seed: int, *, equal: bool
+) -> tuple[dict[str, Splits], dict[str, Size]]:
+    """Fill splits to size: the paper's, or what the smallest domain has.
+
+    Args:
+        spec: the task, with its sizes and its balance.
+        domains: by domain, the rows of each split.
+        cut: by domain, the splits to fill; others stay as they are.
+        seed: decides which rows fill a size.
+        equal: cut all domains to the size of the smallest one; else each keeps what it has, up to the paper's size.
+    Returns: by domain the filled splits, and by split its size.
+    """
+    filled = {domain: dict(splits) for domain, splits in domains.items()}
+    sizes: dict[str, Size] = {}
+    for split in SPLITS:
+        frames = {
+            domain: splits[split] for domain, splits in domains.items() if split in cut[domain] and split in splits
+        }
+        if not frames:
+            continue
+        limit = {"train": spec.train, "validation": spec.validation, "test": spec.test}[split]
+        quotas, sizes[split] = _quotas(spec.balance, frames, limit, equal=equal)
+        for domain, frame in frames.items():
+            key = f"{seed}/{spec.id}/{domain}/{split}"
+            filled[domain][split] = _choose(frame, quotas[domain], spec.balance, key)
+    return filled, sizes
+
+
+def take_per_label(frame: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
+    """Take so many rows of each label, or what there is of it, in the order of a keyed hash of the row."""
+    balance = Balance("per_label", by_label(sorted(frame["label"].unique())), {})
+    supply = _supply(frame, balance)
+    return _choose(frame, {code: min(n_rows, n) for code, n in supply.items()}, balance, key)
+
+
+def _quotas(
+    balance: Balance | None, frames: Mapping[str, pl.DataFrame], limit: int, *, equal: bool
+) -> tuple[dict[str, Supply], Size]:
+    """Say how many rows of each stratum each domain's split gets."""
+    supplies = {domain: _supply(frame, balance) for domain, frame in frames.items()}
+    if balance is not None and balance.shares == COMMON and equal:
+        common = _common_quotas(list(supplies.values()), limit)
+        size = sum(common.values())
+        smallest = min(supplies, key=lambda domain: sum(supplies[domain].values()))
+        return dict.fromkeys(supplies, common), Size(limit, size, smallest if size < limit else None)
+    shares = {domain: _shares(balance, supply) for domain, supply in supplies.items()}
+    most = {domain: largest_size(supply, shares[domain], limit) for domain, supply in supplies.items()}
+    if not equal:
+        return {domain: apportion(n, shares[domain]) for domain, n in most.items()}, Size(limit)
+    smallest = min(most, key=lambda domain: most[domain])
+    size = most[smallest]
+    quotas = {domain: apportion(size, share) for domain, share in shares.items()}
+    return quotas, Size(limit, size, smallest if size < limit else None)
+
+
+def apportion(n_rows: int, shares: Mapping[int, float]) -> Supply:
+    """Divide rows among strata by largest remainders.
+
+    >>> apportion(10, {0: 1 / 3, 1: 1 / 3, 2: 1 / 3})
+    {0: 4, 1: 3, 2: 3}
+    """
+    exact = {stratum: n_rows * share / sum(shares.values()) for stratum, share in shares.items()}
+    whole = {stratum: int(rows) for stratum, rows in exact.items()}
+    # Rounded, or floating-point noise would order equal remainders.
+    by_remainder = sorted(exact, key=lambda stratum: (-round(exact[stratum] - whole[stratum], 9), stratum))
+    for stratum in by_remainder[: n_rows - sum(whole.values())]:
+        whole[stratum] += 1
+    return whole
+
+
+def largest_size(supply: Mapping[int, int], shares: Mapping[int, float], limit: int) -> int:
+    """Find the most rows, up to a limit, that a supply can give in some shares.
+
+    >>> largest_size({0: 50, 1: 10}, {0: 0.5, 1: 0.5}, 100), largest_size({0: 50}, {0: 0.5, 1: 0.5}, 100)
+    (21, 0)
+    """
+    if not shares:
+        return 0
+    total = sum(shares.values())
+    most = min(limit, *(int((supply.get(stratum, 0) + 1) * total / share) for stratum, share in shares.items()))
+    if any(not supply.get(stratum) for stratum in shares):
+        return 0  # one row of a stratum that is there is no split
+    while any(n > supply[stratum] for stratum, n in apportion(most, shares).items()):
+        most -= 1
+    return most
+
+
+def _common_quotas(supplies: Sequence[Mapping[int, int]], limit: int) -> Supply:
+    """Divide rows among strata so that every domain can give them, as near the domains' mean shares as it goes."""
+    cap = {stratum: min(supply.get(stratum, 0) for supply in supplies) for stratum in sorted(set().union(*supplies))}
+    shares = {
+        stratum: sum(supply.get(stratum, 0) / sum(supply.values()) for supply in supplies)
+        for stratum, n in cap.items()
+        if n
+    }
+    quotas: Supply = {}
+    left = min(limit, sum(cap.values()))
+    while shares:
+        wanted = apportion(left, shares)
+        short = [stratum for stratum, n in wanted.items() if n > cap[stratum]]
+        if not short:
+            return quotas | wanted
+        for stratum in short:
+            quotas[stratum] = cap[stratum]
+            left -= cap[stratum]
+            del shares[stratum]
+    return quotas
+
+
+def _shares(balance: Balance | None, supply: Supply) -> Mapping[int, float]:
+    if balance is not None and isinstance(balance.shares, Mapping):
+        return balance.shares
+    return dict(supply)
+
+
+def _supply(frame: pl.DataFrame, balance: Balance | None) -> Supply:
+    return dict(_strata(frame, balance).value_counts().sort("_stratum").iter_rows())
+
+
+def _strata(frame: pl.DataFrame, balance: Balance | None) -> pl.Series:
+    stratum = pl.lit(0) if balance is None else balance.stratum
+    return frame.with_columns(stratum.cast(pl.Int64).alias("_stratum"))["_stratum"]
+
+
+def _choose(frame: pl.DataFrame, quotas: Supply, balance: Balance | None, key: str) -> pl.DataFrame:
+    """Take the quota of each stratum, in the order of a keyed hash of the row."""
+    if sum(quotas.values()) == len(frame):
+        return frame
+    keys = [_keyed(key, text) for text in as_texts(frame)]
+    ranked = frame.with_columns(_strata(frame, balance), pl.Series("_key", keys)).with_columns(
+        pl.col("_key").rank("ordinal").over("_stratum").alias("_rank"),
+        pl.col("_stratum").replace_strict(quotas, default=0, return_dtype=pl.Int64).alias("_quota"),
+    )
+    return ranked.filter(pl.col("_rank") <= pl.col("_quota")).select(frame.columns)
+
+
+def _by_strata_held(pool: pl.DataFrame, stratum: pl.Expr) -> list[pl.DataFrame]:
+    """Part a pool by which strata the row's group holds."""
+    held = pool.with_columns(stratum.cast(pl.Int64).unique().sort().implode().over("group").alias("_held"))
+    keyed = held.with_columns(pl.col("_held").list.eval(pl.element().cast(pl.String)).list.join(" "))
+    return [part.drop("_held") for _, part in sorted(keyed.partition_by("_held", as_dict=True).items())]
+
+
+def _keyed(key: str, text: str) -> bytes:
+    return hashlib.sha256(f"{key}/{text}".encode()).digest()

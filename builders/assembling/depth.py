@@ -1,0 +1,58 @@
+"""Depth tables: how deep each target test text lies in each source domain. A property of the data, shipped with it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from builders.assembling.assemble import AssembledTask
+from builders.encoder import Encoder, Vectors, encoder_texts
+from leaderboard.metrics.depth import depth_weights, tte_depth
+from validation.schemas import check_rows, depth_schema
+from validation.vocabulary import SOURCE_JOINER
+
+
+def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """Compute the table of every ordered pair of domains, the pair of a domain with itself included.
+
+    The joined source of a pairing has a table of its own: the deepest text of all (equation 2) is not to be had from
+    the tables of its parts. A source needs two train texts, a target a test text. Weights are null for the source's
+    own texts, and for all texts of a target that lies no further out than the deepest source text.
+
+    Yields: source, target, and the rows id, source, depth, weight: first the source's own train texts (each left
+        out of its own depth), then the target's test texts.
+    """
+    vectors: dict[tuple[str, str], Vectors] = {}
+    for domain, splits in task.domains.items():
+        for split in ("train", "test"):
+            if split in splits:
+                texts = encoder_texts(splits[split], task.spec.inputs)
+                vectors[domain, split] = encoder.encode(texts, f"encoding {task.spec.name}.{domain} {split}")
+    for source, parts in _sources(task).items():
+        train = np.concatenate([vectors[part, "train"] for part in parts])
+        if len(train) < 2:
+            continue
+        ids = pl.concat([task.domains[part]["train"]["id"] for part in parts])
+        own = tte_depth(train)
+        for target, target_splits in task.domains.items():
+            if (target, "test") not in vectors:
+                continue
+            depth = tte_depth(train, vectors[target, "test"])
+            weight = depth_weights(depth, own) if depth.min() < own.max() else np.full(len(depth), np.nan)
+            table = pl.DataFrame(
+                {
+                    "id": pl.concat([ids, target_splits["test"]["id"]]),
+                    "source": pl.repeat(source, len(own) + len(depth), eager=True),
+                    "depth": np.concatenate([own, depth]),
+                    "weight": np.concatenate([np.full(len(own), np.nan), weight]),
+                }
+            ).with_columns(pl.col("weight").fill_nan(None))
+            check_rows(table, depth_schema(), f"depth of {target} in {source}")
+            yield source, target, table
+
+
+def _sources(task: AssembledTask) -> dict[str, tuple[str, ...]]:
+    """Name the sources, each with the domains it is made of."""
+    trained = [domain for domain, splits in task.domains.items() if "train" in splits]
+    sources = {domain: (domain,) for domain in trained}
+    return sources | ({SOURCE_JOINER.join(sorted(trained)): tuple(sorted(trained))} if task.spec.pairing else {})

@@ -1,0 +1,114 @@
+"""Placebo tasks: a task's groups dealt at random to as many domains, to see what drops look like without a shift."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.assembling.assemble import AssembledTask, add_subsets, check_schema, with_ids
+from builders.assembling.cut import fill_to_sizes
+from builders.folder.manifest import TransformCount
+from builders.specs.spec import COMMON, Balance, TaskSpec
+from leaderboard.metrics.placebo import placebo_domains
+from validation.vocabulary import PLACEBO, SPLITS, TaskKind
+
+
+def placebo_task(task: AssembledTask, seed: int, *, balanced: bool = True) -> AssembledTask | None:
+    """Deal a finished task's groups to placebo domains ``p0``, ``p1``, ...; every row keeps its split.
+
+    The splits that were cut to size in the real task are cut again, so that placebo domains too are balanced, and
+    of one size where the real ones are; some rows leave for it. A split of which the domains have fewer groups in
+    all than there are domains is left out.
+
+    Not ``balanced``, groups are dealt without a look at labels, so that which rows leave tells nothing of them.
+
+    Returns: the task ``<task>.placebo``; None where train or test cannot be dealt, or there is one domain only.
+    """
+    domains = [f"p{number}" for number in range(len(task.domains))]
+    rows = _pooled(task, len(domains))
+    if len(domains) < 2 or not {"train", "test"} <= set(rows["split"]):
+        return None
+    spec = _placebo_spec(task.spec if balanced else replace(task.spec, balance=None), domains)
+    rng = np.random.default_rng([seed, *spec.id.encode()])
+    rows = rows.with_columns(pl.Series("dealt", _deal(rows, spec.balance, len(domains), rng)))
+    dealt = {
+        domain: {
+            split: rows.filter(split=split, dealt=number).drop("split", "dealt")
+            for split in SPLITS
+            if split in set(rows["split"])
+        }
+        for number, domain in enumerate(domains)
+    }
+    equal = any(size.rows is not None for size in task.sizes.values())
+    filled, _ = fill_to_sizes(spec, dealt, dict.fromkeys(domains, tuple(task.sizes)), seed, equal=equal)
+    sources = tuple(sorted({slug for domain in task.domains for slug in task.sources[domain]}))
+    placebo = AssembledTask(spec, {}, dict.fromkeys(domains, sources))
+    for domain, splits in filled.items():
+        placebo.domains[domain] = {
+            split: with_ids(frame, spec, domain, split) for split, frame in splits.items() if len(frame)
+        }
+        placebo.counts += [
+            TransformCount(
+                domain=domain, split=split, name="fill_to_size", before=len(dealt[domain][split]), after=len(frame)
+            )
+            for split, frame in splits.items()
+        ]
+    if not any("test" in splits for splits in placebo.domains.values()):
+        return None
+    check_schema(placebo)
+    add_subsets(placebo, seed)
+    return placebo
+
+
+def _pooled(task: AssembledTask, n_domains: int) -> pl.DataFrame:
+    """Pool a task's rows, with their split and groups told apart by domain, in an order that is theirs alone."""
+    pooled = pl.concat(
+        frame.with_columns(pl.lit(split).alias("split"), pl.concat_str("domain", "group", separator="/").alias("group"))
+        for splits in task.domains.values()
+        for split, frame in splits.items()
+    )
+    n_groups = dict(pooled.group_by("split").agg(pl.col("group").n_unique()).iter_rows())
+    can_be_dealt = [split for split in SPLITS if n_groups.get(split, 0) >= n_domains]
+    return pooled.filter(pl.col("split").is_in(can_be_dealt)).sort("group", "id")
+
+
+def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
+    balance = spec.balance
+    if balance is not None and balance.shares == COMMON:
+        balance = None  # what is dealt at random is alike already
+    elif balance is not None and spec.kind is TaskKind.CLASSIFICATION:
+        balance = replace(balance, stratum=pl.col("label"))  # finished rows hold codes
+    return replace(
+        spec,
+        name=f"{spec.name}{PLACEBO}",
+        title=f"{spec.title}: its groups dealt at random, so that there is no shift",
+        domains=(),
+        id_domain=None,
+        balance=balance,
+        fewshot_domains=tuple(domains[: len(spec.fewshot_domains)]),
+        notes=("Rows keep their split. Drops here are what sampling and training alone give.",),
+    )
+
+
+def _deal(rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Deal the groups; those that hold like strata by themselves where there are enough of them in every split."""
+    groups = (rows["group"].rank("dense") - 1).to_numpy().astype(np.int64)
+    splits = rows["split"].replace_strict({split: code for code, split in enumerate(SPLITS)}, return_dtype=pl.Int64)
+    if balance is not None:
+        strata = rows.select(balance.stratum.cast(pl.Int64).alias("stratum"), "group", splits.alias("split"))
+        if _enough_of_each_kind(strata, n_domains):
+            kinds = strata.select(pl.struct("split", "stratum").rank("dense")).to_series().to_numpy().astype(np.int64)
+            return placebo_domains(groups, kinds, n_domains, rng)
+    return placebo_domains(groups, splits.to_numpy(), n_domains, rng)
+
+
+def _enough_of_each_kind(strata: pl.DataFrame, n_domains: int) -> bool:
+    """Tell whether every domain will get rows of each split and stratum when groups of a kind are dealt in rounds.
+
+    A kind is what the groups of a split that hold the same strata are.
+    """
+    kinds = strata.group_by("group", "split").agg(pl.col("stratum").unique().sort())
+    sizes = kinds.group_by("split", "stratum").agg(n_groups=pl.len())
+    largest = sizes.explode("stratum").group_by("split", "stratum").agg(pl.col("n_groups").max())
+    return bool((largest["n_groups"] >= n_domains).all())

@@ -1,0 +1,229 @@
+"""How fast a large file of JSON lines is read and sampled, beside decompressing and parsing it alone.
+
+What ``shiftbench bench build`` runs. The file is invented: rows with the keys of TLDR-17, 2 GB of them before
+compression. Every reading is done in a process of its own (``python -m builders.building.bench JOB FILE``), so that its
+peak memory can be told.
+"""
+
+import gzip
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from builders.dr.posts import AS
+from builders.reading.intake import Consumer, Sample, read_file
+from builders.reading.upstream_file import BLOCK
+from builders.specs.spec import Transform
+from builders.specs.transforms import rename
+from builders.tables import subreddits
+
+FULL = 2_000_000_000
+"""Bytes of the file at scale 1, before compression."""
+
+_TEMPLATES = 4_000
+_OTHERS = 100
+"""Subreddits that no domain takes; of the corpus's rows about one in six is of a subreddit that some domain takes."""
+_SAMPLE = 3_000
+"""Rows that each domain samples: less than half the file has of it, so that memory is seen to have a bound. The
+release is nine times as large as the file, and the sample of a build about as many times as large as this one."""
+_KEYS = ("author", "content", "summary", "subreddit")
+_RUNS = 3
+
+
+@dataclass(frozen=True)
+class ReadTiming:
+    """One measurement: ``seconds`` are ours, ``ratio`` is ours / yardstick, ``peak_memory`` in bytes is ours.
+
+    ``wanted`` is the range that the ratio should lie in, None where it is given for information.
+    """
+
+    name: str
+    seconds: float
+    yardstick: str
+    yardstick_seconds: float
+    ratio: float
+    wanted: tuple[float, float] | None
+    peak_memory: int
+
+
+@dataclass(frozen=True)
+class _Run:
+    seconds: float
+    peak_memory: int
+
+
+def run_read_bench(scale: float = 1.0) -> Iterator[ReadTiming]:
+    """Measure reading and sampling: beside parsing alone, and beside half the file.
+
+    Args:
+        scale: size of the file as a share of 2 GB.
+    """
+    with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
+        full, half = Path(place) / "full.jsonl.gz", Path(place) / "half.jsonl.gz"
+        for path, share in ((full, scale), (half, scale / 2)):
+            write_rows(path, round(FULL * share))
+        parsers = [name for name, needs in _NEEDS.items() if find_spec(needs)]
+        jobs = [("read", full), ("read", half), ("steps", full), *((name, full) for name in parsers)]
+        rounds = [[_in_own_process(name, path) for name, path in jobs] for _ in range(_RUNS)]
+    ours, ours_half, steps, *others = (_median(runs) for runs in zip(*rounds, strict=True))
+    size = f"{FULL * scale / 1e9:.2g} GB of JSON lines"
+    name = f"{size} decompressed, checked and sampled"
+    ranked = sorted(zip((run.seconds for run in others), parsers, strict=True))
+    for seconds, parser in ranked:
+        wanted = (0.0, 2.0) if scale == 1 and (seconds, parser) == ranked[0] else None
+        yield _timing(name, ours, f"decompressed and parsed by {parser}", seconds, wanted)
+    half_name = f"half of them ({ours_half.peak_memory / 2**20:,.0f} MiB at peak)"
+    yield _timing(f"all {size}", ours, half_name, ours_half.seconds, (1.6, 2.4) if scale == 1 else None)
+    yield _timing(f"{name}, with all steps of the summaries", steps, "without them", ours.seconds, None)
+
+
+def write_rows(path: Path, n_bytes: int) -> None:
+    """Write rows of invented words with the keys of TLDR-17, about 5 KB each, so many bytes before compression."""
+    templates = _templates(np.random.default_rng(0))
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        row = written = 0
+        while written < n_bytes:
+            # A number tells a row from the others of its template.
+            written += stream.write((b"%d" % row).join(templates[row % _TEMPLATES]))
+            row += 1
+
+
+def _templates(rng: np.random.Generator) -> list[tuple[bytes, ...]]:
+    letters = np.array(list("aaaeeeeiiioouubcdfghlmnnprrssttvw"))
+    words = ["".join(rng.choice(letters, rng.integers(2, 9))) for _ in range(20_000)]
+    templates = []
+    taken = [name for domain in AS.domains for name in subreddits(domain.name)[:4]]
+    for number in range(_TEMPLATES):
+        lengths = (rng.integers(150, 330), rng.integers(5, 75))
+        # Low numbers are drawn more often, as some words are; most words of a summary are in the post.
+        text = [words[i] for i in (20_000 * rng.random(lengths[0]) ** 3).astype(int)]
+        content, summary = " ".join(text), " ".join(rng.choice(text, lengths[1]))
+        subreddit = rng.choice(taken) if rng.random() < 1 / 6 else f"place{rng.integers(_OTHERS)}"
+        row = {
+            "author": f"someone{number}-@",
+            "body": f"{content}\n\nTL;DR: {summary}",
+            "normalizedBody": f"{content} TL;DR: {summary} ",
+            "content": f"{content} @",
+            "content_len": int(lengths[0]) + 1,
+            "summary": summary,
+            "summary_len": int(lengths[1]),
+            "id": "t3_@",
+            "subreddit": subreddit,
+            "subreddit_id": "t5_2qh33",
+            "title": None if number % 2 else summary[:40],
+        }
+        templates.append(tuple((json.dumps(row) + "\n").encode().split(b"@")))
+    return templates
+
+
+def _read(path: Path) -> None:
+    """Read as the build of summaries does, its costly steps left out: choose by subreddit, sample, keep on disk."""
+    columns = rename({"content": "source_text", "summary": "target_text", "author": "group"})
+    _sample(path, {domain.name: (domain.transforms[0], columns) for domain in AS.domains})
+
+
+def _steps(path: Path) -> None:
+    """Read as the build of summaries does, with all its steps: words counted, and looked for in the post."""
+    _sample(path, {domain.name: domain.transforms for domain in AS.domains})
+
+
+def _sample(path: Path, steps: Mapping[str, tuple[Transform, ...]]) -> None:
+    sample = Sample(pl.lit(0), size=_SAMPLE, identity=AS.inputs, key="0")
+    consumers = [Consumer(domain, transforms, sample) for domain, transforms in steps.items()]
+    with tempfile.TemporaryDirectory(dir=path.parent) as cache:
+        read_file(path, AS.domains[0].files["train"][0].read, consumers, cache=Path(cache), large=0, every=5)
+
+
+def _polars(path: Path) -> None:
+    for block in _blocks(path):
+        pl.read_ndjson(block, schema=dict.fromkeys(_KEYS, pl.String))
+
+
+def _polars_scan(path: Path) -> None:
+    rows = pl.scan_ndjson(path, schema=dict.fromkeys(_KEYS, pl.String))
+    rows.select(pl.all().str.len_bytes().sum()).collect(engine="streaming")
+
+
+def _orjson(path: Path) -> None:
+    import orjson
+
+    for block in _blocks(path):
+        for line in block.splitlines():
+            orjson.loads(line)
+
+
+def _msgspec(path: Path) -> None:
+    from msgspec.json import Decoder
+
+    decode = Decoder().decode
+    for block in _blocks(path):
+        for line in block.splitlines():
+            decode(line)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    rest = b""
+    with gzip.open(path) as stream:
+        while read := stream.read(BLOCK):
+            cut = read.rfind(b"\n") + 1
+            yield rest + read[:cut]
+            rest = read[cut:]
+
+
+_JOBS: dict[str, Callable[[Path], None]] = {
+    "read": _read,
+    "steps": _steps,
+    "polars in blocks": _polars,
+    "polars scan": _polars_scan,
+    "orjson": _orjson,
+    "msgspec": _msgspec,
+}
+_NEEDS = {"polars in blocks": "polars", "polars scan": "polars", "orjson": "orjson", "msgspec": "msgspec"}
+
+
+def _in_own_process(name: str, path: Path) -> _Run:
+    command = [sys.executable, "-m", "builders.building.bench", name, str(path)]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    return _Run(**json.loads(printed))
+
+
+def _one(name: str, path: Path) -> _Run:
+    start = time.perf_counter()
+    _JOBS[name](path)
+    return _Run(time.perf_counter() - start, _peak_memory())
+
+
+def _peak_memory() -> int:
+    """Peak resident memory of this process, in bytes; Linux's rusage would count that of the parent too."""
+    status = Path("/proc/self/status")
+    if status.is_file():
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _median(runs: tuple[_Run, ...]) -> _Run:
+    seconds = float(np.median([run.seconds for run in runs]))
+    return _Run(seconds, max(run.peak_memory for run in runs))
+
+
+def _timing(
+    name: str, ours: _Run, yardstick: str, yardstick_seconds: float, wanted: tuple[float, float] | None
+) -> ReadTiming:
+    ratio = ours.seconds / yardstick_seconds
+    return ReadTiming(name, ours.seconds, yardstick, yardstick_seconds, ratio, wanted, ours.peak_memory)
+
+
+if __name__ == "__main__":
+    job, file = sys.argv[1:]
+    print(json.dumps(vars(_one(job, Path(file)))))

@@ -1,0 +1,126 @@
+"""What a build tells on the terminal: sizes, rows that left and why, and whether the paper's assumptions hold."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from builders.building.bench import ReadTiming
+from builders.folder.manifest import Manifest, TaskManifest, paper_sizes
+from builders.statistics.assumptions import check_assumptions, print_assumptions
+from builders.writing.dataset_card import pairing_lines
+from builders.writing.writer import read_statistics
+from validation.vocabulary import PLACEBO, SPLITS
+
+
+def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], console: Console) -> None:
+    """Print what a build wrote, what it left out, what happened to the rows, and what is assumed of them.
+
+    Args:
+        out: the dataset folder.
+        manifest: what was written.
+        without_files: tasks left out because none of their files is there.
+        console: where to.
+    """
+    for name, task in manifest.tasks.items():
+        if name.endswith(PLACEBO):
+            continue
+        _print_sizes(name, task, console)
+        _print_paper_sizes(manifest, name, console)
+        _print_steps(task, console)
+        statistics = read_statistics(out, name)
+        for line in pairing_lines(task, statistics):
+            _say(console, line)
+        equal = any(size.rows is not None for size in task.sizes.values())
+        assumptions = check_assumptions(statistics, equal=equal, as_upstream=task.has_one_source)
+        print_assumptions(assumptions, console)
+    rows = sum(
+        facts.rows
+        for task in manifest.tasks.values()
+        for domain in task.domains.values()
+        for facts in domain.splits.values()
+    )
+    partial = ", partial" if manifest.partial else ""
+    _say(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{partial}")
+    real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
+    absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
+    if absent:
+        _say(console, f"domains left out, without files or without rows: {', '.join(absent)}")
+    if without_files:
+        _say(console, f"tasks left out, without files: {', '.join(without_files)}")
+    for split in SPLITS:
+        lack = [
+            f"{name}.{domain}"
+            for name, task in real.items()
+            if not task.has_one_source
+            for domain, facts in task.domains.items()
+            if split not in facts.splits
+        ]
+        if lack:
+            _say(console, f"domains without {split} rows in the shares asked for: {', '.join(lack)}")
+
+
+def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:
+    _say(console, f"{name}: {task.title}")
+    table = Table()
+    table.add_column("domain")
+    for split in SPLITS:
+        table.add_column(split, justify="right")
+    for domain, facts in task.domains.items():
+        cells = [f"{facts.splits[split].rows:,}" if split in facts.splits else "none" for split in SPLITS]
+        table.add_row(domain, *cells)
+    console.print(table)
+    for shortfall in filter(None, (size.shortfall(split) for split, size in task.sizes.items())):
+        _say(console, shortfall)
+
+
+def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
+    """Print the splits that have other sizes than in the paper's tables."""
+    different = [size for size in paper_sizes(manifest, name) if size.rows != size.paper]
+    if not different:
+        return
+    _say(console, "rows here and in the paper's tables, where they differ")
+    table = Table()
+    for column, side in {"data set": "left", "split": "left", "here": "right", "paper": "right", "why": "left"}.items():
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for domain, split, rows, paper, why in different:
+        table.add_row(domain, split, f"{rows:,}", f"{paper:,}", why)
+    console.print(table)
+
+
+def _print_steps(task: TaskManifest, console: Console) -> None:
+    """Print the steps that dropped rows, over all domains."""
+    totals: dict[tuple[str, str], list[int]] = {}
+    for count in task.transforms:
+        total = totals.setdefault((count.name, count.split), [0, 0])
+        total[0] += count.before
+        total[1] += count.after
+    dropped = {key: total for key, total in totals.items() if total[0] != total[1]}
+    if not dropped:
+        return
+    _say(console, "rows that left, all domains together")
+    table = Table()
+    for column, side in {"step": "left", "split": "left", "before": "right", "left": "right", "after": "right"}.items():
+        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    for (name, split), (before, after) in dropped.items():
+        table.add_row(name, split, f"{before:,}", f"{before - after:,}", f"{after:,}")
+    console.print(table)
+
+
+def print_read_timing(timing: ReadTiming, console: Console) -> None:
+    """Print one measurement of reading on a line of its own."""
+    said = (
+        f"{timing.name}: {timing.seconds:.2f} s, {timing.peak_memory / 2**20:,.0f} MiB at peak; {timing.yardstick}: "
+        f"{timing.yardstick_seconds:.2f} s; {timing.ratio:.2f} times as long"
+    )
+    if timing.wanted is not None:
+        low, high = timing.wanted
+        met = low <= timing.ratio <= high
+        wanted = f"{low:g} to {high:g}" if low else f"at most {high:g}"
+        said += f"; wanted {wanted} times: {'met' if met else 'missed'}"
+    _say(console, said)
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,106 @@
+"""The configs of a dataset folder: what can be loaded of it by a name, from which files, with which columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from builders.folder.manifest import Manifest, TaskManifest
+from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind, source_parts
+
+LABEL = "label"
+"""The type of a column that holds codes into a task's labels."""
+
+
+class Column(NamedTuple):
+    """A column: its name, its type (or, of a struct, those of its parts), and whether it holds lists of that."""
+
+    name: str
+    dtype: str = "string"
+    is_list: bool = False
+    parts: tuple["Column", ...] = ()
+
+
+@dataclass(frozen=True)
+class Config:
+    """What loads under one name.
+
+    Args:
+        name: as ``load_dataset`` takes it.
+        title: in words.
+        task: whose rows or depths these are.
+        paths: by split, a glob over the files.
+        rows: by split, how many.
+        columns: in the files' order.
+        labels: of the task; the columns of type ``LABEL`` hold codes into them.
+    """
+
+    name: str
+    title: str
+    task: str
+    paths: Mapping[str, str]
+    rows: Mapping[str, int]
+    columns: tuple[Column, ...]
+    labels: tuple[str, ...] = ()
+
+
+def configs(manifest: Manifest) -> list[Config]:
+    """List the configs of a folder, the default one first; domains that are withheld have none."""
+    found = []
+    for name, task in manifest.tasks.items():
+        if not task.domains:
+            continue
+        config = config_name(name, task)
+        found.append(_rows_config(config, f"{task.title}: all domains", "*", name, task))
+        found += [
+            _rows_config(f"{config}.{domain}", f"{task.title}: {domain}", domain, name, task) for domain in task.domains
+        ]
+        if manifest.encoder is not None and task.depth_pairs:
+            found.append(_depth_config(name, task))
+    return found
+
+
+def config_name(name: str, task: TaskManifest) -> str:
+    """Give the name that a task is loaded by: a pairing's in the paper, else its own."""
+    return task.pairing.name if task.pairing is not None else name
+
+
+def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskManifest) -> Config:
+    """Describe the rows of the domains that a glob over a task's folders matches: all of them, or one."""
+    splits = [facts.splits for domain, facts in task.domains.items() if folder in ("*", domain)]
+    rows = {split: sum(each[split].rows for each in splits if split in each) for split in SPLITS}
+    rows = {split: count for split, count in rows.items() if any(split in each for each in splits)}
+    paths = {split: f"data/{task_name}/{folder}/{split}-*.parquet" for split in rows}
+    return Config(name, title, task_name, paths, rows, _columns(task), task.labels)
+
+
+def _depth_config(name: str, task: TaskManifest) -> Config:
+    """Describe the depth tables: each holds the train texts of its source and the test texts of its target."""
+    sizes = {
+        domain: {split: facts.rows for split, facts in each.splits.items()} for domain, each in task.domains.items()
+    }
+    rows = sum(
+        sum(sizes[part]["train"] for part in source_parts(source)) + sizes[target]["test"]
+        for source, target in task.depth_pairs
+    )
+    columns = (Column("id"), Column("source"), Column("depth", "float64"), Column("weight", "float64"))
+    title = f"{task.title}: how deep texts lie in each source domain"
+    return Config(
+        f"{config_name(name, task)}.depth", title, name, {"test": f"depth/{name}/*.parquet"}, {"test": rows}, columns
+    )
+
+
+def _columns(task: TaskManifest) -> tuple[Column, ...]:
+    gold = GOLD[task.kind]
+    golds = {
+        TaskKind.CLASSIFICATION: Column(gold, LABEL),
+        TaskKind.TAGGING: Column(gold, LABEL, is_list=True),
+        TaskKind.EXTRACTIVE_QA: Column(
+            gold, parts=(Column("text", is_list=True), Column("answer_start", "int32", is_list=True))
+        ),
+        TaskKind.GENERATION: Column(gold),
+    }
+    return (
+        *(Column(name) for name in ("id", "domain", "group")),
+        *(Column(name, is_list=name == TOKENS) for name in task.inputs),
+        golds[task.kind],
+    )

@@ -1,0 +1,393 @@
+"""The manifest of a dataset folder, ``shiftbench.json``: what it holds, what it was made from, and its hashes."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import polars as pl
+import pydantic
+
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import SOURCE_JOINER, TaskKind
+
+FORMAT_VERSION = 2
+MANIFEST = "shiftbench.json"
+DATA_FOLDERS = ("data", "depth", "subsets")
+"""Folders of a dataset folder whose files the manifest lists with their checksums."""
+PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
+"""The two dataset folders in one that was built with test labels withheld (see ``builders.writing.withhold``)."""
+_HASHED_AT_ONCE = 10_000
+
+
+class _Facts(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class SplitFacts(_Facts):
+    """Size and hashes of one split. Inputs and labels are hashed apart, so public and gold folders agree.
+
+    ``withheld_labels``: the rows' gold is null here; the gold folder has it.
+    """
+
+    rows: int
+    groups: int
+    inputs_sha256: str
+    labels_sha256: str
+    withheld_labels: bool = False
+
+
+class Provenance(_Facts):
+    """What a person knows of a data set: how data sets are chosen (BOSS paper, sec. 2.2 and appendix D), its sizes."""
+
+    title: str = pydantic.Field(description="Its name in the paper's tables")
+    text_sources: tuple[str, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
+    breadth: int = pydantic.Field(
+        default=1, description="Subtypes (categories, genres, fine types) that it is known to cover"
+    )
+    challenge: bool = pydantic.Field(default=False, description="Made to be hard, so not for training general models")
+    made_from: str | None = pydantic.Field(
+        default=None, description="Title of the data set it is an adversarial version of"
+    )
+    paper_rows: dict[str, int] = pydantic.Field(
+        default={}, description="Rows by split, as the paper's tables give them"
+    )
+    differs: str = pydantic.Field(default="", description="Why the rows of a whole build are not as many")
+
+
+class Pairing(_Facts):
+    """A source and a target whose texts are drawn: the name, sizes and Q in the Depth F1 paper (Table 1, sec. 4.1).
+
+    ``source_rows`` are drawn from the domains that have train rows, all together; ``target_rows`` from the test rows.
+    """
+
+    name: str
+    source_rows: int
+    target_rows: int
+    reported_q: float
+
+
+class DomainFacts(_Facts):
+    """One domain: its splits, and which sources it was made from.
+
+    ``rebuild_only``: the licence of one of them does not allow publishing its rows; each user builds them.
+    """
+
+    sources: tuple[str, ...]
+    rebuild_only: bool
+    splits: dict[str, SplitFacts]
+    provenance: Provenance | None = None
+
+
+class TransformCount(_Facts):
+    """How many rows a named transform was given and left."""
+
+    domain: str
+    split: str
+    name: str
+    before: int
+    after: int
+
+
+class SizeFacts(_Facts):
+    """The size of a split that was cut: the paper's, the one that all domains have, and who had the fewest rows."""
+
+    paper: int
+    rows: int | None = pydantic.Field(description="None where each domain keeps what it has")
+    smallest: str | None = pydantic.Field(description="The domain that keeps it below the paper's size")
+
+    def shortfall(self, split: str) -> str:
+        """Say how far the split is from the paper's size, and for which domain's sake; empty where it is not."""
+        if self.rows is None or self.smallest is None:
+            return ""
+        return f"{split}: {self.rows:,} rows a domain, {self.paper:,} in the paper; {self.smallest} has no more"
+
+
+class TaskManifest(_Facts):
+    """One task: what is predicted from what, its domains, and how rows came and went.
+
+    ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
+    here, so that who builds them can compare. ``notes`` say what differs from the papers. Where there is an
+    ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
+    ``label_folds`` are as in ``builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its joined
+    source.
+    """
+
+    title: str
+    kind: TaskKind
+    inputs: tuple[str, ...]
+    labels: tuple[str, ...]
+    metric: str
+    domains: dict[str, DomainFacts]
+    withheld: dict[str, DomainFacts] = {}
+    absent_domains: tuple[str, ...] = ()
+    sizes: dict[str, SizeFacts] = {}
+    subsets: dict[str, int]
+    withheld_subsets: tuple[str, ...] = ()
+    transforms: tuple[TransformCount, ...] = ()
+    notes: tuple[str, ...] = ()
+    id_domain: str | None = None
+    candidates_for: str | None = None
+    label_folds: dict[str, str] = {}
+    pairing: Pairing | None = None
+
+    @property
+    def has_one_source(self) -> bool:
+        """Whether models are trained on one source, and all others are there to be tested on, as they are."""
+        return self.id_domain is not None or self.candidates_for is not None or self.pairing is not None
+
+    @property
+    def joined_source(self) -> str | None:
+        """What models of a pairing are trained on, in the words of a prediction file; None of any other task."""
+        every = self.domains | self.withheld
+        trained = sorted(domain for domain, facts in every.items() if "train" in facts.splits)
+        return SOURCE_JOINER.join(trained) if self.pairing is not None and trained else None
+
+    @property
+    def depth_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of source and target that have a depth table: two train texts and a test text are needed.
+
+        Sources are domains, and the joined source of a pairing.
+        """
+        rows = {
+            (domain, split): facts.rows
+            for domain, splits in self.domains.items()
+            for split, facts in splits.splits.items()
+        }
+        sources = [domain for domain in self.domains if rows.get((domain, "train"), 0) >= 2]
+        if self.joined_source is not None and SOURCE_JOINER in self.joined_source:
+            sources.append(self.joined_source)
+        return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
+
+
+class PaperSize(NamedTuple):
+    """The rows of a split here and in the paper's tables, and why they differ; empty where they do not."""
+
+    domain: str
+    split: str
+    rows: int
+    paper: int
+    why: str
+
+
+def paper_sizes(manifest: "Manifest", name: str) -> list[PaperSize]:
+    """Compare the sizes of a task's data sets with those that the paper's tables give; none where these give none."""
+    task, sizes = manifest.tasks[name], []
+    for domain, facts in (task.domains | task.withheld).items():
+        provenance = facts.provenance
+        for split, paper in provenance.paper_rows.items() if provenance else ():
+            rows = facts.splits[split].rows if split in facts.splits else 0
+            read = [file for source in facts.sources for file in manifest.sources[source].files]
+            whole = not manifest.partial or all(file.rows == file.recorded_rows for file in read)
+            differs = (provenance.differs if provenance else "") if whole else "a partial build"
+            why = "" if rows == paper else differs or "not known"
+            sizes.append(PaperSize(domain, split, rows, paper, why))
+    return sizes
+
+
+class SourceFile(_Facts):
+    """One upstream file as it was read."""
+
+    path: str
+    sha256: str
+    rows: int = pydantic.Field(description="Rows as read, before any step")
+    recorded_rows: int | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
+
+
+class SourceFacts(_Facts):
+    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again."""
+
+    title: str
+    url: str
+    revision: str
+    licence: str
+    open_licence: bool
+    citation: str
+    files: tuple[SourceFile, ...] = ()
+
+    @property
+    def terms(self) -> str:
+        """Give the title with the licence."""
+        return f"{self.title}, licence: {self.licence}"
+
+
+class EncoderFacts(_Facts):
+    """The encoder that depths were computed with."""
+
+    id: str
+    revision: str
+    dimensions: int
+
+
+class Manifest(_Facts):
+    """The whole of ``shiftbench.json``.
+
+    ``label_key`` is there in gold folders alone: test labels are hashed with it, so that nobody without it can find
+    them by trying.
+    """
+
+    format_version: int = FORMAT_VERSION
+    builder_version: str
+    benchmark: str
+    title: str
+    seed: int
+    partial: bool
+    synthetic: bool
+    content_hash: str
+    tasks: dict[str, TaskManifest]
+    sources: dict[str, SourceFacts]
+    encoder: EncoderFacts | None
+    files: dict[str, str] = pydantic.Field(
+        default={}, description="SHA-256 of each file of rows, depths and ids, by path"
+    )
+    label_key: str | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _terms_agree(self) -> "Manifest":
+        """Let no domain pass as free to publish that has a source which is not."""
+        for task, info in self.tasks.items():
+            for domain, facts in (*info.domains.items(), *info.withheld.items()):
+                unlisted = [source for source in facts.sources if source not in self.sources]
+                if unlisted:
+                    raise ValueError(f"{task}.{domain} is made from a source that is not listed: {unlisted[0]}")
+                if facts.rebuild_only != bool(self.closed_sources(facts)):
+                    raise ValueError(f"{task}.{domain} is not marked as the licences of its sources say")
+            open_ = [domain for domain, facts in info.withheld.items() if not facts.rebuild_only]
+            if open_:
+                raise ValueError(f"{task}.{open_[0]} is withheld, though its rows may be published")
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _key_is_kept(self) -> "Manifest":
+        """Let no folder without test labels hold the key to their hashes."""
+        if self.withholds_labels and self.label_key is not None:
+            raise ValueError("test labels are withheld, but the key to their hashes is here")
+        return self
+
+    @property
+    def withholds_labels(self) -> bool:
+        """Whether a split here has no labels."""
+        return any(
+            split.withheld_labels
+            for task in self.tasks.values()
+            for facts in task.domains.values()
+            for split in facts.splits.values()
+        )
+
+    def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
+        """Give those sources of a domain whose licence does not allow publishing its rows."""
+        sources = (self.sources[source] for source in facts.sources)
+        return tuple(source for source in sources if not source.open_licence)
+
+    def why_withheld(self, facts: DomainFacts) -> str:
+        """Say whose licence does not allow publishing a domain's rows."""
+        return closed_words(self.closed_sources(facts))
+
+    def build_command(self, task: str) -> str:
+        """Give the command that builds a task; one made from another (``nli.placebo``) is built with that."""
+        return f"shiftbench build {self.benchmark} {task.partition('.')[0]} --raw RAW --out DIR"
+
+    def write(self, folder: Path) -> None:
+        """Write the manifest into a folder."""
+        text = json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False)
+        (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Manifest":
+        """Read a folder's manifest; InvalidInput when there is none or it is of another format version."""
+        path = folder / MANIFEST
+        if not path.is_file():
+            pair = [name for name in (PUBLIC_FOLDER, GOLD_FOLDER) if (folder / name / MANIFEST).is_file()]
+            cure = f"give {' or '.join(str(folder / name) for name in pair)}" if pair else _NO_MANIFEST_CURE
+            raise InvalidInput(Problem("this is not a dataset folder", str(folder), f"no {MANIFEST} in it", cure))
+        try:
+            content: Any = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InvalidInput(
+                Problem("the manifest is not JSON", str(path), str(error), "build the folder again")
+            ) from error
+        found = content.get("format_version") if isinstance(content, dict) else None
+        if found != FORMAT_VERSION:
+            what = f"the folder has format version {found}, this program reads version {FORMAT_VERSION}"
+            raise InvalidInput(Problem(what, str(path), cure="build the folder again, or install the matching version"))
+        try:
+            return cls.model_validate(content)
+        except pydantic.ValidationError as error:
+            raise InvalidInput(
+                Problem("the manifest is damaged", str(path), str(error.errors()[0]), "build the folder again")
+            ) from error
+
+
+_NO_MANIFEST_CURE = "give the folder that 'shiftbench build' wrote"
+
+
+def closed_words(sources: Sequence[SourceFacts]) -> str:
+    """Say in words that the licence of sources, at least one, does not allow publishing their rows."""
+    *others, last = [source.title for source in sources]
+    if not others:
+        return f"the licence of {last} does not allow publishing its rows"
+    return f"the licences of {', '.join(others)} and {last} do not allow publishing their rows"
+
+
+def file_sha256(path: Path) -> str:
+    """Hash a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def data_files_sha256(folder: Path) -> dict[str, str]:
+    """Hash the files of rows, depths and ids in a dataset folder, by their path in it."""
+    paths = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
+
+
+def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
+    """Hash rows by content: id and the given columns, in id order, whatever the file's bytes.
+
+    >>> a = pl.DataFrame({"id": ["x", "y"], "text": ["1", "2"]})
+    >>> rows_sha256(a, ["text"]) == rows_sha256(a.reverse(), ["text"])
+    True
+    """
+    digest, encoder = hashlib.sha256(), msgspec.json.Encoder()
+    rows = frame.select("id", *columns)
+    in_order = rows if rows["id"].is_sorted() else rows.sort("id")
+    # As one list a line, in the bytes of json.dumps(row, ensure_ascii=False, separators=(",", ":")). The hash of one
+    # part is computed while the next is encoded.
+    with ThreadPoolExecutor(1) as pool:
+        hashed = None
+        for part in in_order.iter_slices(_HASHED_AT_ONCE):
+            lines = encoder.encode_lines(part.rows())
+            if hashed is not None:
+                hashed.result()
+            hashed = pool.submit(digest.update, lines)
+    return digest.hexdigest()
+
+
+def labels_sha256(frame: pl.DataFrame, gold: str, key: str | None) -> str:
+    """Hash ids and gold of rows; with a key so that nobody without it can try labels until the hash is met."""
+    plain = rows_sha256(frame, [gold])
+    return plain if key is None else hmac.new(key.encode(), plain.encode(), hashlib.sha256).hexdigest()
+
+
+def content_hash(tasks: dict[str, TaskManifest], benchmark: str) -> str:
+    """Hash a folder's content: every split of every domain, inputs and labels, and the label names.
+
+    Withheld domains count like the others, so a published folder has the hash of the one it was taken from.
+    """
+    content = {
+        name: {
+            "labels": task.labels,
+            "splits": {
+                f"{domain}/{split}": [facts.inputs_sha256, facts.labels_sha256]
+                for domain, domain_facts in (task.domains | task.withheld).items()
+                for split, facts in domain_facts.splits.items()
+            },
+        }
+        for name, task in tasks.items()
+    }
+    canonical = json.dumps([FORMAT_VERSION, benchmark, content], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

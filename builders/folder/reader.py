@@ -1,0 +1,280 @@
+"""Reading a dataset folder: the one thing that baselines and the leaderboard know of the builders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from builders.folder.manifest import (
+    MANIFEST,
+    Manifest,
+    SplitFacts,
+    TaskManifest,
+    content_hash,
+    labels_sha256,
+    rows_sha256,
+)
+from validation.predictions import TaskFacts
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.schemas import check_examples, check_rows, depth_schema
+from validation.vocabulary import GOLD, TOKENS, TaskKind
+
+
+def split_path(task: str, domain: str, split: str) -> str:
+    """Give a split's path inside a folder, as a glob over its shards."""
+    return f"data/{task}/{domain}/{split}-*.parquet"
+
+
+def depth_path(task: str, source: str, target: str) -> str:
+    """Give a depth table's path inside a folder."""
+    return f"depth/{task}/{source}--{target}.parquet"
+
+
+def subset_path(task: str, subset: str) -> str:
+    """Give a subset's path inside a folder."""
+    return f"subsets/{task}/{subset}.parquet"
+
+
+@dataclass(frozen=True)
+class DatasetFolder:
+    """A dataset folder on disk. Open it with ``DatasetFolder.open``; rows are read on call."""
+
+    path: Path
+    manifest: Manifest
+
+    @classmethod
+    def open(cls, path: Path | str) -> "DatasetFolder":
+        """Open a folder; InvalidInput when it is not one or of another format version."""
+        return cls(Path(path), Manifest.read(Path(path)))
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of all rows; prediction cards name it."""
+        return self.manifest.content_hash
+
+    @cached_property
+    def has_depth(self) -> bool:
+        """Whether the folder ships depth tables."""
+        return self.manifest.encoder is not None
+
+    def task(self, name: str) -> TaskManifest:
+        """Give a task's facts; InvalidInput names the tasks there are."""
+        if name not in self.manifest.tasks:
+            raise InvalidInput(
+                Problem(
+                    "the folder has no such task",
+                    str(self.path),
+                    f"'{name}'",
+                    did_you_mean(name, list(self.manifest.tasks)),
+                )
+            )
+        return self.manifest.tasks[name]
+
+    def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
+        """Read the rows of one split, sorted by id; ``label`` holds codes into the task's labels.
+
+        Gold that the folder withholds is null (see ``refuse_withheld``).
+        """
+        facts = self.task(task)
+        if domain in facts.withheld:
+            raise InvalidInput(self._withheld(task, domain))
+        if domain not in facts.domains:
+            raise InvalidInput(
+                Problem(
+                    f"task '{task}' has no such domain",
+                    str(self.path),
+                    f"'{domain}'",
+                    did_you_mean(domain, list(facts.domains)),
+                )
+            )
+        if split not in facts.domains[domain].splits:
+            raise InvalidInput(
+                Problem(
+                    f"domain '{domain}' has no such split",
+                    str(self.path),
+                    f"'{split}'",
+                    f"it has {', '.join(facts.domains[domain].splits)}",
+                )
+            )
+        return self._read(split_path(task, domain, split))
+
+    def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Read the test rows of all domains of a task that belong to a subset; ``columns`` must hold ``id``."""
+        ids = self.subset(task, subset)
+        domains = [domain for domain, facts in self.task(task).domains.items() if "test" in facts.splits]
+        rows = self._read([split_path(task, domain, "test") for domain in domains], columns)
+        return rows.join(ids, on="id", how="semi", maintain_order="left")
+
+    def subset(self, task: str, name: str) -> pl.DataFrame:
+        """Read the ids of a subset."""
+        info = self.task(task)
+        if name in info.withheld_subsets:
+            lost = [domain for domain, facts in info.withheld.items() if "test" in facts.splits]
+            what = f"subset '{name}' is not in this folder, as it needs rows that may not be published"
+            cure = f"build it yourself: {self.manifest.build_command(task)}"
+            raise InvalidInput(Problem(what, str(self.path), f"'{task}' without {', '.join(lost)}", cure))
+        if name not in info.subsets:
+            raise InvalidInput(
+                Problem(
+                    f"task '{task}' has no such subset",
+                    str(self.path),
+                    f"'{name}'",
+                    did_you_mean(name, list(info.subsets)),
+                )
+            )
+        return self._read(subset_path(task, name))
+
+    def facts(self, task: str, subset: str = "all") -> TaskFacts:
+        """Give what checking predictions needs.
+
+        Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
+        """
+        info = self.task(task)
+        main = self.manifest.tasks.get(info.candidates_for or "")
+        trainable = info.domains | (main.domains if main else {})
+        counted = [TOKENS] if info.kind is TaskKind.TAGGING else []
+        rows = self.test(task, subset, ["id", "domain", *counted])
+        n_tokens = (pl.col(name).list.len().alias("n_tokens") for name in counted)
+        every = [] if subset == "all" else self.test(task, columns=["id"])["id"].to_list()
+        return TaskFacts(
+            self.manifest.benchmark,
+            task,
+            info.kind,
+            info.labels,
+            domains=tuple(domain for domain in info.domains if domain in set(rows["domain"].unique())),
+            test=rows.select("id", "domain", *n_tokens),
+            sources=tuple(domain for domain, facts in trainable.items() if "train" in facts.splits),
+            subset=subset,
+            withheld=tuple(info.withheld),
+            outside=frozenset(every) - frozenset(rows["id"]),
+        )
+
+    def depth(self, task: str, source: str, target: str) -> pl.DataFrame:
+        """Read a depth table: id, source, depth, weight (null for the source's own train texts)."""
+        return self._read(depth_path(task, source, target))
+
+    def depths(self, task: str, sources: Sequence[str], target: str) -> dict[str, pl.DataFrame]:
+        """Read the depth tables of several sources at once: id, source, depth; each as ``depth`` gives it."""
+        rows = self._read([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
+        return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
+
+    def refuse_withheld(self) -> None:
+        """Refuse a folder whose test labels are withheld where they are needed; InvalidInput says what to do."""
+        if self.manifest.withholds_labels:
+            what = "test labels are withheld in this folder"
+            cure = f"score with the gold folder, which has the same content hash ({self.content_hash[:12]}), "
+            raise InvalidInput(Problem(what, str(self.path), cure=cure + "or submit to the leaderboard"))
+
+    def check(self) -> None:
+        """Check every file against its schema and its hash; InvalidInput names all that differ."""
+        problems: list[Problem] = []
+        for name in self.manifest.tasks:
+            # Subsets are ids of test rows: without sound rows there is nothing to compare them with.
+            problems += self._check_splits(name) or self._check_subsets(name)
+            problems += self._check_depth(name) + self._check_withheld(name)
+        if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
+            what, cure = "the content hash is not that of the splits listed", "build the folder again"
+            problems.append(Problem(what, str(self.path / MANIFEST), self.content_hash[:12], cure))
+        if problems:
+            raise InvalidInput(problems)
+
+    def _check_splits(self, name: str) -> list[Problem]:
+        task, problems = self.task(name), []
+        for domain, facts in task.domains.items():
+            for split, expected in facts.splits.items():
+                file = str(self.path / split_path(name, domain, split))
+                try:
+                    frame = self.split(name, domain, split)
+                    withheld = expected.withheld_labels
+                    check_examples(frame, task.kind, task.inputs, task.labels, file, withheld=withheld)
+                except InvalidInput as error:
+                    problems += error.problems
+                    continue
+                if found := _difference(
+                    frame, task, domain, expected, self.manifest.label_key if split == "test" else None
+                ):
+                    problems.append(Problem("rows differ from the manifest", file, found, "build the folder again"))
+        return problems
+
+    def _check_subsets(self, name: str) -> list[Problem]:
+        problems = []
+        for subset, n_ids in self.task(name).subsets.items():
+            try:
+                counts = len(self.subset(name, subset)), len(self.test(name, subset))
+            except InvalidInput as error:
+                problems += error.problems
+                continue
+            if counts != (n_ids, n_ids):
+                found = f"{counts[0]:,} ids, {counts[1]:,} of them of test rows, {n_ids:,} in the manifest"
+                file = str(self.path / subset_path(name, subset))
+                problems.append(Problem("ids differ from the manifest", file, found, "build the folder again"))
+        return problems
+
+    def _check_depth(self, name: str) -> list[Problem]:
+        problems: list[Problem] = []
+        for source, target in self.task(name).depth_pairs if self.has_depth else ():
+            try:
+                table = self.depth(name, source, target)
+                check_rows(table, depth_schema(), str(self.path / depth_path(name, source, target)))
+            except InvalidInput as error:
+                problems += error.problems
+        return problems
+
+    def _check_withheld(self, name: str) -> list[Problem]:
+        """Find files of domains that the manifest says were left out: whoever passes the folder on publishes them."""
+        found = [
+            path
+            for domain in self.task(name).withheld
+            for pattern in (f"data/{name}/{domain}/*", f"depth/{name}/{domain}--*", f"depth/{name}/*--{domain}.*")
+            for path in sorted(self.path.glob(pattern))
+        ]
+        what, cure = "a withheld domain has a file in the folder", "delete it, or build the folder again"
+        return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(found)]
+
+    def _withheld(self, task: str, domain: str) -> Problem:
+        facts = self.task(task).withheld[domain]
+        return Problem(
+            f"domain '{domain}' of task '{task}' is not in this folder: {self.manifest.why_withheld(facts)}",
+            str(self.path),
+            cure=f"build it yourself: {self.manifest.build_command(task)}",
+        )
+
+    def files(self, pattern: str) -> list[Path]:
+        """List the files at a path of the folder, such as ``split_path`` gives; InvalidInput when there are none."""
+        found = sorted(self.path.glob(pattern))
+        if not found:
+            what, cure = "a file of the dataset folder is missing", "build the folder again"
+            raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
+        return found
+
+    def _read(self, patterns: str | Sequence[str], columns: Sequence[str] | None = None) -> pl.DataFrame:
+        each = [patterns] if isinstance(patterns, str) else patterns
+        files = [file for pattern in each for file in self.files(pattern)]
+        try:
+            # A folder may be named [1].
+            return pl.read_parquet(files, columns=list(columns) if columns else None, glob=False)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InvalidInput(
+                Problem(
+                    "a file of the dataset folder cannot be read",
+                    str(files[0]),
+                    str(error)[:200],
+                    "build the folder again",
+                )
+            ) from error
+
+
+def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: SplitFacts, key: str | None) -> str:
+    """Say how a split's rows differ from what the manifest has of them; empty when they do not."""
+    if len(frame) != expected.rows:
+        return f"{len(frame):,} rows, {expected.rows:,} in the manifest"
+    same = {
+        "inputs or ids": rows_sha256(frame, task.inputs) == expected.inputs_sha256,
+        "labels": expected.withheld_labels or labels_sha256(frame, GOLD[task.kind], key) == expected.labels_sha256,
+        "groups": frame["group"].n_unique() == expected.groups,
+        "domains": bool((frame["domain"] == domain).all()),
+    }
+    changed = [name for name, is_same in same.items() if not is_same]
+    return f"other {', other '.join(changed)}" if changed else ""

@@ -1,0 +1,133 @@
+"""The public copy of a dataset folder: all of it but the rows whose licence does not allow publishing them."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.reader import DatasetFolder, depth_path, split_path, subset_path
+from builders.statistics.card import picture_path
+from builders.writing.writer import place_file, read_statistics, write_data, write_facts, write_subset
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import PLACEBO
+
+
+def closed_domains(manifest: Manifest) -> dict[str, str]:
+    """Give the domains in a folder whose rows may not be published, as ``<task>.<domain>``, and why."""
+    return {
+        f"{name}.{domain}": manifest.why_withheld(facts)
+        for name, task in manifest.tasks.items()
+        for domain, facts in task.domains.items()
+        if facts.rebuild_only
+    }
+
+
+def refuse_closed(folder: DatasetFolder) -> None:
+    """Refuse a folder with rows that may not be published; InvalidInput names their domains."""
+    problems = [
+        Problem(f"{domain} may not be published: {why}", str(folder.path), cure="publish the folder's public copy")
+        for domain, why in closed_domains(folder.manifest).items()
+    ]
+    if problems:
+        raise InvalidInput(problems)
+
+
+@contextmanager
+def published_folder(folder: DatasetFolder) -> Iterator[DatasetFolder]:
+    """Give the folder to publish: the one given, or its public copy, which is gone after the block.
+
+    Raises: InvalidInput when nothing of the folder may be published.
+    """
+    if not closed_domains(folder.manifest):
+        yield folder
+        return
+    path = folder.path.resolve()
+    # Beside the folder, because rows are linked, and links do not cross file systems.
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}-public-", dir=path.parent) as temporary:
+        yield public_copy(folder, Path(temporary) / path.name)
+
+
+def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
+    """Write what may be published of a folder into another one.
+
+    Rebuild-only domains leave with their rows, ids and depths; their facts stay in the manifest as ``withheld``, and
+    so does the content hash. The subset ``all`` keeps the ids of the domains that stay. Any other subset that would
+    lose ids leaves: under the same name it would be another subset. Files are hard links to those of ``folder``
+    wherever the file system allows, so change neither of the two in place.
+
+    Args:
+        folder: the dataset folder; only its rows' ids are read.
+        out: an empty or new folder.
+    Returns: the new folder.
+    Raises: InvalidInput when ``out`` holds something, a file is missing, or nothing may be published.
+    """
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise InvalidInput(Problem("the place of the public copy is taken", str(out), cure="give an empty folder"))
+    _refuse_nothing_left(folder)
+    tasks = {name: _public_task(folder, name, out) for name in folder.manifest.tasks}
+    out.mkdir(parents=True, exist_ok=True)
+    public = folder.manifest.model_copy(update={"tasks": tasks})
+    for path in _kept_files(folder, public):
+        place_file(path, out / path.relative_to(folder.path))
+    for name in (name for name in tasks if not name.endswith(PLACEBO)):
+        # Figures of all domains stay: they tell of no row. The examples name rows by their ids.
+        statistics = read_statistics(folder.path, name)
+        if tasks[name].withheld:
+            unnamed = statistics.duplicates.model_copy(update={"examples": {}})
+            statistics = statistics.model_copy(update={"duplicates": unnamed})
+        write_data(out, name, statistics)
+    write_facts(out, public)
+    return DatasetFolder.open(out)
+
+
+def _refuse_nothing_left(folder: DatasetFolder) -> None:
+    manifest = folder.manifest
+    domains = [facts for task in manifest.tasks.values() for facts in task.domains.values()]
+    if any(not facts.rebuild_only for facts in domains):
+        return
+    closed = dict.fromkeys(source.terms for facts in domains for source in manifest.closed_sources(facts))
+    found = "; ".join(closed)
+    cure = f"let each user build it: {manifest.build_command(next(iter(manifest.tasks)))}"
+    raise InvalidInput(Problem("nothing in this folder may be published", str(folder.path), found, cure))
+
+
+def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskManifest:
+    """Give a task's facts without its closed domains, and write the subsets that stay."""
+    task = folder.task(name)
+    domains = {domain: facts for domain, facts in task.domains.items() if not facts.rebuild_only}
+    withheld = {domain: facts for domain, facts in task.domains.items() if facts.rebuild_only}
+    subsets: dict[str, int] = {}
+    for subset in task.subsets:
+        ids = _kept_ids(folder, name, subset, list(domains))
+        # 'all' is always what there is; any other list of ids is itself or nothing.
+        if len(ids) == task.subsets[subset] or (subset == "all" and len(ids)):
+            write_subset(out / subset_path(name, subset), ids)
+            subsets[subset] = len(ids)
+    return task.model_copy(
+        update={
+            "domains": domains,
+            "withheld": task.withheld | withheld,
+            "subsets": subsets,
+            "withheld_subsets": (*task.withheld_subsets, *(subset for subset in task.subsets if subset not in subsets)),
+        }
+    )
+
+
+def _kept_ids(folder: DatasetFolder, task: str, subset: str, domains: list[str]) -> pl.DataFrame:
+    rows = folder.test(task, subset, ["id", "domain"])
+    return rows.filter(pl.col("domain").is_in(domains)).select("id").sort("id")
+
+
+def _kept_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
+    """List the files of a folder that go into its public copy as they are: rows, depth tables, pictures."""
+    for name, task in public.tasks.items():
+        patterns = [split_path(name, domain, split) for domain, facts in task.domains.items() for split in facts.splits]
+        if folder.has_depth:
+            patterns += [depth_path(name, source, target) for source, target in task.depth_pairs]
+        for pattern in patterns:
+            yield from folder.files(pattern)
+        if not name.endswith(PLACEBO):
+            yield folder.path / picture_path(name)

@@ -1,0 +1,127 @@
+"""What 'shiftbench publish' does with a folder: its public copy, and the gold beside it, go where they belong."""
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER
+from builders.folder.reader import DatasetFolder
+from builders.publishing.public import closed_domains, published_folder
+from builders.publishing.publish import Plan, check_folder, default_tag, plan, publish
+from builders.publishing.repository import Target
+from builders.writing.withhold import withheld_folders
+from validation.report import InvalidInput, Problem
+
+Note = Callable[[str], None]
+
+
+def publish_folders(
+    folder: Path,
+    repo_id: str,
+    revision: str = "main",
+    *,
+    tag: str | None = None,
+    private_gold: str | None = None,
+    dry_run: bool = False,
+    note: Note = lambda _: None,
+    api: Any = None,
+) -> dict[str, Any]:
+    """Publish a dataset folder, or the two folders of a build that withholds labels.
+
+    Both are checked and compared before anything is sent.
+
+    Args:
+        folder: the dataset folder, or the folder of the two.
+        repo_id: repository of the dataset folder; of the two, of the public one.
+        revision: branch, in both repositories.
+        tag: of this version; default named by content.
+        private_gold: repository of the gold folder; without it gold stays where it is.
+        dry_run: compare, and send nothing.
+        note: takes what is to be told, line by line.
+        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
+    Returns: what was sent, or would be.
+    Raises: InvalidInput when something is refused, here or by the Hub.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    api = api or HfApi()
+    public, gold = _parts(folder, repo_id, private_gold)
+    with ExitStack() as stack:
+        left_out, made = _plan(stack, public, (repo_id, revision, tag, False), api, note)
+        made_gold = None
+        if gold is not None and private_gold is not None:
+            _, made_gold = _plan(stack, gold, (private_gold, revision, tag, True), api, note)
+        elif gold is not None:
+            note(f"leave out {gold}: gold is published only to a repository given by --private-gold")
+        commit, commit_gold = (_carry_out(each, api, note, dry_run=dry_run) for each in (made, made_gold))
+    content = {**_as_json(made, commit), "left_out": left_out}
+    return content | ({"gold": _as_json(made_gold, commit_gold)} if made_gold else {})
+
+
+def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, Path | None]:
+    """Give the folder to publish, and the one with the gold where there is one."""
+    pair = withheld_folders(folder)
+    if pair is not None:
+        if private_gold is not None and private_gold.casefold() == repo_id.casefold():
+            cure = "give two repositories"
+            raise InvalidInput(Problem("gold may not go where everybody reads", private_gold, cure=cure))
+        _refuse_other_pair(*pair)
+        return pair
+    if private_gold is not None:
+        cure = "build with --withhold-labels and give the folder of both, or leave --private-gold out"
+        found = f"no '{PUBLIC_FOLDER}' and '{GOLD_FOLDER}' in it"
+        raise InvalidInput(Problem("this folder holds no gold of its own", str(folder), found, cure))
+    whole = folder.resolve()
+    if whole.name == GOLD_FOLDER and (whole.parent / PUBLIC_FOLDER / MANIFEST).is_file():
+        cure = f"publish {whole.parent} with --private-gold"
+        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder), cure=cure))
+    return folder, None
+
+
+def _refuse_other_pair(public: Path, gold: Path) -> None:
+    """Refuse two folders that are not the two of one build, or whose public one has labels."""
+    manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
+    cure = "build the two again with --withhold-labels"
+    if not manifests[0].withholds_labels or manifests[1].label_key is None:
+        raise InvalidInput(Problem("the public folder withholds no labels", str(public), cure=cure))
+    if manifests[0].content_hash != manifests[1].content_hash:
+        found = " and ".join(manifest.content_hash[:12] for manifest in manifests)
+        raise InvalidInput(Problem("the public folder and its gold are of two builds", str(public), found, cure))
+
+
+def _plan(
+    stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], api: Any, note: Note
+) -> tuple[dict[str, str], Plan]:
+    """Plan for what may be published of a folder; also give the domains that may not, and why."""
+    repo_id, revision, tag, private = where
+    opened = DatasetFolder.open(path)
+    left_out = closed_domains(opened.manifest)
+    if left_out:
+        check_folder(opened)  # what is copied is taken as it is
+    for domain, why in left_out.items():
+        note(f"leave out {domain}: {why}")
+    public = stack.enter_context(published_folder(opened))
+    made = plan(public, Target(repo_id, revision, tag or default_tag(public), private), api)
+    for line in made.lines():
+        note(line)
+    return left_out, made
+
+
+def _carry_out(made: Plan | None, api: Any, note: Note, *, dry_run: bool) -> str | None:
+    if made is None or dry_run:
+        return None
+    url = publish(made, api, note)
+    if url is not None:
+        note(f"published: {url}")
+    return url
+
+
+def _as_json(made: Plan, commit: str | None) -> dict[str, Any]:
+    target = made.target
+    facts = {"repo_id": target.repo_id, "revision": target.revision, "tag": target.tag, "commit": commit}
+    return {**facts, "add": made.add, "delete": list(made.delete)}

@@ -1,0 +1,28 @@
+"""What the domains of a task have in like shares: labels, unanswerable questions, lengths."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from builders.specs.spec import COMMON, Balance
+from builders.specs.words import words
+
+ANSWERED = pl.col("answers").struct.field("text").list.len() > 0
+"""Whether a question has an answer: stratum 1 if so, else 0."""
+
+
+def by_label(labels: Sequence[str]) -> pl.Expr:
+    """Give each row the number of its label as its stratum."""
+    codes = {label: code for code, label in enumerate(labels)}
+    return pl.col("label").replace_strict(codes, return_dtype=pl.Int64)
+
+
+def equal_labels(labels: Sequence[str]) -> Balance:
+    """Ask for as many rows of each label."""
+    return Balance("equal_labels", by_label(labels), dict.fromkeys(range(len(labels)), 1 / len(labels)))
+
+
+def common_lengths(width: int) -> Balance:
+    """Ask for targets of like lengths in all domains, by strata of so many words."""
+    stratum = (words("target_text").list.len().cast(pl.Int64) - 1).floordiv(width)
+    return Balance(f"common_lengths_by_{width}_words", stratum, COMMON)

@@ -1,0 +1,191 @@
+"""What a dataset is, as typed by a person: sources, domains, tasks. Measured facts live in ``upstream.json``."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+import pydantic
+
+from builders.folder.manifest import Pairing, Provenance
+from builders.reading.upstream_file import UpstreamFile
+from validation.vocabulary import TaskKind
+
+Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
+"""Reads an upstream file from start to end, in frames of text (or lists of it) that share their columns."""
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A named step ``frame -> frame``; the build counts rows before and after it.
+
+    A step sees a part of the rows at a time where a file is large, so it must treat each row by itself.
+    """
+
+    name: str
+    apply: Callable[[pl.DataFrame], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class SourceSpec:
+    """An upstream release: where it comes from, on what terms, and how to fetch it by hand.
+
+    ``open_licence`` says whether its rows may be published again; those of other sources are rebuilt by each user.
+    """
+
+    slug: str
+    title: str
+    url: str
+    revision: str
+    licence: str
+    open_licence: bool
+    citation: str
+    instructions: str
+
+
+@dataclass(frozen=True)
+class FileSpec:
+    """A file of a source at its place under RAW, and how to read it.
+
+    The file may also lie there as ``<path>.gz``, or as a zip of the same name that holds it alone. Files marked
+    ``partial`` hold the same rows in part: only builds with ``--partial`` read them, beside what else there is.
+    ``beside`` names what else its reader reads: files, or folders of files, in the same folder.
+    """
+
+    source: SourceSpec
+    path: str
+    read: Reader
+    partial: bool = False
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Rows drawn from each file while it is read: of each ``stratum`` so many, by a keyed hash of ``identity``.
+
+    Rows that agree in ``identity`` (default: the task's inputs) are drawn once a stratum. When all files are read,
+    texts that were drawn with several labels leave, and repeats. ``after`` are steps on the rows drawn; ``splits`` are
+    the upstream splits it is for.
+    """
+
+    size: int
+    stratum: pl.Expr = field(default_factory=lambda: pl.lit(0))
+    identity: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ("train",)
+    after: tuple[Transform, ...] = ()
+
+
+@dataclass(frozen=True)
+class DomainSpec:
+    """One domain of a task: which files it reads, and what happens to the rows.
+
+    ``files`` lists by upstream split the files whose rows together make it; where upstream has no test split, one
+    is cut from ``train``: ``test_share`` of it where the task keeps rows as upstream has them. After ``transforms``
+    (and those of ``draw``, which samples each file) the frame holds the task's inputs, what is to be predicted
+    (labels and tags by name; see ``GOLD``) and ``group``. ``train_per_label`` cuts the train rows of each label.
+    """
+
+    name: str
+    files: Mapping[str, tuple[FileSpec, ...]]
+    transforms: tuple[Transform, ...]
+    draw: Draw | None = None
+    test_share: float | None = None
+    train_per_label: int | None = None
+    provenance: Provenance | None = None
+
+    @property
+    def sources(self) -> tuple[SourceSpec, ...]:
+        """The sources of its files, each once."""
+        return tuple(dict.fromkeys(file.source for files in self.files.values() for file in files))
+
+
+COMMON: Literal["common"] = "common"
+NATURAL: Literal["natural"] = "natural"
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What all domains of a task have in like shares, so that a shift is not one of priors (DR appendix D.2).
+
+    ``stratum`` gives each row's stratum as a whole number. ``shares`` are those every split is filled in:
+    ``COMMON`` for the mean of the domains' own, where a property (such as the length of the target) has no share
+    that one could name; ``NATURAL`` for each domain's own.
+    """
+
+    name: str
+    stratum: pl.Expr
+    shares: Mapping[int, float] | Literal["common", "natural"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSpec:
+    """One task of a benchmark.
+
+    ``train``, ``validation`` and ``test`` are the largest sizes a domain may have; a test split that upstream has
+    is never cut. ``sample`` is set where upstream files are too large to be held: that many rows of each domain and
+    stratum (where the balance names shares) are kept while reading, chosen by a keyed hash of the inputs, each text
+    once. ``distinct`` names the columns that no two rows may share before splits are cut. Splits of a ``variant_of``
+    another task are cut along the same groups as that one's.
+
+    ``as_upstream`` keeps the rows of splits that upstream has as they are: repeated rows stay, and groups that are
+    in two splits, and no domain is cut to another's size. ``id_domain`` is the domain that models are to be trained
+    on, where all others are out of distribution; ``candidates_for`` names the task whose data sets might have been
+    chosen from this task's domains, which have its inputs. ``label_folds``: a prediction of the first label counts as
+    the second one on a domain whose rows are never of the first.
+
+    Of a ``pairing``, source texts are drawn from the rows of all domains that have a train split, and target texts
+    from those that have a test split: without regard to labels, each text once, no group of the target in the source.
+    """
+
+    benchmark: str
+    name: str
+    title: str
+    kind: TaskKind
+    inputs: tuple[str, ...]
+    labels: tuple[str, ...]
+    metric: str
+    train: int = 0
+    validation: int = 0
+    test: int = 0
+    domains: tuple[DomainSpec, ...]
+    balance: Balance | None = None
+    sample: int | None = None
+    distinct: tuple[str, ...] = ()
+    variant_of: str | None = None
+    as_upstream: bool = False
+    id_domain: str | None = None
+    candidates_for: str | None = None
+    label_folds: Mapping[str, str] = field(default_factory=dict, hash=False)
+    pairing: Pairing | None = None
+    fewshot_domains: tuple[str, ...] = ()
+    fewshot_size: int = 200
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def id(self) -> str:
+        """The task's name with its benchmark, as in ``dr/nli``."""
+        return f"{self.benchmark}/{self.name}"
+
+
+class FileFacts(pydantic.BaseModel):
+    """What is recorded of an upstream file: rows as read, before any step, and its checksum."""
+
+    rows: int | None = None
+    sha256: str | None = None
+
+
+class Upstream(pydantic.BaseModel):
+    """Facts about whole upstream releases, recorded once and compared with on every build."""
+
+    files: dict[str, FileFacts]
+    """By path under RAW."""
+    rows: dict[str, dict[str, int]]
+    """Rows after the named steps, by ``<task id>.<domain>`` and split."""
+
+
+@cache
+def upstream() -> Upstream:
+    """Read the recorded facts."""
+    return Upstream.model_validate_json((Path(__file__).parent / "upstream.json").read_text(encoding="utf-8"))

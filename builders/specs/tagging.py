@@ -1,0 +1,93 @@
+"""Tags of entities from upstream's notation and types into BIO over ours."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import polars as pl
+
+from builders.specs.spec import Transform
+from validation.report import InvalidInput, Problem, did_you_mean
+
+Scheme = Literal["io", "bio", "iob1"]
+
+OUTSIDE = "O"
+
+_Begins = Callable[[str, str], bool]
+"""Whether an entity begins at a tag, given the tag before it (``OUTSIDE`` at the start of a sentence)."""
+
+
+def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
+    """Rewrite the column ``tags`` as O, B-x and I-x, where x is what ``types`` makes of upstream's type.
+
+    - ``io``: tags are types, such as Few-NERD's ``location-GPE``, of which the coarse part counts as the type. An
+      entity begins where the tag before differs, so neighbours of one fine type run together.
+    - ``bio``: every entity begins with ``B-``.
+    - ``iob1`` (CoNLL-2003, E-NER): ``I-`` begins an entity too unless the tag before is of its type; ``B-`` begins
+      one after another of its type.
+
+    Whether an entity begins is told by upstream's types, so neighbours whose types become one stay two entities.
+
+    Raises (when applied): InvalidInput naming the row and its tag that is unknown, or the ``I-`` of ``bio`` that
+        continues nothing.
+    """
+
+    def apply(frame: pl.DataFrame) -> pl.DataFrame:
+        rewritten = []
+        for row, tags in enumerate(frame["tags"].to_list(), start=1):
+            try:
+                rewritten.append(list(_rewritten(tags, types, scheme)))
+            except ValueError as error:
+                what, found, cure = error.args
+                raise InvalidInput(Problem(what, "the rows read", found, cure, column="tags", row=row)) from error
+        return frame.with_columns(pl.Series("tags", rewritten, dtype=pl.List(pl.String)))
+
+    return Transform(f"bio_tags_from_{scheme}", apply)
+
+
+def _rewritten(tags: Sequence[str], types: Mapping[str, str], scheme: Scheme) -> Iterator[str]:
+    begins = _BEGINS[scheme]
+    before = OUTSIDE
+    for tag in tags:
+        if tag == OUTSIDE:
+            yield OUTSIDE
+        else:
+            _check(tag, types, scheme)
+            yield ("B-" if begins(before, tag) else "I-") + types[_type(tag, scheme)]
+        before = tag
+
+
+def _begins_in_io(before: str, tag: str) -> bool:
+    return before != tag
+
+
+def _begins_in_iob1(before: str, tag: str) -> bool:
+    return tag.startswith("B-") or before[2:] != tag[2:]
+
+
+def _begins_in_bio(before: str, tag: str) -> bool:
+    begins = tag.startswith("B-")
+    if not begins and before[2:] != tag[2:]:
+        what = "a tag continues an entity that is not there"
+        cure = "is this file in the scheme iob1, where I- may begin one?"
+        raise ValueError(what, f"'{tag}' after '{before}'", cure)
+    return begins
+
+
+_BEGINS: Mapping[Scheme, _Begins] = {"io": _begins_in_io, "bio": _begins_in_bio, "iob1": _begins_in_iob1}
+
+
+def _type(tag: str, scheme: Scheme) -> str:
+    """Give upstream's type of a tag, as ``types`` has it.
+
+    >>> _type("art-film", "io"), _type("B-creative-work", "bio")
+    ('art', 'creative-work')
+    """
+    return tag.partition("-")[0] if scheme == "io" else tag[2:]
+
+
+def _check(tag: str, types: Mapping[str, str], scheme: Scheme) -> None:
+    if tag == OUTSIDE or (_type(tag, scheme) in types and (scheme == "io" or tag[:2] in {"B-", "I-"})):
+        return
+    prefixes = ("",) if scheme == "io" else ("B-", "I-")
+    known = [OUTSIDE, *(prefix + kind for kind in types for prefix in prefixes)]
+    raise ValueError("a tag is unknown", f"'{tag}'", did_you_mean(tag, known))

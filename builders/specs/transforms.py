@@ -1,0 +1,232 @@
+"""Named steps from upstream rows to ours. Rows leave only through one of these, and the build counts them."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from builders.specs.balances import ANSWERED
+from builders.specs.spec import Transform
+from builders.specs.words import WORD, words
+from validation.report import InvalidInput, Problem, and_more, did_you_mean
+
+
+def rename(columns: Mapping[str, str]) -> Transform:
+    """Take these upstream columns under our names; the others are left behind."""
+    return Transform("rename", lambda frame: frame.select(pl.col(old).alias(new) for old, new in columns.items()))
+
+
+def select(*columns: str) -> Transform:
+    """Take these columns; the others are left behind."""
+    return Transform("select", lambda frame: frame.select(columns))
+
+
+def keep_in(column: str, values: Sequence[str], name: str | None = None) -> Transform:
+    """Keep the rows whose value is one of these; the step's name says which, unless they are too many to say."""
+    chosen = pl.Series(values, dtype=pl.String).implode()
+    return Transform(
+        name or f"keep_{column}_{'_'.join(values)}", lambda frame: frame.filter(pl.col(column).is_in(chosen))
+    )
+
+
+def keep_filled(column: str) -> Transform:
+    """Keep the rows whose text is there and not blank."""
+    filled = pl.col(column).str.contains(r"\S").fill_null(value=False)
+    return Transform(f"keep_filled_{column}", lambda frame: frame.filter(filled))
+
+
+def label_from(column: str, labels: Mapping[str, str], others: Sequence[str] = ()) -> Transform:
+    """Make the label from the values of a column; rows with one of ``others``, or without a value, leave.
+
+    Raises (when applied): InvalidInput naming the row with any other value.
+    """
+
+    def apply(frame: pl.DataFrame) -> pl.DataFrame:
+        _refuse_unknown(frame[column], [*labels, *others])
+        label = pl.col(column).replace_strict(labels, default=None, return_dtype=pl.String).alias("label")
+        return frame.with_columns(label).drop_nulls("label")
+
+    return Transform(f"label_from_{column}", apply)
+
+
+def _refuse_unknown(values: pl.Series, known: Sequence[str]) -> None:
+    unknown = (~values.is_in(list(known))).fill_null(value=False).arg_true()
+    if len(unknown):
+        row, value = int(unknown[0]), str(values[int(unknown[0])])
+        found = repr(value[:80]) + and_more(len(unknown) - 1)
+        cure = did_you_mean(value, known)
+        what = "a label is unknown"
+        raise InvalidInput(Problem(what, "the rows read", found, cure, column=str(values.name), row=row + 1))
+
+
+_LINK = r"(?i)\b(?:https?://|www\.)\S+"
+
+
+def remove_links(column: str) -> Transform:
+    """Take web addresses out of a text (Domain Robustness paper, appendix D.1)."""
+    without = pl.col(column).str.replace_all(_LINK, " ")
+    clean = without.str.replace_all(r"\s+", " ").str.strip_chars()
+    # Texts without a link stay as they are, white space too.
+    changed = pl.when(without == pl.col(column)).then(pl.col(column)).otherwise(clean).alias(column)
+    return Transform(f"remove_links_{column}", lambda frame: frame.with_columns(changed))
+
+
+def line_breaks_back(column: str) -> Transform:
+    r"""Turn the two characters ``\n`` of a text back into the line break that they stand for (Yelp's reviews)."""
+    back = pl.col(column).str.replace_all("\\n", "\n", literal=True)
+    return Transform(f"line_breaks_back_{column}", lambda frame: frame.with_columns(back))
+
+
+def label_by_threshold(column: str, threshold: float, labels: tuple[str, str]) -> Transform:
+    """Make the label from a number: the first below the threshold, else the second; rows without a number leave."""
+    number = pl.col(column).cast(pl.Float64, strict=False).fill_nan(None)
+    label = pl.when(number < threshold).then(pl.lit(labels[0])).when(number.is_not_null()).then(pl.lit(labels[1]))
+    return Transform(f"label_by_{column}", lambda frame: frame.with_columns(label.alias("label")).drop_nulls("label"))
+
+
+def remove(column: str, pattern: str) -> Transform:
+    """Take all that matches a regular expression out of a text."""
+    return Transform(
+        f"remove_from_{column}", lambda frame: frame.with_columns(pl.col(column).str.replace_all(pattern, ""))
+    )
+
+
+def one_space(*columns: str) -> Transform:
+    """Make every tab a space and every run of spaces one, as the authors' code of BOSS does."""
+    clean = [pl.col(name).str.replace_all("\t", " ", literal=True).str.replace_all(" {2,}", " ") for name in columns]
+    return Transform("one_space", lambda frame: frame.with_columns(clean))
+
+
+def clean_tweets(column: str) -> Transform:
+    """Take out links, mentions, #topics#, bracketed tokens, emoji and '#', and make white space one space (BOSS)."""
+    text = pl.col(column)
+    for pattern in _NO_WORDS_OF_TWEETS:
+        text = text.str.replace_all(pattern, " ")
+    clean = text.str.replace_all(r"\s+", " ").str.strip_chars().alias(column)
+    return Transform(f"clean_tweets_{column}", lambda frame: frame.with_columns(clean))
+
+
+_NO_WORDS_OF_TWEETS = (
+    _LINK,
+    r"@\w+",
+    r"#[^\s#]+#",
+    r"\[[^\s\]]+\]",
+    r"[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\x{200d}\x{20e3}\x{fe0f}]",
+    "#",
+)
+
+
+def keep_words_between(column: str, fewest: int, most: int) -> Transform:
+    """Keep the rows whose text has so many words, both ends included."""
+    return Transform(
+        f"keep_{fewest}_to_{most}_words",
+        lambda frame: frame.filter(pl.col(column).str.count_matches(WORD).is_between(fewest, most)),
+    )
+
+
+def keep_words_found(column: str, source: str, share: float) -> Transform:
+    """Keep the rows of whose distinct words at least this share occurs in another text of the row."""
+    distinct = words(column).list.unique()
+    found = distinct.list.set_intersection(words(source)).list.len()
+    return Transform(
+        f"keep_{share:.0%}_of_words_found", lambda frame: frame.filter(found >= share * distinct.list.len())
+    )
+
+
+def keep_answered() -> Transform:
+    """Keep the questions that have an answer."""
+    return Transform("keep_answered", lambda frame: frame.filter(ANSWERED))
+
+
+def first_answer() -> Transform:
+    """Give each row its first accepted answer in a column of its own."""
+    first = pl.col("answers").struct.field("text").list.first().alias("answer")
+    return Transform("first_answer", lambda frame: frame.with_columns(first))
+
+
+def keep_tagged() -> Transform:
+    """Keep the sentences whose words could be tagged and drop the column of reasons, ``refused``."""
+    return Transform("refused_sentences_leave", lambda frame: frame.filter(pl.col("refused").is_null()).drop("refused"))
+
+
+def keep_tokens() -> Transform:
+    """Keep the sentences that have a token."""
+    return Transform("keep_tokens", lambda frame: frame.filter(pl.col("tokens").list.len() > 0))
+
+
+def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transform:
+    """Keep the rows whose label is one of the task's; those with one of ``others``, or without one, leave.
+
+    Raises (when applied): InvalidInput naming the row with any other label.
+    """
+
+    def apply(frame: pl.DataFrame) -> pl.DataFrame:
+        _refuse_unknown(frame["label"], [*labels, *others])
+        return frame.filter(pl.col("label").is_in(list(labels)))
+
+    return Transform("keep_labelled", apply)
+
+
+def group_by_text(column: str) -> Transform:
+    """Make the group of a row its text in a column, or its tokens, as a short hash."""
+    return Transform(
+        f"group_by_{column}",
+        lambda frame: frame.with_columns(text_digest(as_texts(frame.select(column))).alias("group")),
+    )
+
+
+def group_by(column: str, *, unknown: str | None = None, text: str | None = None) -> Transform:
+    """Make the group of a row what it shares with others (product, author, document), as a short hash.
+
+    Where that is ``unknown``, the row is a group by itself, named by its ``text``.
+    """
+    key = pl.col(column) if unknown is None else pl.when(pl.col(column) == unknown).then(text).otherwise(column)
+    return Transform(
+        f"group_by_{column}",
+        lambda frame: frame.with_columns(text_digest(frame.select(key.alias("group"))["group"]).alias("group")),
+    )
+
+
+def text_digest(texts: pl.Series) -> pl.Series:
+    """Hash texts to 12 hex digits each."""
+    digests = (hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts)
+    return pl.Series(texts.name, digests, dtype=pl.String)
+
+
+def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
+    """Drop the rows whose group is also in the split that keeps it, so that nothing is trained and tested on."""
+    return rows.join(kept.select("group").unique(), on="group", how="anti", maintain_order="left")
+
+
+def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
+    """Drop rows that repeat an earlier one in every column."""
+    return frame.unique(maintain_order=True)
+
+
+def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Drop the rows that agree in these columns and differ in their label: none of them can be learnt or judged."""
+    return frame.filter(pl.col("label").n_unique().over(columns) == 1)
+
+
+def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Keep one of the rows that agree in these columns: the one that says most (such as the most accepted answers)."""
+    order = frame.with_row_index("_row").with_columns(as_texts(frame).alias("_text"))
+    longest = order.sort(pl.col("_text").str.len_chars(), pl.col("_text"), descending=[True, False])
+    kept = longest.unique(columns, keep="first", maintain_order=True).sort("_row")
+    return kept.drop("_row", "_text")
+
+
+def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
+    """Keep one of the rows that agree in these columns, by a keyed hash of the row: what they differ in has no say."""
+    hashes = [hashlib.sha256(f"{key}/{text}".encode()).digest() for text in as_texts(frame)]
+    order = frame.with_row_index("_row").with_columns(pl.Series("_hash", hashes, dtype=pl.Binary)).sort("_hash")
+    kept = order.unique(columns, keep="first", maintain_order=True).sort("_row")
+    return kept.drop("_row", "_hash")
+
+
+def as_texts(columns: pl.DataFrame) -> pl.Series:
+    """Give each row as one text, whatever its columns hold."""
+    if set(columns.dtypes) == {pl.String}:
+        return columns.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
+    return pl.Series([json.dumps(row, ensure_ascii=False) for row in columns.iter_rows()], dtype=pl.String)

@@ -1,0 +1,117 @@
+"""The YAML at the top of a dataset card: what ``load_dataset`` and the Hub read of it."""
+
+from bisect import bisect_right
+from typing import Any
+
+import yaml
+
+from builders.folder.configs import LABEL, Column, Config, configs
+from builders.folder.manifest import Manifest
+from builders.folder.papers import PAPERS, SUMMARIES, TASK_IDS
+from validation.vocabulary import PLACEBO, TaskKind
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Writes repeated values out, where YAML would refer back to the first."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def front_matter(manifest: Manifest) -> str:
+    """Write the YAML of a folder's card, its fences included."""
+    front = yaml.dump(_content(manifest), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
+    return f"---\n{front}---\n"
+
+
+def _content(manifest: Manifest) -> dict[str, Any]:
+    found = configs(manifest)
+    listed: list[dict[str, Any]] = [{"config_name": config.name, "data_files": _data_files(config)} for config in found]
+    listed[0]["default"] = True
+    task_ids = _task_ids(manifest)
+    return {
+        "pretty_name": manifest.title,
+        "language": ["en"],
+        "license": "other",
+        "license_name": "by-source",
+        "size_categories": [_size_category(manifest)],
+        "task_categories": sorted({_category(manifest, name) for name, task in manifest.tasks.items() if task.domains}),
+        **({"task_ids": task_ids} if task_ids else {}),
+        "tags": ["domain-shift", "robustness", "shiftbench"],
+        "configs": listed,
+        "dataset_info": [{"config_name": config.name, "features": _features(config)} for config in found],
+    }
+
+
+def _data_files(config: Config) -> list[dict[str, str]]:
+    return [{"split": split, "path": path} for split, path in config.paths.items()]
+
+
+_CATEGORIES = {
+    TaskKind.CLASSIFICATION: "text-classification",
+    TaskKind.TAGGING: "token-classification",
+    TaskKind.EXTRACTIVE_QA: "question-answering",
+    TaskKind.GENERATION: "text-generation",
+}
+"""Task kinds in the Hub's words."""
+
+
+def _category(manifest: Manifest, name: str) -> str:
+    if manifest.benchmark in PAPERS and _plain(name) in SUMMARIES:
+        return "summarization"
+    return _CATEGORIES[manifest.tasks[name].kind]
+
+
+def _task_ids(manifest: Manifest) -> list[str]:
+    """Give the Hub's finer tags of the tasks here; one's own tasks may be named alike and be something else."""
+    if manifest.benchmark not in PAPERS:
+        return []
+    here = {_plain(name) for name, task in manifest.tasks.items() if task.domains}
+    return sorted({TASK_IDS[name] for name in here if name in TASK_IDS})
+
+
+def _plain(task: str) -> str:
+    """Take off what marks a placebo or candidate task.
+
+    >>> _plain("nli.placebo"), _plain("ner_candidates")
+    ('nli', 'ner')
+    """
+    return task.removesuffix(PLACEBO).removesuffix("_candidates")
+
+
+def _size_category(manifest: Manifest) -> str:
+    """Put the number of rows in the Hub's words; the rows of placebo tasks are those of the real ones."""
+    rows = sum(
+        split.rows
+        for name, task in manifest.tasks.items()
+        if not name.endswith(PLACEBO)
+        for facts in task.domains.values()
+        for split in facts.splits.values()
+    )
+    return size_category(rows)
+
+
+_BOUNDS = (10**3, 10**4, 10**5, 10**6, 10**7, 10**8)
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
+
+
+def size_category(rows: int) -> str:
+    """Put a number of rows in the Hub's words.
+
+    >>> size_category(999), size_category(1_000), size_category(97_320)
+    ('n<1K', '1K<n<10K', '10K<n<100K')
+    """
+    return _SIZES[bisect_right(_BOUNDS, rows)]
+
+
+def _features(config: Config) -> list[dict[str, Any]]:
+    return [_feature(column, config.labels) for column in config.columns]
+
+
+def _feature(column: Column, labels: tuple[str, ...]) -> dict[str, Any]:
+    if column.parts:
+        return {"name": column.name, "struct": [_feature(part, labels) for part in column.parts]}
+    dtype: Any = column.dtype
+    if dtype == LABEL:
+        dtype = {"class_label": {"names": {str(code): label for code, label in enumerate(labels)}}}
+    return {"name": column.name, ("list" if column.is_list else "dtype"): dtype}

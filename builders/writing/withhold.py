@@ -1,0 +1,172 @@
+"""Withheld test labels: a folder pair, ``OUT/public`` without them and ``OUT/gold`` with them, of one content hash.
+
+What could tell of a test label, and what is done about it, all with a random key that the gold manifest alone holds:
+
+- the gold column: null in every test row of the public folder, whatever the task kind. Null is no label, no answer
+  ("no answer" is an empty list) and no text, so it cannot be taken for one, and ``datasets`` loads it under the
+  features of the labelled splits.
+- hashes: a plain hash over ids and labels is found again by trying all labels of a small split, or the last few
+  unknown ones. So the labels of test splits are hashed with the key (HMAC) in both manifests, and the content hash,
+  which is over these, agrees. Checksums of upstream files cover labels, too: the public manifest has none.
+- the cut: rows of a label are drawn until its share is filled. Who knows the seed can see where the draws of each label
+  end, and so which label a row must have. So all draws of the build come from ``secret_seed``.
+- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order. ``exchanged`` deals their
+  gold among them anew. Where repeats leave, they leave whatever their gold (see ``assemble``): else two rows with equal
+  inputs could only be of two labels.
+- statistics: without what is counted of test gold; what is counted of inputs (duplicates, depths, words) stays.
+- row counts of steps on test splits leave. The sizes of splits stay, as anyone can count them; so do the shares that
+  a task is balanced to, which are part of its definition.
+- other tasks: placebo tasks hold the same rows, withheld too, and are dealt without regard to labels (see
+  ``placebo_task``). A task whose inputs show another's gold is refused (``told_by``).
+
+What stays: a train or validation row with the inputs of a test row has its label. BOSS keeps such rows, as upstream has
+them; the card counts them ("in train").
+
+Groups, depths and subsets come from inputs and ids. A group column of your own data must not come from labels.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from builders.assembling.assemble import AssembledTask
+from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskManifest
+from builders.specs.spec import TaskSpec
+from builders.specs.transforms import as_texts
+from builders.statistics.task_statistics import TaskStatistics
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import GOLD
+
+_NO_GOLD: Mapping[str, object] = {"labels": {}, "tags": {}, "unanswered": None, "target_words": None}
+"""What statistics say of a split whose gold is withheld."""
+
+
+def withheld_folders(path: Path) -> tuple[Path, Path] | None:
+    """Give the public and the gold folder of what ``build --withhold-labels`` wrote; None where it is no such pair."""
+    public, gold = path / PUBLIC_FOLDER, path / GOLD_FOLDER
+    return (public, gold) if all((folder / MANIFEST).is_file() for folder in (public, gold)) else None
+
+
+def label_key(out: Path) -> str:
+    """Give the key of a pair to be written: that of the pair it replaces, so that the same rows keep their hash."""
+    pair = withheld_folders(out)
+    try:
+        kept = Manifest.read(pair[1]).label_key if pair else None
+    except InvalidInput:
+        kept = None  # what cannot be read is replaced whole
+    return kept or secrets.token_hex(32)
+
+
+def secret_seed(seed: int, key: str | None) -> int:
+    """Give the seed of a build's draws: the one asked for, and with a key one that nobody can tell without it."""
+    return seed if key is None else int.from_bytes(_keyed(key, f"seed/{seed}")[:16])
+
+
+def exchanged(task: AssembledTask, key: str) -> AssembledTask:
+    """Deal the gold of test rows with equal inputs and group among them, so that their ids tell nothing of it.
+
+    Which row gets which depends on the key, the rows and their gold, not on their order upstream.
+    """
+    spec = task.spec
+    domains = {
+        domain: {
+            split: _exchanged(frame, spec, f"{key}/{spec.id}/{domain}") if split == "test" else frame
+            for split, frame in splits.items()
+        }
+        for domain, splits in task.domains.items()
+    }
+    return replace(task, domains=domains)
+
+
+def _exchanged(frame: pl.DataFrame, spec: TaskSpec, key: str) -> pl.DataFrame:
+    gold = GOLD[spec.kind]
+    texts = pl.DataFrame({"row": as_texts(frame.select(*spec.inputs, "group")), "gold": as_texts(frame.select(gold))})
+    texts = texts.with_row_index("place").filter(pl.struct("row").is_duplicated())
+    # Rows that agree in gold as well are told apart by number, or they would always come side by side.
+    texts = texts.with_columns(number=pl.int_range(pl.len()).over("row", "gold"))
+    order = list(range(len(frame)))
+    for part in texts.partition_by("row"):
+        places = part["place"].to_list()
+        drawn = sorted(part.rows(), key=lambda row: _keyed(key, "\x1f".join(map(str, row[1:]))))
+        for place, (source, *_) in zip(places, drawn, strict=True):
+            order[place] = source
+    return frame.with_columns(frame[gold].gather(order))
+
+
+def _keyed(key: str, text: str) -> bytes:
+    return hmac.new(key.encode(), text.encode(), hashlib.sha256).digest()
+
+
+def without_gold(frame: pl.DataFrame, gold: str) -> pl.DataFrame:
+    """Give rows with null in place of their gold."""
+    return frame.with_columns(pl.lit(None, dtype=frame.schema[gold]).alias(gold))
+
+
+def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
+    """Leave out of a task's statistics what is counted of test gold."""
+    domains = {
+        domain: facts.model_copy(
+            update={
+                "splits": {
+                    split: of.model_copy(update=_NO_GOLD) if split == "test" else of
+                    for split, of in facts.splits.items()
+                }
+            }
+        )
+        for domain, facts in statistics.domains.items()
+    }
+    lengths = tuple(found for found in statistics.target_lengths if found.split != "test")
+    return statistics.model_copy(update={"domains": domains, "target_lengths": lengths})
+
+
+def public_manifest(manifest: Manifest) -> Manifest:
+    """Give the manifest of the public folder from that of the gold one: no key, and nothing that tells of test gold."""
+    sources = {
+        slug: source.model_copy(
+            update={"files": tuple(file.model_copy(update={"sha256": ""}) for file in source.files)}
+        )
+        for slug, source in manifest.sources.items()
+    }
+    tasks = {name: _public_task(task) for name, task in manifest.tasks.items()}
+    return manifest.model_copy(update={"label_key": None, "tasks": tasks, "sources": sources})
+
+
+def _public_task(task: TaskManifest) -> TaskManifest:
+    domains = {
+        domain: facts.model_copy(
+            update={
+                "splits": {
+                    split: of.model_copy(update={"withheld_labels": True}) if split == "test" else of
+                    for split, of in facts.splits.items()
+                }
+            }
+        )
+        for domain, facts in task.domains.items()
+    }
+    steps = tuple(count for count in task.transforms if count.split != "test")
+    return task.model_copy(update={"domains": domains, "transforms": steps})
+
+
+def told_by(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ...]:
+    """Find a task made from the same files to predict something else: what it shows in train, or asks, is gold here."""
+    files = _paths(spec)
+    for other in others:
+        if GOLD[other.kind] != GOLD[spec.kind] and files & _paths(other):
+            what = f"{spec.id} and {other.id} are made from the same rows: each shows what the other withholds"
+            cure = (
+                f"build it alone: shiftbench build {spec.benchmark} {spec.name} --withhold-labels --raw RAW --out DIR"
+            )
+            return (Problem(what, spec.id, cure=f"{cure}, and publish one of the two only"),)
+    return ()
+
+
+def _paths(spec: TaskSpec) -> set[str]:
+    files: Sequence[str] = [
+        file.path for domain in spec.domains for of_split in domain.files.values() for file in of_split
+    ]
+    return set(files)

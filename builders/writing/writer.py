@@ -1,0 +1,326 @@
+"""Writing a dataset folder: all of it or nothing, the same bytes for the same rows."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from builders.assembling.assemble import AssembledTask
+from builders.assembling.depth import depth_tables
+from builders.cache import remember_folder
+from builders.encoder import Encoder
+from builders.folder.manifest import (
+    GOLD_FOLDER,
+    MANIFEST,
+    PUBLIC_FOLDER,
+    DomainFacts,
+    Manifest,
+    SizeFacts,
+    SourceFacts,
+    SplitFacts,
+    TaskManifest,
+    content_hash,
+    data_files_sha256,
+    labels_sha256,
+    rows_sha256,
+)
+from builders.folder.reader import depth_path, subset_path
+from builders.statistics.card import data_path, picture_path
+from builders.statistics.pictures import statistics_picture
+from builders.statistics.task_statistics import TaskStatistics, task_statistics
+from builders.writing.croissant import CROISSANT, croissant
+from builders.writing.dataset_card import dataset_card
+from builders.writing.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import GOLD, PLACEBO
+
+BUILDER_VERSION = "0.1.0"
+README = "README.md"
+ROW_GROUP = 10_000
+"""Rows of a row group, where they are short enough."""
+GROUP_BYTES = 32 * 2**20
+"""About as much uncompressed Arrow has a row group at most: whole documents are long rows."""
+SHARD_BYTES = 256 * 2**20
+"""About as much uncompressed Arrow has a file at most."""
+
+
+def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
+    """Refuse an output path that would lose something; InvalidInput says what to do.
+
+    A pair of withheld labels is replaced by such a pair alone: else its key were lost, and who publishes the folder
+    next would publish the labels.
+    """
+    pair = next((path for path in (out, out.absolute().parent) if withheld_folders(path) is not None), None)
+    if pair is not None and not (withhold and pair == out):
+        what, cure = (
+            "this is a folder pair of withheld labels",
+            "give another folder, or --withhold-labels for the pair",
+        )
+        raise InvalidInput(Problem(what, str(pair), cure=cure))
+    parent = next(parent for parent in out.absolute().parents if parent.exists())
+    if not parent.is_dir():
+        raise InvalidInput(
+            Problem("the output path leads through a file", str(out), str(parent), "choose another folder")
+        )
+    try:
+        tempfile.TemporaryFile(dir=parent).close()
+    except OSError as error:
+        what, found = "nothing can be written at the output path", f"{parent}: {error.strerror}"
+        raise InvalidInput(Problem(what, str(out), found, "choose another folder")) from error
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / MANIFEST).is_file() and withheld_folders(out) is None:
+        raise InvalidInput(
+            Problem("the output path is taken by something else", str(out), cure="choose an empty or new folder")
+        )
+    if not overwrite:
+        raise InvalidInput(
+            Problem(
+                "the output folder already holds a dataset",
+                str(out),
+                cure="give another folder, or --overwrite, which replaces all of it",
+            )
+        )
+
+
+def write_folder(
+    out: Path,
+    tasks: Sequence[AssembledTask],
+    sources: Mapping[str, SourceFacts],
+    *,
+    title: str,
+    seed: int,
+    partial: bool,
+    synthetic: bool,
+    encoder: Encoder | None,
+    label_key: str | None = None,
+) -> Manifest:
+    """Write a dataset folder: rows, subsets, depth tables, manifest and dataset card.
+
+    The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was
+    there. Without an encoder there are no depth tables. With a ``label_key`` there are two of them at ``out``, the
+    one without test labels and the one with them, whose manifest is returned (see ``builders.writing.withhold``).
+    """
+    out = out.resolve()  # '.' and links cannot be renamed
+    if label_key is not None:
+        tasks = [exchanged(task, label_key) for task in tasks]
+    manifests = {task.spec.name: _task_manifest(task, sources, label_key) for task in tasks}
+    benchmark = tasks[0].spec.benchmark
+    manifest = Manifest(
+        builder_version=BUILDER_VERSION,
+        benchmark=benchmark,
+        title=title,
+        seed=seed,
+        partial=partial,
+        synthetic=synthetic,
+        content_hash=content_hash(manifests, benchmark),
+        tasks=manifests,
+        sources=dict(sources),
+        encoder=encoder.facts() if encoder is not None else None,
+        label_key=label_key,
+    )
+    with _replacing(out) as folder:
+        if label_key is None:
+            _write_whole(folder, tasks, manifest, encoder)
+        else:
+            _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder)
+            _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
+    remember_folder(manifest.content_hash, out if label_key is None else out / GOLD_FOLDER)
+    return manifest
+
+
+def _write_whole(folder: Path, tasks: Sequence[AssembledTask], manifest: Manifest, encoder: Encoder | None) -> None:
+    folder.mkdir(exist_ok=True)
+    for task in tasks:
+        _write_rows(folder, task)
+        for name, ids in task.subsets.items():
+            write_subset(folder / subset_path(task.spec.name, name), ids)
+        depths = {}
+        if encoder is not None:
+            for source, target, table in depth_tables(task, encoder):
+                _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table, ()))
+                depths[source, target] = table
+        if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
+            write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths))
+    write_facts(folder, manifest)
+
+
+def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
+    """Write the folder without test labels beside the gold one, with which it shares the files that may be the same."""
+    for file in sorted(gold.glob("*/**/*.parquet")):
+        place = file.relative_to(gold)
+        if place.parts[0] == "data" and place.name.startswith("test-"):
+            task = manifest.tasks[place.parts[1]]
+            rows = without_gold(pl.read_parquet(file, glob=False), GOLD[task.kind])
+            _write_parquet(out / place, rows, _features(rows, task.labels))
+        else:
+            place_file(file, out / place)
+    for name in manifest.tasks:
+        if not name.endswith(PLACEBO):
+            write_statistics(out, name, public_statistics(read_statistics(gold, name)))
+    write_facts(out, public_manifest(manifest))
+
+
+def place_file(file: Path, to: Path) -> None:
+    """Put a file at a second place: as a link, since rows take gigabytes, or as a copy where there are no links."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(file.resolve(), to)
+    except OSError:
+        shutil.copyfile(file, to)
+
+
+def write_facts(folder: Path, manifest: Manifest) -> None:
+    """Write what a folder says of itself: the dataset card, its Croissant twin and, as the last file, the manifest."""
+    statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
+    (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
+    (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
+    manifest.model_copy(update={"files": data_files_sha256(folder)}).write(folder)
+
+
+def write_statistics(folder: Path, task: str, statistics: TaskStatistics) -> None:
+    """Write a task's statistics as data and as a picture."""
+    write_data(folder, task, statistics)
+    (folder / picture_path(task)).write_bytes(statistics_picture(statistics))
+
+
+def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
+    """Write a task's statistics as data."""
+    path = folder / data_path(task)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(statistics.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def read_statistics(folder: Path, task: str) -> TaskStatistics:
+    """Read a task's statistics back."""
+    return TaskStatistics.model_validate_json((folder / data_path(task)).read_text(encoding="utf-8"))
+
+
+def write_subset(path: Path, ids: pl.DataFrame) -> None:
+    """Write the ids of a subset."""
+    _write_parquet(path, ids, _features(ids, ()))
+
+
+@contextmanager
+def _replacing(out: Path) -> Iterator[Path]:
+    """Give a new folder beside ``out`` that takes its place when the block succeeds."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
+        new = Path(temporary) / "new"
+        new.mkdir()
+        yield new
+        old = Path(temporary) / "old"
+        try:
+            if out.exists():
+                out.rename(old)
+            new.rename(out)
+        except BaseException:
+            # The old folder must not vanish with the temporary one.
+            if old.exists() and not out.exists():
+                old.rename(out)
+            raise
+
+
+def _write_rows(folder: Path, task: AssembledTask) -> None:
+    for domain, splits in task.domains.items():
+        for split, frame in splits.items():
+            features = _features(frame, task.spec.labels)
+            shards = list(_shards(frame))
+            for number, shard in enumerate(shards):
+                name = f"{split}-{number:05}-of-{len(shards):05}.parquet"
+                _write_parquet(folder / f"data/{task.spec.name}/{domain}/{name}", shard, features)
+
+
+def _shards(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Cut rows, in their order, into parts of like numbers of rows: as many as keep the parts at ``SHARD_BYTES``."""
+    n_shards = min(max(1, len(frame)), -(-_arrow_bytes(frame) // SHARD_BYTES) or 1)
+    bounds = [len(frame) * number // n_shards for number in range(n_shards + 1)]
+    for start, end in pairwise(bounds):
+        yield frame.slice(start, end - start)
+
+
+def _arrow_bytes(frame: pl.DataFrame) -> int:
+    """Give the size as Arrow, which does not depend on how the rows came to be; that of polars does."""
+    return int(_arrow(frame).nbytes)
+
+
+def _arrow(frame: pl.DataFrame) -> Any:
+    return frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+
+
+def _features(frame: pl.DataFrame, labels: Sequence[str]) -> Any:
+    """Give the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
+    from datasets import ClassLabel, Features, List, Value
+
+    def feature(name: str, dtype: pl.DataType) -> Any:
+        if isinstance(dtype, pl.List):
+            return List(feature(name, dtype.inner))  # type: ignore[arg-type]
+        if isinstance(dtype, pl.Struct):
+            return {part.name: feature(part.name, part.dtype) for part in dtype.fields}  # type: ignore[arg-type]
+        if name in ("label", "tags"):
+            return ClassLabel(names=list(labels))
+        return Value(_TYPES[type(dtype)])
+
+    return Features({name: feature(name, dtype) for name, dtype in frame.schema.items()})
+
+
+_TYPES: dict[type[pl.DataType], str] = {
+    pl.String: "string",
+    pl.Float64: "float64",
+    pl.Int64: "int64",
+    pl.Int32: "int32",
+}
+
+
+def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = _arrow(frame).cast(features.arrow_schema)
+    rows = min(ROW_GROUP, GROUP_BYTES * len(frame) // max(1, table.nbytes))
+    pq.write_table(table, path, compression="zstd", row_group_size=max(1, rows), write_page_index=True)
+
+
+def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], label_key: str | None) -> TaskManifest:
+    spec = task.spec
+    keys = {"test": label_key}
+    provenance = {domain.name: domain.provenance for domain in spec.domains}
+    return TaskManifest(
+        title=spec.title,
+        kind=spec.kind,
+        inputs=spec.inputs,
+        labels=spec.labels,
+        metric=spec.metric,
+        domains={
+            domain: DomainFacts(
+                sources=task.sources[domain],
+                rebuild_only=any(not sources[source].open_licence for source in task.sources[domain]),
+                splits={
+                    split: SplitFacts(
+                        rows=len(frame),
+                        groups=frame["group"].n_unique(),
+                        inputs_sha256=rows_sha256(frame, spec.inputs),
+                        labels_sha256=labels_sha256(frame, GOLD[spec.kind], keys.get(split)),
+                    )
+                    for split, frame in splits.items()
+                },
+                provenance=provenance.get(domain),
+            )
+            for domain, splits in task.domains.items()
+        },
+        absent_domains=task.absent,
+        sizes={split: SizeFacts(**asdict(size)) for split, size in task.sizes.items() if task.spec.domains},
+        subsets={name: len(ids) for name, ids in task.subsets.items()},
+        transforms=tuple(task.counts),
+        notes=spec.notes,
+        id_domain=spec.id_domain,
+        candidates_for=spec.candidates_for,
+        label_folds=dict(spec.label_folds),
+        pairing=spec.pairing,
+    )

@@ -1,0 +1,119 @@
+"""Sending predictions to a leaderboard's page over HTTP, as the page's own form does."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from builders.hub_access import reaching_hub
+from validation.cards import Card
+from validation.report import InvalidInput, Problem
+
+
+def is_url(to: str) -> bool:
+    """Tell a leaderboard's URL from a store: a folder, or a repository of the Hub.
+
+    Raises: InvalidInput for what is meant as a URL but is none, and for a store that is a file.
+
+    >>> is_url("http://127.0.0.1:7860"), is_url("build/store")
+    (True, False)
+    >>> is_url("localhost:7860")
+    Traceback (most recent call last):
+    validation.report.InvalidInput: --to: this is neither a URL nor a folder; found 'localhost:7860'; write http://localhost:7860
+    """
+    if to.startswith(("http://", "https://")):
+        return True
+    what = "this is neither a URL nor a folder"
+    if to.startswith("hf://"):
+        return False
+    if "://" in to:
+        raise InvalidInput(Problem(what, "--to", f"'{to}'", "write http://... or https://..."))
+    if re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[\w.-]*):\d+(/.*)?", to):
+        host = to if not to.startswith(":") else f"127.0.0.1{to}"
+        raise InvalidInput(Problem(what, "--to", f"'{to}'", f"write http://{host}"))
+    if Path(to).exists() and not Path(to).is_dir():
+        raise InvalidInput(Problem(what, "--to", f"the file '{to}'", "name a folder; it is made when it is not there"))
+    return False
+
+
+def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = False) -> dict[str, Any]:
+    """Send a prediction file and its card.
+
+    Args:
+        url: a leaderboard's address.
+        predictions: the file.
+        card: its card.
+        any_token: send the saved token even if it may write to repositories.
+    Returns: the page's answer: entry, whether it is new, and its summary.
+    Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
+    """
+    if not predictions.is_file():
+        raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
+    from gradio_client import handle_file
+
+    content = (handle_file(str(predictions)), json.dumps(card.as_dict()))
+    return _ask(url, "/submit", content, any_token=any_token)
+
+
+def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
+    """Withdraw an entry; the arguments are as for ``submit_to_url``. Only who sent it may."""
+    return _ask(url, "/withdraw", (entry,), any_token=any_token)
+
+
+def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:
+    import httpx
+    from gradio_client import Client
+    from gradio_client.exceptions import AppError
+
+    url = url.rstrip("/").removesuffix("/submit")  # as the address bar has it where people submit
+    token = token_for(url, any_token=any_token)
+    try:
+        # False keeps Gradio from sending a saved token by itself.
+        client = Client(url, token=token or False, verbose=False, download_files=False)
+        answer = client.predict(*content, api_name=endpoint)
+    except (httpx.HTTPError, AppError, ValueError, OSError) as error:
+        cure = "is 'shiftbench serve' running there, and is the address right?"
+        raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
+    if not isinstance(answer, dict) or not isinstance(answer.get("problems"), list):
+        raise InvalidInput(Problem("this is not a leaderboard's answer", url, cure="is the address right?"))
+    if not answer.get("ok"):
+        raise InvalidInput(Problem(str(text), "leaderboard") for text in answer["problems"])
+    return answer
+
+
+def token_for(url: str, *, any_token: bool) -> str | None:
+    """Give the saved Hugging Face token that tells a leaderboard who submits; None where none is to be sent.
+
+    It is sent over https or to this machine alone, and one that may write only when the user says so: a leaderboard
+    needs to know who somebody is, no more.
+
+    Raises: InvalidInput for a token that may write, or that the Hub does not know.
+    """
+    from huggingface_hub import HfApi, get_token
+
+    token = get_token()
+    address = urlsplit(url)
+    if token is None or not (address.scheme == "https" or address.hostname in ("127.0.0.1", "localhost", "::1")):
+        return None
+    if any_token or address.scheme != "https":
+        return token
+    with reaching_hub("who is signed in", "sign in again with 'hf auth login', or unset HF_TOKEN"):
+        account = HfApi(token=token).whoami()
+    if _may_write(account.get("auth", {}).get("accessToken", {})):
+        cure = "set HF_TOKEN to one that may only read (no permission is needed), or give --any-token"
+        raise InvalidInput(Problem("this token may write to your repositories", "HF_TOKEN", account["name"], cure))
+    return token
+
+
+def _may_write(token: dict[str, Any]) -> bool:
+    """Tell from what the Hub says of a token; a fine-grained one lists what it may do, and where.
+
+    >>> _may_write({"role": "read"}), _may_write({"role": "write"})
+    (False, True)
+    >>> _may_write({"role": "fineGrained", "fineGrained": {"scoped": [{"permissions": ["repo.write"]}], "global": []}})
+    True
+    """
+    fine = token.get("fineGrained") or {}
+    lists = [fine.get("global") or [], *(scope.get("permissions") or [] for scope in fine.get("scoped") or [])]
+    return token.get("role") == "write" or any("write" in str(name) for names in lists for name in names)

@@ -1,0 +1,191 @@
+"""The leaderboard as a web application: pages that are written here, and Gradio beside them for all that is sent.
+
+    create_app   the whole application, for any ASGI server
+    serve        runs it until Ctrl-C
+
+Pages (``leaderboard.app.pages``) need no script and answer in milliseconds. Gradio has the form at ``/submit``, the
+named endpoints (``leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
+"""
+
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import gradio as gr
+import uvicorn
+from fastapi import FastAPI
+from gradio.utils import get_upload_folder
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.app.endpoints import add_endpoints
+from leaderboard.app.keeper import Keeper
+from leaderboard.app.limits import BodyLimit, OwnAddress
+from leaderboard.app.pages import add_pages
+from leaderboard.app.submitting import add_submit_page
+from leaderboard.app.theme import theme
+from leaderboard.board import Index
+from leaderboard.board.submission import MAX_UPLOAD_BYTES
+from leaderboard.store import Store
+from leaderboard.views.site import style_sheet
+from validation.report import InvalidInput, Problem
+
+SECONDS_KEPT = 3600
+"""How long an uploaded file stays on disk; accepted ones are copied into the store."""
+SECONDS_TO_START = 60
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a server takes submissions.
+
+    Attributes:
+        sign_in: submitters are Hugging Face users: they sign in (on a Space) or send a token. Without it only the
+            machine itself submits.
+        daily_quota: entries that one submitter may send on a UTC day; None for as many as they like.
+    """
+
+    sign_in: bool = False
+    daily_quota: int | None = None
+
+
+def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Settings = Settings()) -> FastAPI:
+    """Build the application over some datasets and a store."""
+    index = Index(folders, store, background=True)
+    keeper = Keeper(index)
+
+    @asynccontextmanager
+    async def kept(_: FastAPI) -> AsyncIterator[None]:
+        keeper.start()
+        yield
+        keeper.stop()
+
+    app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=kept)
+    add_pages(app, keeper)
+    with gr.Blocks(
+        title="Submit \N{MIDDLE DOT} shiftbench",
+        analytics_enabled=False,
+        fill_width=True,
+        delete_cache=(SECONDS_KEPT, SECONDS_KEPT),
+    ) as blocks:
+        add_endpoints(keeper)
+    with blocks.route("Submit", "/submit"):
+        add_submit_page(keeper, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
+    # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
+    blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
+    with warnings.catch_warnings():
+        # It says that pages are not rendered on the server, which nobody asked for.
+        warnings.filterwarnings("ignore", message="SSR mode")
+        _mount(app, blocks, [store.root, *(folder.path for folder in folders)])
+    # Gradio guards paths only of what it believes to have launched itself.
+    blocks.has_launched = blocks.is_running = True
+    app.add_middleware(OwnAddress)
+    app.add_middleware(BodyLimit, uploads=Path(get_upload_folder()))
+    return app
+
+
+def _mount(app: FastAPI, blocks: gr.Blocks, closed: Sequence[Path]) -> None:
+    gr.mount_gradio_app(
+        app,
+        blocks,
+        path="/",
+        theme=theme(),
+        css=style_sheet(),
+        footer_links=["api"],
+        max_file_size=MAX_UPLOAD_BYTES,
+        blocked_paths=[str(path.resolve()) for path in closed],
+        enable_monitoring=False,
+        run_history=False,
+        ssr_mode=False,
+        show_error=False,
+        mcp_server=True,
+    )
+
+
+class Server:
+    """A running leaderboard; ``close`` stops it."""
+
+    def __init__(self, app: FastAPI, host: str, port: int) -> None:
+        """Start it in a thread of its own, and wait until it answers."""
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        config = uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        deadline = time.monotonic() + SECONDS_TO_START
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > deadline:
+                raise InvalidInput(Problem("the page did not start", self.url, cure="see the messages above"))
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """Let requests in progress end, then stop."""
+        self._server.should_exit = True
+        self._thread.join(timeout=10)
+
+
+def serve(
+    folders: Sequence[DatasetFolder],
+    store: Store,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    settings: Settings = Settings(),
+    *,
+    block: bool = True,
+) -> Server:
+    """Serve the leaderboard at an address and say where, until Ctrl-C.
+
+    Args:
+        folders: the datasets to show.
+        store: the entries.
+        host: address to listen on.
+        port: 0 takes any free one.
+        settings: who may submit, and how often.
+        block: False returns at once and prints nothing; ``close()`` the result to stop.
+    Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
+    """
+    port = usable_port(host, port)
+    with _told_to_stop() if block else nullcontext() as stopped:
+        server = Server(create_app(folders, store, settings), host, port)
+        if stopped is not None:
+            print(f"the leaderboard is at {server.url}", file=sys.stderr, flush=True)
+            stopped.wait()
+            server.close()
+            raise KeyboardInterrupt
+    return server
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[threading.Event]:
+    """Give what is set by Ctrl-C, or by the signal that containers are ended with.
+
+    An event, because an exception might be raised in the middle of what starts the server, and be lost there.
+    """
+    stopped = threading.Event()
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: stopped.set()) for number in signals]
+    try:
+        yield stopped
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
+
+
+def usable_port(host: str, port: int) -> int:
+    """Give a port that can be listened on: the one asked for, or any free one for 0; InvalidInput when it is taken."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        cure = "stop what listens there, or give another --port"
+        what = "the page cannot listen here"
+        raise InvalidInput(Problem(what, f"{host}:{port}", error.strerror or str(error), cure)) from error

@@ -1,0 +1,177 @@
+"""The leaderboard as a Hugging Face Space: the files that make one, creating it, and what runs in it.
+
+The Space holds the project's own source, so that what is shown is what this installation computes.
+"""
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import requires, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+from packaging.requirements import Requirement
+
+from builders.folder.reader import DatasetFolder
+from builders.hub_access import reaching_hub, writing_to_hub
+from validation.report import InvalidInput, Problem
+
+ROOMS = ("validation", "builders", "leaderboard")
+"""Packages that the Space needs."""
+_SOURCES = (".py", ".csv", ".json", ".css", ".js")
+PORT = 7860
+"""Where a Space expects its application, unless it says otherwise."""
+
+
+@dataclass(frozen=True)
+class SpaceConfig:
+    """What a Space shows and takes.
+
+    Attributes:
+        data: dataset repositories on the Hub, of folders that ``shiftbench publish`` sent; private ones with the gold
+            of withheld labels are read with the Space's secret ``HF_TOKEN``.
+        store: dataset repository of the entries; the secret ``HF_TOKEN`` must be able to write to it.
+        title: the Space's title.
+        daily_quota: entries that one submitter may send on a UTC day.
+        bert_score: generated text is scored, too, for which PyTorch is installed.
+    """
+
+    data: tuple[str, ...]
+    store: str
+    title: str = "shiftbench leaderboard"
+    daily_quota: int = 10
+    bert_score: bool = False
+
+
+def space_files(config: SpaceConfig) -> dict[str, bytes]:
+    """Give the files of a Space by their paths in it."""
+    return {
+        "README.md": _readme(config).encode(),
+        "app.py": _app(config).encode(),
+        "requirements.txt": "".join(f"{line}\n" for line in requirements(bert_score=config.bert_score)).encode(),
+        **dict(_sources()),
+    }
+
+
+def requirements(*, bert_score: bool) -> list[str]:
+    """Give the Space's requirements: those of the package and its page, in the versions that are installed here."""
+    extras = ("", "app", "encoder") if bert_score else ("", "app")
+    wanted = {}
+    for line in requires("shiftbench") or ():
+        need = Requirement(line)
+        if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in extras):
+            extra = f"[{','.join(sorted(need.extras))}]" if need.extras else ""
+            wanted[need.name] = f"{need.name}{extra}=={version(need.name).partition('+')[0]}"
+    return sorted(wanted.values(), key=str.casefold)
+
+
+def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -> str:
+    """Create a Space, or bring it up to date, in one commit; files of earlier versions that it lacks now are removed.
+
+    Args:
+        repo_id: its name on the Hub, ``ORG/NAME``.
+        config: what it shows.
+        private: only its organisation sees it.
+    Returns: its address.
+    Raises: InvalidInput when the Hub refuses.
+    """
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
+
+    api = HfApi()
+    with writing_to_hub(repo_id):
+        url = api.create_repo(repo_id, repo_type="space", space_sdk="gradio", private=private, exist_ok=True)
+        there = set(api.list_repo_files(repo_id, repo_type="space"))
+        files = space_files(config)
+        operations: list[Any] = [CommitOperationAdd(path, content) for path, content in sorted(files.items())]
+        gone = sorted(path for path in there - set(files) if path.startswith(tuple(f"{room}/" for room in ROOMS)))
+        operations += [CommitOperationDelete(path) for path in gone]
+        api.create_commit(
+            repo_id,
+            operations,
+            commit_message=f"shiftbench {version('shiftbench')}: the leaderboard of {', '.join(config.data)}",
+            repo_type="space",
+        )
+    return str(url)
+
+
+def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
+    """Fetch the datasets and serve the leaderboard; what a Space's ``app.py`` calls."""
+    from leaderboard.app.server import Settings, serve
+    from leaderboard.store import open_store
+
+    folders = [fetched(repo_id) for repo_id in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    settings = Settings(sign_in=True, daily_quota=daily_quota)
+    host, port = os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"), int(os.environ.get("GRADIO_SERVER_PORT", PORT))
+    serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
+
+
+def fetched(repo_id: str) -> DatasetFolder:
+    """Fetch a published dataset folder into the Hub's cache."""
+    from huggingface_hub import snapshot_download
+
+    with reaching_hub(repo_id, "check the name, and that the secret HF_TOKEN may read it"):
+        return DatasetFolder.open(Path(snapshot_download(repo_id, repo_type="dataset")))
+
+
+def _readme(config: SpaceConfig) -> str:
+    facts: Mapping[str, object] = {
+        "title": config.title,
+        "emoji": "📉",
+        "colorFrom": "green",
+        "colorTo": "gray",
+        "sdk": "gradio",
+        "sdk_version": version("gradio"),
+        "python_version": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "app_file": "app.py",
+        "hf_oauth": True,
+        "pinned": False,
+        "license": "apache-2.0",
+        "short_description": "How much accuracy NLP models lose under domain shift",
+        "datasets": [*config.data, config.store],
+    }
+    head = yaml.safe_dump(dict(facts), sort_keys=False, allow_unicode=True)
+    return (
+        f"---\n{head}---\n\n# {config.title}\n\n"
+        "Made by `shiftbench publish-space`; run it again to bring it up to date. "
+        "The secret `HF_TOKEN` must be able to write to "
+        f"[{config.store}](https://huggingface.co/datasets/{config.store}), where entries are kept.\n"
+    )
+
+
+def _app(config: SpaceConfig) -> str:
+    return (
+        '"""The leaderboard; made by ``shiftbench publish-space``."""\n\n'
+        "from leaderboard.app.space import run_space\n\n"
+        f"run_space({list(config.data)!r}, {config.store!r}, daily_quota={config.daily_quota})\n"
+    )
+
+
+def _sources() -> Iterator[tuple[str, bytes]]:
+    for room in ROOMS:
+        home = Path(str(importlib.import_module(room).__file__)).parent
+        for path in sorted(home.rglob("*")):
+            if path.suffix in _SOURCES and "__pycache__" not in path.parts:
+                yield f"{room}/{path.relative_to(home).as_posix()}", path.read_bytes()
+
+
+def check_names(repo_id: str, config: SpaceConfig) -> None:
+    """Refuse names that cannot be those of repositories of the Hub."""
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+    problems = []
+    for name in (repo_id, *config.data, config.store):
+        try:
+            validate_repo_id(name)
+            sound = "/" in name
+        except HFValidationError:
+            sound = False
+        if not sound:
+            problems.append(Problem("this names no repository", "command line", f"'{name}'", "write ORG/NAME"))
+    if problems:
+        raise InvalidInput(problems)

@@ -1,0 +1,282 @@
+"""How fast the leaderboard is with 10,000 entries, in a real browser: what ``shiftbench bench app`` runs.
+
+Figures are medians of 20. The server runs in a process of its own; the browser is headless Chromium by playwright
+(extra 'dev'); "cold" is a browser that has nothing of the site yet. Entries are copies of a few real ones with noise.
+"""
+
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import numpy as np
+import polars as pl
+from tqdm import tqdm
+
+from builders.building.synthetic_grid import build_grid, noisy_predictions
+from builders.folder.reader import DatasetFolder
+from leaderboard.bench.scores import Timing
+from leaderboard.board import index_cache
+from leaderboard.store import Entry, Store
+from leaderboard.store.derived import scores_path, table_path
+from leaderboard.store.entries import card_path, entry_bytes, predictions_path
+from validation.cards import Card
+from validation.report import InvalidInput, Problem
+
+N_ENTRIES = 10_000
+TIMES = 20
+_TEMPLATES = 4
+_TASK = "nli"
+_SMALL = 0.02
+"""Test sizes behind the many entries, as a share of Table 2's: pages show scores, whatever they were made from."""
+_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+_CHANGED = """
+(change) => new Promise((done) => {
+  const board = document.querySelector('#board-rows'), begun = performance.now();
+  const seen = new MutationObserver(() => requestAnimationFrame(() => {
+    seen.disconnect();
+    done(performance.now() - begun);
+  }));
+  seen.observe(board, {childList: true, subtree: true});
+  const [selector, value] = change, element = document.querySelector(selector);
+  if (value === null) { element.click(); return; }
+  element.value = value;
+  element.dispatchEvent(new Event(element.tagName === 'INPUT' ? 'input' : 'change', {bubbles: true}));
+})
+"""
+"""Milliseconds from a change of a filter, or a click, to the frame that shows other rows."""
+
+
+def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
+    """Measure everything, one timing at a time.
+
+    Args:
+        scale: entries as a share of 10,000, and test sizes of the submission as a share of Table 2's; only at 1 is
+            said whether targets are met.
+    Raises: InvalidInput when the browser or its driver is not installed.
+    """
+    chromium = _chromium()
+    with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
+        full, small = Path(place) / "full", Path(place) / "small"
+        build_grid(full, scale=scale)
+        build_grid(small, scale=_SMALL, seed=1)
+        store = Store(Path(place) / "store")
+        fill(store, DatasetFolder.open(small), max(_TEMPLATES, round(N_ENTRIES * scale)), Path(place))
+        for timing in _timings([small, full], store, chromium, Path(place)):
+            yield timing if scale == 1 else replace(timing, met=None)
+
+
+def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
+    """Put n entries into a store: a few that were really scored, and copies of them with noise on the ranked figures.
+
+    Args:
+        store: where to.
+        folder: the dataset; entries are for its task 'nli'.
+        n: entries.
+        place: a folder for files on the way.
+    """
+    rng = np.random.default_rng(0)
+    templates = [_template(store, folder, number, place) for number in range(_TEMPLATES)]
+    for number in tqdm(range(_TEMPLATES, n), desc="writing entries", unit="entry", leave=False, disable=None):
+        template = templates[number % _TEMPLATES]
+        identity = sha256(f"entry {number}".encode()).hexdigest()[:16]
+        _copy(store, folder, template, identity, number, float(rng.normal(0, 0.02)))
+
+
+@dataclass(frozen=True)
+class _Template:
+    """A scored entry, and its files as they are copied."""
+
+    entry: Entry
+    scores: dict[str, Any]
+    table: pl.DataFrame
+    metadata: dict[str, str]
+
+
+def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> _Template:
+    rows = noisy_predictions(folder, seed=number)
+    path = place / f"template-{number}.parquet"
+    rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/{_TASK}/")).write_parquet(path)
+    entry, _ = store.submit(path, _card(folder, number), [folder])
+    table = store.root / table_path(entry.id)
+    scores = msgspec.json.decode((store.root / scores_path(entry.id)).read_bytes())
+    metadata = {key: value for key, value in pl.read_parquet_metadata(table).items() if key != "ARROW:schema"}
+    return _Template(entry, scores, pl.read_parquet(table), metadata)
+
+
+def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, moved: float) -> None:
+    """Write an entry that is a template with another card, whose ranked figures lie ``moved`` higher."""
+    root = store.root
+    for path in (card_path(identity), table_path(identity)):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(store.predictions(template.entry), root / predictions_path(identity))
+    primary = pl.col("replicates").is_not_null()
+    table = template.table.with_columns(
+        value=pl.when(primary).then(pl.col("value") + moved).otherwise("value"),
+        replicates=pl.col("replicates").list.eval(pl.element() + moved),
+    )
+    table.write_parquet(root / table_path(identity), metadata=template.metadata)
+    scores = {**template.scores, "tasks": [_moved(task, moved) for task in template.scores["tasks"]]}
+    (root / scores_path(identity)).write_bytes(msgspec.json.encode(scores))
+    at = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
+    entry = Entry(identity, f"user{number % 700}", at, _card(folder, number))
+    (root / card_path(identity)).write_bytes(entry_bytes(entry))
+
+
+def _moved(task: dict[str, Any], moved: float) -> dict[str, Any]:
+    def higher(estimate: dict[str, Any]) -> dict[str, Any]:
+        return {key: None if value is None else value + moved for key, value in estimate.items()}
+
+    summary = task["summary"]
+    return {**task, "summary": {**summary, **{name: higher(summary[name]) for name in ("mean_ss", "mean_st")}}}
+
+
+def _card(folder: DatasetFolder, number: int) -> Card:
+    content = {
+        "name": f"Model {number % 10} of {number}",
+        "paradigm": ("fine-tuned", "few-shot", "zero-shot", "retrieval")[number % 4],
+        "parameters": 10 ** (7 + number % 5),
+        "base_model": f"base-{number % 40}",
+        "data": folder.content_hash,
+    }
+    return Card.model_validate(content)
+
+
+def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) -> Iterator[Timing]:
+    from playwright.sync_api import sync_playwright
+
+    n = f"{len(store.ids()):,} local entries"
+    first = _start_seconds(folders, store)
+    with _serving(folders, store):
+        _settled(store)
+    again = statistics.median(_start_seconds(folders, store) for _ in range(5))
+    yield Timing(f"start-up from {n}, never read before", first, None, None, None, None, "no limit", None)
+    yield _under(f"start-up from {n}", again, 5.0)
+    with _serving(folders, store) as (url, _), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
+        try:
+            yield from _pages(browser, url, store)
+        finally:
+            browser.close()
+        yield _under("full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0)
+
+
+def _pages(browser: Any, url: str, store: Store) -> Iterator[Timing]:
+    def cold(address: str, wanted: str) -> float:
+        with closing(browser.new_context()) as context:
+            page = context.new_page()
+            begun = time.perf_counter()
+            page.goto(address, wait_until="commit")
+            page.wait_for_selector(wanted)
+            return time.perf_counter() - begun
+
+    identities = store.ids()
+    asked = iter(identities)
+    yield _under("first row of the board, cold", _median_of(lambda: cold(url, "#board-rows tbody tr")), 0.8)
+    yield _under("entry page, cold", _median_of(lambda: cold(f"{url}/entry?id={next(asked)}", "svg")), 1.2)
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+
+        def warm() -> float:
+            begun = time.perf_counter()
+            page.goto(f"{url}/entry?id={next(asked)}", wait_until="commit")
+            page.wait_for_selector("svg")
+            return time.perf_counter() - begun
+
+        warm()
+        yield _under("entry page, warm", _median_of(warm), 0.5)
+        changes: dict[str, Callable[[int], list[str | None]]] = {
+            "filter": lambda number: ["select[name=paradigm]", ("few-shot", "zero-shot")[number % 2]],
+            "search": lambda number: ["input[name=q]", f"model {number % 10}"],
+            "sort": lambda number: [f"#board-rows thead th:nth-child({4 + number % 3}) a", None],
+        }
+        for name, change in changes.items():
+            page.goto(url)
+            times = [page.evaluate(_CHANGED, change(number)) / 1000 for number in range(TIMES)]
+            yield _under(f"{name}, from the change to the rows", statistics.median(times), 0.1)
+
+
+def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
+    """Seconds from the upload of a grid of all sentiment shifts, the largest task, to its row on the board."""
+    from leaderboard.app.client import submit_to_url
+
+    folder = DatasetFolder.open(folder_path)
+    rows, path = noisy_predictions(folder, seed=9), place / "submission.parquet"
+    rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/sa/")).write_parquet(path)
+    card = _card(folder, N_ENTRIES)
+    board = f"{folder.manifest.benchmark}/sa@{folder.content_hash[:8]}"
+    begun = time.perf_counter()
+    entry = submit_to_url(url, path, card)["entry"]
+    text = httpx.get(f"{url}/rows", params={"board": board}).text
+    seconds = time.perf_counter() - begun
+    if entry not in text:
+        raise AssertionError("the submission's row is not on the board")
+    return seconds
+
+
+def _start_seconds(folders: Sequence[Path], store: Store) -> float:
+    with _serving(folders, store) as (_, seconds):
+        return seconds
+
+
+@contextmanager
+def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]]:
+    """Run a server in a process of its own; gives its address, and the seconds until it had a page to show."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    data = [word for folder in folders for word in ("--data", str(folder))]
+    command = [sys.executable, "-m", "shiftbench", "serve", *data, "--store", str(store.root), "--port", str(port)]
+    begun = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while True:
+            try:
+                httpx.get(url, timeout=60).raise_for_status()
+                break
+            except httpx.ConnectError:
+                if process.poll() is not None:
+                    raise InvalidInput(Problem("the server ended before it answered", " ".join(command))) from None
+                time.sleep(0.005)
+        yield url, time.perf_counter() - begun
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+
+
+def _settled(store: Store) -> None:
+    """Wait until the server has kept what it read and computed of every entry."""
+    deadline = time.monotonic() + 900
+    while index_cache.read_rows(store.root)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
+        time.sleep(1)
+
+
+def _median_of(seconds: Callable[[], float]) -> float:
+    return statistics.median(seconds() for _ in range(TIMES))
+
+
+def _under(name: str, seconds: float, limit: float) -> Timing:
+    return Timing(name, seconds, None, None, None, None, f"under {limit:g} s", seconds < limit)
+
+
+def _chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None or find_spec("playwright") is None:
+        missing = "chromium" if found is None else "playwright"
+        cure = "install Chromium, and the extra 'dev': pip install 'shiftbench[dev]'"
+        raise InvalidInput(Problem("there is no browser to measure with", "bench app", f"no {missing}", cure))
+    return found

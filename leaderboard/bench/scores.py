@@ -1,0 +1,307 @@
+"""How fast depths and scoring are beside yardsticks timed in the same run: what ``shiftbench bench`` runs.
+
+Every figure is a median of several runs; yardsticks that take minutes are timed on a part and extrapolated, and say
+so. The submission is the synthetic grid: all source-target pairs of Domain Robustness at Table 2's sizes.
+"""
+
+import re
+import resource
+import string
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from builders.building.synthetic_grid import build_grid, noisy_predictions
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.depth import LAMBDAS, least_deep, tte_depth
+from leaderboard.scoring.replicates import N_DRAWS
+from leaderboard.scoring.score import checked_predictions, score_predictions
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import UNPARSED, TaskKind
+
+DIMENSIONS = 384
+_LOOP_PAIRS = 20_000
+_LIMIT = 4.0
+"""Seconds that the paper's submission may take."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One measurement, in the keys that ``shiftbench bench --json`` prints.
+
+    ``seconds`` are ours. Where ours should be faster than a yardstick, ``speedup`` is yardstick / ours; where it may
+    take a bit longer, ``cost_ratio`` is ours / yardstick; the other one is null. Both are null, and so is the
+    yardstick, where the target is a plain limit in seconds. ``met`` is null where the target does not hold because
+    the submission has not the paper's size.
+    """
+
+    name: str
+    seconds: float
+    yardstick: str | None
+    yardstick_seconds: float | None
+    speedup: float | None
+    cost_ratio: float | None
+    wanted: str
+    met: bool | None
+
+
+def run_bench(scale: float = 1.0) -> Iterator[Timing]:
+    """Measure everything, one timing at a time.
+
+    Args:
+        scale: test sizes of the submission as a share of Table 2's; only at 1 is said whether targets are met.
+    Raises: InvalidInput when the yardsticks (extra 'dev') are not installed.
+    """
+    _require_yardsticks()
+    for timing in _timings(scale):
+        yield timing if scale == 1 else replace(timing, met=None)
+
+
+def _timings(scale: float) -> Iterator[Timing]:
+    yield _depth_against_a_loop()
+    yield _depth_against_a_sum()
+    with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
+        folder, path = _submission(Path(place) / "full", scale)
+        yield from _scoring(folder, path)
+        small_folder, small_path = _submission(Path(place) / "tenth", scale / 10)
+        yield _linear(folder, path, small_folder, small_path)
+
+
+def peak_memory() -> int:
+    """Peak resident memory of this process so far, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _depth_against_a_loop() -> Timing:
+    from scipy.spatial.distance import cosine
+
+    rng = np.random.default_rng(0)
+    source = rng.normal(size=(5_000, DIMENSIONS)).astype(np.float32)
+    target = rng.normal(size=(1_000, DIMENSIONS)).astype(np.float32)
+    ours = _median(lambda: tte_depth(source, target), 31)
+    few = target[: _LOOP_PAIRS // len(source)]
+    part = _median(lambda: [2 - np.mean([cosine(x, y) for y in source]) for x in few], 3)
+    loop = part * len(target) / len(few)
+    yardstick = f"pairwise scipy cosine, {_LOOP_PAIRS:,} pairs timed and extrapolated"
+    return _faster("depth of 5,000 x 1,000 texts", ours, yardstick, loop, 20_000)
+
+
+def _depth_against_a_sum() -> Timing:
+    rng = np.random.default_rng(0)
+    source = rng.standard_normal((60_000, DIMENSIONS), dtype=np.float32)
+    target = rng.standard_normal((97_320, DIMENSIONS), dtype=np.float32)
+    ours, total = _medians(lambda: tte_depth(source, target), lambda: (source.sum(), target.sum()), times=15)
+    beyond = _peak_allocation(lambda: tte_depth(source, target)) / (source.nbytes + target.nbytes)
+    name = f"depth of 60,000 x 97,320 texts ({beyond:.1%} memory beyond the inputs)"
+    return _within(name, ours, "one numpy sum over the same arrays", total, 2)
+
+
+def _peak_allocation(work: Callable[[], object]) -> int:
+    """Bytes that some work holds at its peak."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: int) -> Timing:
+    """Measure what should be faster than its yardstick."""
+    speedup = yardstick_seconds / seconds
+    wanted = f"at least {times:,} times faster"
+    return Timing(name, seconds, yardstick, yardstick_seconds, speedup, None, wanted, speedup >= times)
+
+
+def _within(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: int) -> Timing:
+    """Measure what may take as long as its yardstick, or some times as long."""
+    ratio = seconds / yardstick_seconds
+    wanted = "at most as long" if times == 1 else f"at most {times} times as long"
+    return Timing(name, seconds, yardstick, yardstick_seconds, None, ratio, wanted, ratio <= times)
+
+
+def _submission(out: Path, scale: float) -> tuple[DatasetFolder, Path]:
+    build_grid(out, scale=scale)
+    folder = DatasetFolder.open(out)
+    path = out.with_suffix(".parquet")
+    noisy_predictions(folder).write_parquet(path)
+    return folder, path
+
+
+def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
+    frame = pl.read_parquet(path)
+    generated = [name for name, task in folder.manifest.tasks.items() if task.kind is TaskKind.GENERATION]
+    without = path.with_name("without-generation.parquet")
+    is_generated = pl.col("id").str.contains(f"^[^/]+/({'|'.join(generated)})/")
+    frame.filter(~is_generated).write_parquet(without)
+    ours, ours_without, with_intervals = _medians(
+        lambda: _score(folder, path), lambda: _score(folder, without), lambda: _score(folder, path, N_DRAWS)
+    )
+    what = f"{len(frame):,} predictions read, checked and scored"
+    yield Timing(what, ours, None, None, None, None, f"under {_LIMIT:g} s", ours < _LIMIT)
+    # Joining predictions with gold is our work: a yardstick starts from the joined rows.
+    cells, generated_cells = (list(_cells(folder, frame.filter(rows))) for rows in (~is_generated, is_generated))
+    plain = _once(lambda: _plain_scores(cells))
+    rouge = _once(lambda: _plain_rouge(generated_cells))
+    tools = "scikit-learn, seqeval and a plain SQuAD script"
+    yield _faster("the same without generated text", ours_without, tools, plain, 10)
+    yield _faster("all of it, ROUGE-L too", ours, f"{tools}, rouge-score", plain + rouge, 6)
+    yield _within(f"{N_DRAWS:,} bootstrap draws of everything", with_intervals - ours, "the point scores", ours, 1)
+
+
+def _linear(folder: DatasetFolder, path: Path, small_folder: DatasetFolder, small_path: Path) -> Timing:
+    large, small = _medians(lambda: _score(folder, path), lambda: _score(small_folder, small_path))
+    return _within("ten times the rows", large, "one tenth", small, 11)
+
+
+def _score(folder: DatasetFolder, path: Path, n_draws: int = 0) -> object:
+    return score_predictions(checked_predictions(path, folder), folder, n_draws=n_draws)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """The predictions of one source for one target, joined with gold and depth weights."""
+
+    key: tuple[str, str, str]
+    task: TaskManifest
+    rows: pl.DataFrame
+    weightings: Sequence[Any]
+
+
+def _plain_scores(cells: Sequence[_Cell]) -> dict[tuple[str, str, str], float]:
+    """Score labels, tags and answers as one would with the usual packages: one source and target at a time.
+
+    Labels are weighted by depth too, as ours are; seqeval takes no weights, so of tags and answers only the plain
+    scores are made, which favours the yardstick.
+    """
+    scores = {}
+    for cell in cells:
+        if cell.task.kind is TaskKind.CLASSIFICATION:
+            scores[cell.key] = _sklearn(cell.task.labels, cell.rows, [None, *cell.weightings])
+        elif cell.task.kind is TaskKind.TAGGING:
+            scores[cell.key] = _seqeval(cell.task.labels, cell.rows)
+        else:
+            pairs = zip(cell.rows["prediction"], cell.rows["answers"].to_list(), strict=True)
+            scores[cell.key] = float(np.mean([_squad_f1(text, gold["text"]) for text, gold in pairs]))
+    return scores
+
+
+def _plain_rouge(cells: Sequence[_Cell]) -> dict[tuple[str, str, str], float]:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rougeL"])
+    scores = {}
+    for cell in cells:
+        pairs = cell.rows.select("target_text", "prediction").iter_rows()
+        scores[cell.key] = float(np.mean([scorer.score(gold, text)["rougeL"].fmeasure for gold, text in pairs]))
+    return scores
+
+
+def _cells(folder: DatasetFolder, predictions: pl.DataFrame) -> Iterator[_Cell]:
+    for name, task in folder.manifest.tasks.items():
+        for target in task.domains:
+            gold = folder.split(name, target, "test")
+            for source in task.domains:
+                rows = gold.join(predictions.filter(source=source), on="id", maintain_order="left")
+                if len(rows):
+                    weighted = task.kind is TaskKind.CLASSIFICATION and source != target
+                    weightings = _depth_weightings(folder, name, source, target, rows) if weighted else []
+                    yield _Cell((name, source, target), task, rows, weightings)
+
+
+def _depth_weightings(folder: DatasetFolder, task: str, source: str, target: str, rows: pl.DataFrame) -> list[Any]:
+    """Weights of each lambda; twice, because TT is weighted like ST."""
+    table = rows.join(folder.depth(task, source, target), on="id", maintain_order="left")
+    depth, weight = table["depth"].to_numpy(), table["weight"].to_numpy()
+    return 2 * [weight * least_deep(depth, lambda_) for lambda_ in LAMBDAS]
+
+
+def _sklearn(labels: Sequence[str], rows: pl.DataFrame, weightings: Sequence[Any]) -> float:
+    from sklearn.metrics import accuracy_score, f1_score
+
+    gold = [labels[code] for code in rows["label"]]
+    said = rows["prediction"].to_list()
+    found = [
+        (
+            accuracy_score(gold, said, sample_weight=weights),
+            f1_score(gold, said, labels=labels, average="macro", sample_weight=weights),
+        )
+        for weights in weightings
+    ]
+    return float(found[0][1])
+
+
+def _seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
+    from seqeval.metrics import f1_score
+    from seqeval.scheme import IOB2
+
+    def as_bio(tags: list[str]) -> list[str]:
+        previous = ["O", *tags]
+        return [
+            "O" if tag == "O" else ("I-" if before == tag else "B-") + tag[2:]
+            for before, tag in zip(previous, tags, strict=False)
+        ]
+
+    gold = [as_bio([labels[code] for code in tags]) for tags in rows["tags"].to_list()]
+    said = [
+        ["O"] * len(tags) if text == UNPARSED else as_bio(text.split(" "))
+        for text, tags in zip(rows["prediction"], gold, strict=True)
+    ]
+    return float(f1_score(gold, said, average="micro", mode="strict", scheme=IOB2))
+
+
+def _squad_f1(prediction: str, answers: Sequence[str]) -> float:
+    """SQuAD's rules, one question at a time."""
+    best = 0.0
+    found = _squad_words(prediction)
+    for answer in answers or [""]:
+        gold = _squad_words(answer)
+        common = sum((Counter(gold) & Counter(found)).values())
+        if not gold or not found:
+            best = max(best, float(gold == found))
+        elif common:
+            best = max(best, 2 * common / (len(gold) + len(found)))
+    return best
+
+
+def _squad_words(text: str) -> list[str]:
+    excluded = set(string.punctuation)
+    kept = "".join(letter for letter in text.lower() if letter not in excluded)
+    return re.sub(r"\b(a|an|the)\b", " ", kept).split()
+
+
+def _require_yardsticks() -> None:
+    from importlib.util import find_spec
+
+    absent = [name for name in ("sklearn", "seqeval", "rouge_score") if find_spec(name) is None]
+    if absent:
+        cure = "pip install 'shiftbench[dev]'"
+        raise InvalidInput(Problem("the yardsticks are not installed", "bench", ", ".join(absent), cure))
+
+
+def _once(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _median(work: Callable[[], object], times: int) -> float:
+    return _medians(work, times=times)[0]
+
+
+def _medians(*works: Callable[[], object], times: int = 5) -> list[float]:
+    """Time several pieces of work in turn, so that a slow spell of the machine falls on all of them."""
+    for work in works:
+        work()  # the first run loads and warms
+    return [float(seconds) for seconds in np.median([[_once(work) for work in works] for _ in range(times)], axis=0)]

@@ -1,0 +1,14 @@
+"""All entries of a store as columns: what boards, filters and searches are made from.
+
+index   what the store holds now, with the rows of each board
+boards  which tables there are, and their rows
+rows    an entry's scores as one flat row a task
+ranks   ranks and their intervals
+kept    the same on disk, so that a server starts without reading every entry again
+"""
+
+from leaderboard.board.boards import Board, find_board
+from leaderboard.board.index import Index, Unscored, say
+from leaderboard.board.rows import missing_lines, task_scores
+
+__all__ = ["Board", "Index", "Unscored", "find_board", "missing_lines", "say", "task_scores"]

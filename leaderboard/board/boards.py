@@ -1,0 +1,103 @@
+"""The tables there are: one for each benchmark, task and subset. Entries of different subsets never share a table."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.board.rows import OOD, PARTS, SCHEMA
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import PLACEBO
+
+
+@dataclass(frozen=True)
+class Board:
+    """One table's identity: a version of a dataset, one of its tasks, a subset of its test texts."""
+
+    name: str
+    folder: DatasetFolder
+    task: str
+    subset: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Content hash of the data, subset and task: what its rows have in common."""
+        return self.folder.content_hash, self.subset, self.task
+
+    @property
+    def info(self) -> TaskManifest:
+        """The task's facts."""
+        return self.folder.task(self.task)
+
+
+def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
+    """List every task's full test set, and each smaller subset that an entry is for.
+
+    Placebo tasks have none: their scores stand beside those of the task they were dealt from. Nor have candidates for
+    a benchmark's data sets, which are not part of the benchmark.
+
+    Args:
+        folders: the datasets at hand; of a public and a gold folder, which have one hash, the gold one counts.
+        used: content hash and subset of the entries there are.
+    Returns: boards named ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
+        several versions of one benchmark are at hand.
+    """
+    by_hash: dict[str, DatasetFolder] = {}
+    for folder in folders:
+        known = by_hash.get(folder.content_hash)
+        if known is None or known.manifest.withholds_labels:
+            by_hash[folder.content_hash] = folder
+    versions = Counter(folder.manifest.benchmark for folder in by_hash.values())
+    found = []
+    for folder in by_hash.values():
+        benchmark = folder.manifest.benchmark
+        version = f"@{folder.content_hash[:8]}" if versions[benchmark] > 1 else ""
+        for task, info in folder.manifest.tasks.items():
+            if info.candidates_for or task.endswith(PLACEBO):
+                continue
+            for subset in ("all", *(name for name in info.subsets if name != "all")):
+                if subset == "all" or (folder.content_hash, subset) in used:
+                    name = f"{benchmark}/{task}" + ("" if subset == "all" else f":{subset}") + version
+                    found.append(Board(name, folder, task, subset))
+    return found
+
+
+def find_board(name: str, choices: Sequence[Board]) -> Board:
+    """Give the board of a name; InvalidInput names those there are."""
+    for board in choices:
+        if board.name == name:
+            return board
+    cure = did_you_mean(name[:80], [board.name for board in choices]) if choices else "this server has no dataset"
+    raise InvalidInput(Problem("there is no such board", "leaderboard", f"'{name[:80]}'", cure))
+
+
+def rows_of(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
+    """Keep a board's rows."""
+    data, subset, task = board.key
+    return rows.filter(pl.col("data") == data, pl.col("subset") == subset, pl.col("task") == task)
+
+
+def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
+    """Give a board's rows in their order, with the columns that ``Index.frame`` names and no intervals of ranks yet."""
+    away = [f"{OOD}{domain}" for domain in board.info.domains if board.info.id_domain not in (None, domain)]
+    absent = {f"{figure}{part}": pl.Float64 for figure in away for part in PARTS}
+    names = [*SCHEMA, *absent]
+    mine = rows_of(board, rows)
+    mine = mine.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in mine)
+    by_score = pl.when("complete").then("mean_st")
+    folded = pl.col("name").str.to_lowercase()
+    searched = [pl.col(name).fill_null("") for name in ("name", "base_model", "family", "submitter", "id")]
+    return (
+        mine.select(names)
+        .with_columns(
+            rank=by_score.rank("min", descending=True).cast(pl.Int64),
+            rank_low=pl.lit(None, pl.Int64),
+            rank_high=pl.lit(None, pl.Int64),
+            same_name=pl.when(folded.len().over(folded) > 1).then(pl.col("id").str.head(6)),
+            words=pl.concat_str(searched, separator="\n").str.to_lowercase(),
+        )
+        .sort("rank", "mean_st", folded, "id", descending=[False, True, False, False], nulls_last=True)
+    )

@@ -1,0 +1,108 @@
+"""What an index keeps on disk beside the scores, so that a server starts without reading every entry again.
+
+    ROOT/scores/<metric version>/index/rows.parquet        the rows of all entries
+    ROOT/scores/<metric version>/index/replicates.parquet  the ranked figure's replicates: id, task, replicates
+    ROOT/scores/<metric version>/index/intervals.parquet   the intervals of ranks, by board
+
+All are derived and disposable: files that are missing, damaged or of another shape are made again.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board.ranks import INTERVALS, Replicates
+from leaderboard.board.rows import OOD, rows_frame
+from leaderboard.scoring.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
+from leaderboard.scoring.score import N_STORED, encoder_name, token_encoder
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.scoring.summary import depth_encoder_name
+
+SHAPE = 2
+"""Changes when the same scores would give other rows."""
+Key = tuple[str, str]
+"""An entry and one of its tasks."""
+BoardKey = tuple[str, str, str]
+"""Content hash, subset and task."""
+_BOARD = ("data", "subset", "task")
+_INTERVALS: dict[str, Any] = {**dict.fromkeys(_BOARD, pl.String), **INTERVALS}
+_REPLICATES: dict[str, Any] = {"id": pl.String, "task": pl.String, "replicates": pl.Array(pl.Float32, 1 + N_STORED)}
+
+
+def stamp(folder: DatasetFolder) -> str:
+    """Say what rows of a dataset are made with: one of another stamp is made again."""
+    rule = "public" if labels_are_public(folder) else f"{DECIMALS}/{MIN_TEXTS}"
+    parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
+    return json.dumps(parts, separators=(",", ":"))
+
+
+def read_rows(root: Path) -> pl.DataFrame:
+    """Read the kept rows; none where there are none to be had."""
+    try:
+        rows = pl.read_parquet(_folder(root) / "rows.parquet")
+    except (OSError, pl.exceptions.PolarsError):
+        return rows_frame([])
+    known = {name: dtype for name, dtype in rows.schema.items() if not name.startswith(OOD)}
+    return rows if known == rows_frame([]).schema else rows_frame([])
+
+
+def read_replicates(root: Path) -> dict[Key, Replicates]:
+    """Read the kept replicates; none where there are none to be had."""
+    try:
+        frame = pl.read_parquet(_folder(root) / "replicates.parquet")
+    except (OSError, pl.exceptions.PolarsError):
+        return {}
+    if frame.schema != _REPLICATES:
+        return {}
+    keys = zip(frame["id"], frame["task"], strict=True)
+    return dict(zip(keys, frame["replicates"].to_numpy(), strict=True))
+
+
+def read_intervals(root: Path) -> dict[BoardKey, pl.DataFrame]:
+    """Read the kept intervals of ranks by board; none where there are none to be had."""
+    try:
+        frame = pl.read_parquet(_folder(root) / "intervals.parquet")
+    except (OSError, pl.exceptions.PolarsError):
+        return {}
+    if frame.schema != _INTERVALS:
+        return {}
+    parts = frame.partition_by(*_BOARD, as_dict=True)
+    return {(str(data), str(subset), str(task)): part.drop(_BOARD) for (data, subset, task), part in parts.items()}
+
+
+def write(
+    root: Path,
+    rows: pl.DataFrame,
+    replicates: dict[Key, Replicates],
+    intervals: Mapping[BoardKey, pl.DataFrame],
+) -> None:
+    """Keep rows, replicates and intervals, each file put in its place when it is whole."""
+    folder = _folder(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = np.stack(list(replicates.values())) if replicates else np.empty((0, 1 + N_STORED), np.float32)
+    columns = {"id": [key[0] for key in replicates], "task": [key[1] for key in replicates], "replicates": drawn}
+    ranked = [
+        part.select(*(pl.lit(value).alias(name) for name, value in zip(_BOARD, key, strict=True)), *INTERVALS)
+        for key, part in intervals.items()
+    ]
+    frames = {
+        "rows": rows,
+        "replicates": pl.DataFrame(columns, schema=_REPLICATES),
+        "intervals": pl.concat([pl.DataFrame(schema=_INTERVALS), *ranked]),
+    }
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as temporary:
+        for name, frame in frames.items():
+            new = Path(temporary) / name
+            # Replicates are noise: packing them would cost time and save nothing.
+            frame.write_parquet(new, compression="lz4" if name == "rows" else "uncompressed")
+            new.replace(folder / f"{name}.parquet")
+
+
+def _folder(root: Path) -> Path:
+    return root / "scores" / METRIC_VERSION / "index"

@@ -1,0 +1,152 @@
+"""An entry's scores as one flat row a task. Figures are fractions; null where undefined.
+
+A figure ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval) and ``f.placebo`` (the same figure of the
+entry on the task's placebo); scores of tags also have ``f.four``, with the four rarer types folded together.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from leaderboard.metrics.robustness import SCENARIOS
+from leaderboard.scoring.id_ood import ID_OOD
+from leaderboard.scoring.shape import Estimate, Scores, TaskScores
+from leaderboard.store import Entry
+from validation.vocabulary import PLACEBO
+
+LAMBDAS = ("0", "50", "90")
+"""Percent of the most source-like target texts left out, of the depth figures of a board."""
+GRID_FIGURES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td", "mean_sd", "mean_td")
+ID_FIGURES = ("id_score", "mean_ood", "drop")
+FIGURES = (*GRID_FIGURES, *(f"depth_f1_{key}" for key in LAMBDAS), *ID_FIGURES)
+PARTS = ("", ".low", ".high", ".placebo", ".four")
+"""What follows a figure's name in the names of its columns."""
+SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
+"""Scenarios that have a share, as ``share.<name>``."""
+OOD = "ood."
+"""Begins the name of a score on one domain that the model was not trained on."""
+
+_TEXTS = (
+    "id", "data", "subset", "task", "name", "submitter", "submitted_at", "date", "paradigm", "base_model", "family",
+    "model_selection", "extra_data", "basis", "trained_on", "stamp",
+)  # fmt: skip
+_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "n_shifts")
+SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(_TEXTS, pl.String),
+    **dict.fromkeys(_COUNTS, pl.Int64),
+    "complete": pl.Boolean,
+    "missing": pl.List(pl.String),
+    **{f"{figure}{part}": pl.Float64 for figure in FIGURES for part in PARTS},
+    **{f"share.{name}": pl.Float64 for name in SHARES},
+    "resolved_share": pl.Float64,
+    "unparsed": pl.Float64,
+}
+"""Columns of every row; scores on single domains (``ood.<domain>``) come on top. ``stamp`` says what the row was made
+with (see ``kept``)."""
+
+
+def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Give rows as columns."""
+    others = sorted({name for row in rows for name in row} - set(SCHEMA))
+    return pl.DataFrame(list(rows), schema={**SCHEMA, **dict.fromkeys(others, pl.Float64)}, orient="row")
+
+
+def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:
+    """Flatten an entry's scores, a row for each of its tasks but placebos."""
+    by_name = {task.task: task for task in scores.tasks}
+    card = entry.card
+    about = {
+        "id": entry.id,
+        "data": scores.data,
+        "subset": scores.subset,
+        "name": card.name,
+        "submitter": entry.submitter,
+        "submitted_at": entry.submitted_at,
+        "date": entry.submitted_at[:10],
+        "stamp": stamp,
+        **{
+            name: getattr(card, name)
+            for name in (
+                "paradigm", "base_model", "family", "model_selection", "extra_data", "parameters", "tunable_parameters",
+                "shots", "training_size",
+            )
+        },
+    }  # fmt: skip
+    for name, task in by_name.items():
+        if not name.endswith(PLACEBO):
+            missing = _missing(scores, task)
+            yield {**about, **_of_task(task), **_placebo(by_name.get(name + PLACEBO)), "missing": missing}
+
+
+def task_scores(scores: Scores, task: str) -> TaskScores | None:
+    """Give one task's scores, where the entry has them."""
+    return next((found for found in scores.tasks if found.task == task), None)
+
+
+def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
+    """Say what is not there to be scored, a line each; one task's, or all."""
+    return [
+        _where(item.source, item.target, item.task if task is None else None) + item.what
+        for item in scores.missing
+        if task is None or item.task == task
+    ]
+
+
+def _where(source: str | None, target: str | None, task: str | None) -> str:
+    cell = f"{source} \N{RIGHTWARDS ARROW} {target}" if source and target else (source or target or "")
+    place = " ".join(part for part in (task, cell) if part)
+    return f"{place}: " if place else ""
+
+
+def _missing(scores: Scores, task: TaskScores) -> list[str]:
+    """Say why an entry is not ranked; nothing of one that is."""
+    summary = task.summary
+    if summary.complete:
+        return []
+    missing = missing_lines(scores, task.task)
+    if task.id_ood is not None and summary.basis == "joined":
+        missing.insert(0, "some data set is not OOD for it")
+    elif summary.basis not in ("single-source", ID_OOD, "zero-shot" if task.id_ood else ""):
+        missing.insert(0, f"{summary.basis} predictions only: no grid of single sources to rank")
+    return missing
+
+
+def _of_task(task: TaskScores) -> dict[str, Any]:
+    summary, found = task.summary, task.id_ood
+    row: dict[str, Any] = {
+        "task": task.task,
+        "complete": summary.complete,
+        "n_shifts": summary.n_shifts,
+        "basis": summary.basis,
+        "trained_on": found.source if found else None,
+        "resolved_share": summary.resolved_share,
+        "unparsed": summary.unparsed,
+        **{f"share.{name}": summary.scenario_shares.get(name) for name in SHARES},
+    }
+    for name, estimate in _estimates(task).items():
+        row |= {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+    if found is not None and found.four_types is not None:
+        four = found.four_types
+        row |= {"id_score.four": four.id, "mean_ood.four": four.mean_ood}
+        row |= {f"{OOD}{domain}.four": value for domain, value in four.ood.items()}
+    return row
+
+
+def _estimates(task: TaskScores) -> dict[str, Estimate]:
+    summary, found = task.summary, task.id_ood
+    estimates: dict[str, Estimate] = {name: getattr(summary, name) for name in GRID_FIGURES}
+    estimates |= {f"depth_f1_{key}": summary.depth_f1.get(key, Estimate(value=None)) for key in LAMBDAS}
+    if found is not None:
+        estimates |= {"id_score": found.id, "mean_ood": found.mean_ood, "drop": found.drop}
+        estimates |= {f"{OOD}{domain}": score for domain, score in found.ood.items()}
+    return estimates
+
+
+def _placebo(task: TaskScores | None) -> dict[str, float | None]:
+    """Give the figures of the task's placebo, where no shift of it is missing: what no shift at all would give."""
+    if task is None or not task.summary.complete:
+        return {}
+    return {
+        f"{name}.placebo": estimate.value for name, estimate in _estimates(task).items() if not name.startswith(OOD)
+    }

@@ -1,0 +1,190 @@
+"""Submitting: a file and a card's text in, a plain answer out, every problem listed at once."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict
+
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Index, missing_lines, say
+from leaderboard.scoring.disclosure import labels_are_public
+from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
+from leaderboard.scoring.shape import Scores
+from leaderboard.store import folder_of
+from validation.cards import Card, parse_card
+from validation.prediction_files import read_predictions
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
+
+MAX_UPLOAD_BYTES = 256 * 1024 * 1024
+MAX_GENERATED = 2_000
+"""Generated texts that are scored while the sender waits."""
+MAX_PROBLEMS = 100
+"""As many problems as an answer lists; the rest are counted."""
+HEADLINES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
+"""Figures of a task's summary that an answer previews, each with its interval."""
+
+Sender = Callable[[], str]
+"""Names who sends a request; InvalidInput for somebody that the server does not know."""
+
+
+class Answer(TypedDict):
+    """What a check, a submission or a withdrawal answers; plain JSON.
+
+    ``new``: the entry was not there before. ``note``: what else there is to know, or empty. ``summary`` holds
+    fractions, and is empty unless ``ok`` and scored.
+    """
+
+    ok: bool
+    entry: str | None
+    new: bool
+    problems: list[str]
+    note: str
+    summary: dict[str, Any]
+
+
+def check(index: Index, file: str | None, card_text: str) -> Answer:
+    """Check a submission without keeping it, and preview its scores where anybody could compute them."""
+
+    def score(path: Path, card: Card) -> Answer:
+        folder = folder_of(card, index.folders)
+        frame = checked_predictions(path, folder, card.subset)
+        if not labels_are_public(folder):
+            note = "Scores are shown once it is submitted: each look at withheld labels is counted."
+            return _accepted(note=note)
+        return _accepted(score_predictions(frame, folder, card.subset, encoder=token_encoder(folder)).scores)
+
+    return _answer(index, file, card_text, score)
+
+
+def submit(index: Index, file: str | None, card_text: str, *, sender: Sender, daily_quota: int | None) -> Answer:
+    """Check, score and keep a submission; who sends it is asked for before anything is read."""
+    try:
+        submitter = sender()
+    except InvalidInput as error:
+        return _refused(index, error.problems)
+
+    def keep(path: Path, card: Card) -> Answer:
+        folder = folder_of(card, index.folders)
+        entry, new = index.store.submit(
+            path,
+            card,
+            index.folders,
+            submitter,
+            daily_quota=daily_quota,
+            score=lambda rows: not (index.background and takes_long(rows, folder)),
+        )
+        index.refresh()
+        if entry.id in index.waiting():
+            note = "It is stored. Generated text takes minutes to score: the board shows it when that is done."
+            return _accepted(entry=entry.id, new=new, note=note)
+        return _accepted(index.scores(entry.id), entry.id, new=new)
+
+    return _answer(index, file, card_text, keep)
+
+
+def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
+    """Whether scoring takes minutes: BERTScore of much generated text does."""
+    if token_encoder(folder) is None:
+        return False
+    generated = [name for name, info in folder.manifest.tasks.items() if info.kind is TaskKind.GENERATION]
+    return predictions.filter(pl.col("task").is_in(generated)).height > MAX_GENERATED
+
+
+def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
+    """Take an entry off the boards; only who sent it may."""
+    try:
+        index.store.withdraw(identity.strip(), sender())
+    except InvalidInput as error:
+        return _refused(index, error.problems)
+    index.refresh()
+    return _accepted(note=f"Entry {identity.strip()} is withdrawn.")
+
+
+def _answer(index: Index, file: str | None, card_text: str, score: Callable[[Path, Card], Answer]) -> Answer:
+    problems: list[Problem] = []
+    path = _file(file, problems)
+    card = _card(index, card_text, problems)
+    try:
+        if path is not None and card is not None:
+            return score(path, card)
+        if path is not None:
+            _check_without_card(index, path)
+    except InvalidInput as error:
+        problems += error.problems
+    return _refused(index, problems, path)
+
+
+def _check_without_card(index: Index, path: Path) -> None:
+    """Tell a file's faults where its card is not sound: against the dataset that its first id names, if it is one."""
+    ids = read_predictions(path)["id"]
+    benchmark = ids[0].partition("/")[0]
+    same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
+    if len(same) == 1:
+        checked_predictions(path, same[0])
+
+
+def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:
+    summary = _summary(scores) if scores else {}
+    return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
+
+
+def _refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:
+    names = {**index.names(), **({str(path): path.name} if path else {})}
+    listed = [say(problem, names) for problem in problems[:MAX_PROBLEMS]]
+    if len(problems) > MAX_PROBLEMS:
+        listed.append(f"and {len(problems) - MAX_PROBLEMS:,} more problems")
+    return {"ok": False, "entry": None, "new": False, "problems": listed, "note": "", "summary": {}}
+
+
+def _file(file: str | None, problems: list[Problem]) -> Path | None:
+    if not file:
+        cure = "choose the parquet, JSON lines or CSV file that your program wrote"
+        problems.append(Problem("there is no prediction file", "submission", cure=cure))
+        return None
+    path = Path(file)
+    if not path.is_file():
+        problems.append(Problem("there is no prediction file", path.name, cure="send it again"))
+        return None
+    size = path.stat().st_size
+    if size > MAX_UPLOAD_BYTES:
+        cure = f"keep it under {MAX_UPLOAD_BYTES // 2**20} MiB; parquet is the smallest"
+        problems.append(Problem("the file is too large", path.name, f"{size:,} bytes", cure))
+        return None
+    return path
+
+
+def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:
+    if not text.strip():
+        cure = "paste the card that was written beside the predictions, or load its file"
+        problems.append(Problem("there is no card", "card", cure=cure))
+        return None
+    try:
+        card = parse_card(text)
+        folder_of(card, index.folders)
+    except InvalidInput as error:
+        problems += error.problems
+        return None
+    return card
+
+
+def _summary(scores: Scores) -> dict[str, Any]:
+    """Give the preview: each task's headline figures as fractions, and what is missing."""
+    return {
+        "benchmark": scores.benchmark,
+        "data": scores.data,
+        "subset": scores.subset,
+        "tasks": [
+            {
+                "task": task.task,
+                "metric": task.metric,
+                "complete": task.summary.complete,
+                "n_shifts": task.summary.n_shifts,
+                **{name: getattr(task.summary, name).model_dump() for name in HEADLINES},
+                "unparsed": task.summary.unparsed,
+            }
+            for task in scores.tasks
+        ],
+        "missing": missing_lines(scores),
+    }

@@ -1,0 +1,339 @@
+"""The commands that check, score and compare. Everything heavier than typer is imported inside them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from validation.command_line import (
+    DataOption,
+    JsonOption,
+    PredictionsArgument,
+    SubsetOption,
+    console,
+    require,
+    writable_file,
+    write_json,
+)
+from validation.report import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from leaderboard.scoring.shape import Scores
+
+
+def validate(
+    path: Annotated[Path, typer.Argument(metavar="FILE_OR_DIR", help="A prediction file, or a dataset folder.")],
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Dataset folder that the predictions are for.")
+    ] = None,
+    card: Annotated[
+        Path | None, typer.Option("--card", metavar="FILE", help="Card to check with the predictions.")
+    ] = None,
+    subset: SubsetOption = "all",
+    json_: JsonOption = None,
+) -> None:
+    """Check a prediction file (and its card), or a dataset folder; every problem is listed.
+
+    Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
+    """
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.scoring.score import checked_predictions
+    from leaderboard.store import folder_of
+    from validation.cards import read_card
+
+    if path.is_dir():
+        folder = DatasetFolder.open(path)
+        folder.check()
+        typer.echo(f"{path}: a sound dataset folder, content {folder.content_hash[:12]}", err=True)
+        write_json({"ok": True, "data": folder.content_hash}, json_)
+        return
+    if data is None:
+        raise typer.BadParameter("give --data, the dataset folder that the predictions are for")
+    folder = DatasetFolder.open(data)
+    if card is not None:
+        checked = read_card(card)
+        folder_of(checked, [folder])
+        subset = checked.subset
+    frame = checked_predictions(path, folder, subset)
+    runs = frame.select("task", "source", "target", "seed").n_unique()
+    typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
+    write_json({"ok": True, "predictions": len(frame), "runs": runs}, json_)
+
+
+def score(
+    predictions: PredictionsArgument,
+    data: Annotated[Path, typer.Option("--data", metavar="DIR_OR_CSV", help="Dataset folder, or a CSV of your own.")],
+    subset: SubsetOption = "all",
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", metavar="FILE", help="Prediction file whose TT stands in where this one has none."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; of a CSV, of depths: Hub id or path."),
+    ] = None,
+    domain_column: Annotated[
+        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the CSV that holds domains.")
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option("--label-column", metavar="NAME", help="Column of the CSV that holds labels.")
+    ] = None,
+    text_column: Annotated[
+        str | None,
+        typer.Option("--text-column", metavar="NAME", help="Its texts. Default: 'text', or premise and hypothesis."),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id-column", metavar="NAME", help="Its ids, as predicted. Default: ids of 'build own'."),
+    ] = None,
+    split_column: Annotated[
+        str | None, typer.Option("--split-column", metavar="NAME", help="Its splits: train, validation, test.")
+    ] = None,
+    depth: Annotated[
+        bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
+    ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Check and score a prediction file; figures stand with their 95% intervals where they have one.
+
+    Example: shiftbench score preds.parquet --data build/dr --json scores.json --report report.html
+
+    Own data: shiftbench score preds.csv --data my.csv --domain-column domain --label-column label --id-column id
+    """
+    from builders.encoder import DEFAULT_ENCODER
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.scoring.score import score_file, token_encoder
+    from leaderboard.views.terminal import print_scores
+
+    columns = {"domain": domain_column, "label": label_column, "text": text_column, "id": id_column,
+               "split": split_column}  # fmt: skip
+    if data.is_file() or data.suffix.lower() == ".csv":
+        if subset != "all" or reference is not None:
+            raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
+        scores = _score_csv(predictions, data, columns, encoder or (DEFAULT_ENCODER if depth else None), report)
+    else:
+        given = [f"--{name}-column" for name, column in columns.items() if column is not None] + ["--depth"] * depth
+        if given:
+            raise typer.BadParameter(f"{given[0]} is for a CSV; --data is a dataset folder")
+        folder = DatasetFolder.open(data)
+        tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+        scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference)
+        if report is not None:
+            from leaderboard.views.folder_report import folder_report
+
+            _write_report(report, folder_report(predictions, scores, folder))
+    if json_ != "-":
+        print_scores(scores, console())
+    write_json(scores.model_dump(mode="json"), json_)
+
+
+def _score_csv(
+    predictions: Path, csv: Path, columns: Mapping[str, str | None], encoder: str | None, report: Path | None
+) -> "Scores":
+    """Score predictions on a CSV; write the report while what it is made from is there."""
+    from leaderboard.own_data import Columns, scored_own_data
+
+    if columns["domain"] is None or columns["label"] is None:
+        raise typer.BadParameter("of a CSV give --domain-column and --label-column")
+    vectors = None
+    if encoder is not None:
+        require("sentence_transformers", "encoder")
+        from builders.encoder import Encoder
+
+        vectors = Encoder(encoder)
+    named = Columns(columns["domain"], columns["label"], columns["text"], columns["id"], columns["split"])
+    with scored_own_data(predictions, csv, named, encoder=vectors) as found:
+        if found.repeats:
+            typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
+        if report is not None:
+            from leaderboard.views.folder_report import own_report
+
+            _write_report(report, own_report(predictions, csv, found))
+        return found.scores
+
+
+def _write_report(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    typer.echo(f"{path}: the report", err=True)
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="FILE_A", help="Prediction file of entry A.")],
+    others: Annotated[
+        list[Path], typer.Argument(metavar="FILE_B...", help="Prediction files that A is compared with, 1 to 3.")
+    ],
+    data: DataOption,
+    subset: SubsetOption = "all",
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
+    format_: Annotated[
+        Literal["table", "markdown", "latex", "csv"],
+        typer.Option("--format", metavar="NAME", help="table, markdown, latex or csv."),
+    ] = "table",
+    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps a shift.", min=1000)] = 100_000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
+    json_: JsonOption = None,
+) -> None:
+    """Test whether prediction files differ, on every shift that A and the other one have.
+
+    Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
+    """
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.comparing.files import Entrant, compare_entrants, corrected, of_task
+    from leaderboard.scoring.score import token_encoder
+    from leaderboard.views import exports
+    from leaderboard.views.terminal import print_comparisons
+
+    if len(others) > 3:
+        raise typer.BadParameter("give 2 to 4 prediction files")
+    folder = DatasetFolder.open(data)
+    encoder = token_encoder(folder)
+    first, *rest = (Entrant(path, folder, subset, encoder) for path in (a, *others))
+    pairs = [compare_entrants(first, other, n_swaps=swaps, seed=seed) for other in rest]
+    found = corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
+    if json_ != "-" and format_ == "table":
+        print_comparisons(found, console())
+    elif json_ != "-":
+        write = {"markdown": exports.markdown, "latex": exports.latex, "csv": exports.csv_table}[format_]
+        typer.echo(write(found, [a.name, *(b.name for b in others)]), nl=False)
+    shown = [pair.model_dump(mode="json") for pair in found]
+    write_json(shown[0] if len(shown) == 1 else {"comparisons": shown}, json_)
+
+
+def coverage(
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each kind.", min=1)] = 2000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    json_: JsonOption = None,
+) -> None:
+    """Simulate how often 95% intervals hold the known truth: test-sampling, total, worst drops, scenarios.
+
+    Example: shiftbench coverage --tasks 2000
+    """
+    from leaderboard.bench.coverage import measure_coverage
+    from leaderboard.views.terminal import print_coverage
+
+    found = measure_coverage(tasks, seed)
+    if json_ != "-":
+        print_coverage(found, tasks, console())
+    write_json({"tasks": tasks, "seed": seed, "coverage": found}, json_)
+
+
+def protocol(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task whose data sets are to be chosen.")],
+    reported: Annotated[
+        bool, typer.Option("--reported", help="Choose from the BOSS paper's tables: sa, td, nli, ner or eqa.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Choose from the domains of a dataset folder.")
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="Sentence encoder for similarity: Hub id or path (--data)."),
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option("--predictions", metavar="FILE", help="Predictions of models trained on the ID (--data)."),
+    ] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", metavar="DOMAIN", help="The ID. Default: the folder's, or else the rule's.")
+    ] = None,
+    n_ood: Annotated[int, typer.Option("--n-ood", metavar="N", help="OOD data sets to choose.", min=1)] = 3,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw similarity and scores as PNG.", callback=writable_file),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Choose a task's ID and OOD data sets from candidates, with what decided and how firmly.
+
+    Example: shiftbench protocol nli --reported
+    """
+    if reported == (data is not None):
+        raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
+    if reported and (encoder or predictions):
+        raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
+    from leaderboard.protocol.picture import choice_picture
+    from leaderboard.protocol.report import print_choice
+    from leaderboard.protocol.run import choose_measured, choose_reported
+
+    if data is None:
+        choice = choose_reported(task, n_ood, id_)
+    else:
+        from builders.encoder import Encoder
+        from builders.folder.reader import DatasetFolder
+
+        folder, sentences = DatasetFolder.open(data), Encoder(encoder) if encoder else None
+        choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
+    if picture is not None:
+        picture.write_bytes(choice_picture(choice))
+    if json_ != "-":
+        print_choice(choice, console())
+    write_json(choice.model_dump(mode="json"), json_)
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be made because a file is in its place."""
+    taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
+    if taken is not None and not taken.is_dir():
+        raise InvalidInput(Problem("a file is in the place of this folder", "--out", str(taken), "name another folder"))
+
+
+def analyse(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Prediction files, each with its card beside it (FILE.card.yaml)."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Take all entries of this store: a folder, or hf://datasets/..."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for pictures and tables.")] = Path(
+        "build/analysis"
+    ),
+    figure: Annotated[
+        list[str] | None,
+        typer.Option("--figure", metavar="NAME", help="Draw this one; may be given several times. Default: all."),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Draw the papers' figures from any set of entries, each as PNG (points) and CSV (fractions).
+
+    Example: shiftbench analyse sbert.parquet tfidf.parquet --data build/dr --out figures
+
+    Figures: drops-by-difficulty, scenarios, model-size, shots, prompted-model-size, training-size, step, id-ood,
+    divergence, theorem-one, rank-stability, model-averages.
+    """
+    if not predictions and store is None:
+        raise typer.BadParameter("give prediction files, --store, or both")
+    from tqdm import tqdm
+
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.analysis.entries import read_entries, results_of
+    from leaderboard.analysis.figures import analyse as carry_out
+    from leaderboard.analysis.figures import figures_of, write
+    from leaderboard.analysis.report import as_json, print_analyses
+    from leaderboard.store import open_store
+    from leaderboard.views.terminal import warnings
+
+    figures_of(figure or [])  # before any work
+    _check_folder(out)
+    folders = [DatasetFolder.open(path) for path in data]
+    place = open_store(store) if store else None
+    entries, left_out = read_entries(predictions or [], place, folders)
+    if place is not None and place.behind:
+        left_out.append(place.behind)
+    analyses = carry_out(results_of(entries, folders), figure or [])
+    out.mkdir(parents=True, exist_ok=True)
+    notes = list(dict.fromkeys(note for entry in entries for note in warnings(entry.scores)))
+    for analysis in tqdm(analyses, desc="drawing", unit=" figures", disable=None):
+        write(analysis, out, notes)
+    if json_ != "-":
+        print_analyses(analyses, out, [*notes, *left_out], console())
+    write_json(as_json(analyses, len(entries), out, [*notes, *left_out]), json_)

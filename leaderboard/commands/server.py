@@ -1,0 +1,196 @@
+"""The commands that send entries to a leaderboard, and that run one. What is heavier than typer is imported inside."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from validation.command_line import JsonOption, PortOption, PredictionsArgument, console, require, write_json
+
+StoreOption = Annotated[
+    str,
+    typer.Option("--store", metavar="PLACE", help="Where entries are kept: a folder, or hf://datasets/ORG/NAME."),
+]
+
+
+def submit(
+    predictions: PredictionsArgument,
+    card: Annotated[
+        Path, typer.Option("--card", metavar="FILE", help="Card of the predictions; 'train' writes one beside them.")
+    ],
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="URL_OR_STORE", help="A leaderboard's URL, a store folder, or hf://datasets/..."),
+    ],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option("--data", metavar="DIR", help="Dataset folder (with a store; default: where it was built)."),
+    ] = None,
+    any_token: Annotated[
+        bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
+    ] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Send a prediction file and its card to a leaderboard.
+
+    A leaderboard with sign-in knows you by your Hugging Face token (HF_TOKEN, or 'hf auth login').
+
+    Example: shiftbench submit preds.parquet --card preds.card.yaml --to http://127.0.0.1:7860
+    """
+    from builders.cache import recall_folder
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.app.client import is_url, submit_to_url
+    from leaderboard.store import open_store
+    from validation.cards import read_card
+    from validation.report import InvalidInput, Problem
+
+    over_http = is_url(to)
+    checked = read_card(card)
+    answer: dict[str, Any]
+    if over_http:
+        answer = submit_to_url(to, predictions, checked, any_token=any_token)
+    else:
+        known = recall_folder(checked.data)
+        places = data or ([known] if known else [])
+        if not places:
+            what = "the data of these predictions is not known on this machine"
+            cure = "give --data, the dataset folder that they were made on"
+            raise InvalidInput(Problem(what, str(card), checked.data[:12], cure))
+        entry, new = open_store(to).submit(predictions, checked, [DatasetFolder.open(place) for place in places])
+        answer = {"entry": entry.id, "new": new}
+    where = f"at {to}" if over_http else f"in store {to}"
+    said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
+    typer.echo(f"entry {answer['entry']}: {said}", err=True)
+    write_json(answer, json_)
+
+
+def withdraw(
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="URL_OR_STORE", help="The leaderboard's URL, or the store that it is in.")
+    ],
+    any_token: Annotated[
+        bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
+    ] = False,
+) -> None:
+    """Withdraw an entry of yours; it leaves the boards, and its files stay for those who keep the store.
+
+    Example: shiftbench withdraw 0123456789abcdef --to http://127.0.0.1:7860
+    """
+    from leaderboard.app.client import is_url, withdraw_at_url
+    from leaderboard.store import LOCAL_SUBMITTER, open_store
+
+    if is_url(to):
+        withdraw_at_url(to, entry, any_token=any_token)
+    else:
+        open_store(to).withdraw(entry, LOCAL_SUBMITTER)
+    typer.echo(f"entry {entry} is withdrawn", err=True)
+
+
+def serve(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    store: StoreOption,
+    port: PortOption = 7860,
+    host: Annotated[
+        str, typer.Option("--host", metavar="HOST", help="Address to listen on; the default is this machine only.")
+    ] = "127.0.0.1",
+    sign_in: Annotated[
+        bool,
+        typer.Option("--sign-in", help="Submitters sign in with Hugging Face; without, only this machine submits."),
+    ] = False,
+    quota: Annotated[
+        int | None, typer.Option("--quota", metavar="N", help="Entries a submitter may send a day (UTC).", min=1)
+    ] = None,
+) -> None:
+    """Show the leaderboard in a browser; Ctrl-C stops.
+
+    Example: shiftbench serve --data build/dr --store store --port 7860
+    """
+    require("gradio", "app")
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.app.server import Settings
+    from leaderboard.app.server import serve as serve_page
+    from leaderboard.store import open_store
+
+    folders = [DatasetFolder.open(folder) for folder in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    serve_page(folders, open_store(store), host=host, port=port, settings=Settings(sign_in=sign_in, daily_quota=quota))
+
+
+def rescore(
+    store: StoreOption,
+    data: Annotated[
+        list[Path],
+        typer.Option("--data", metavar="DIR", help="Dataset folder of the entries; may be given several times."),
+    ],
+    every: Annotated[
+        bool, typer.Option("--all", help="Score those again, too, that have scores of this metric version.")
+    ] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Score the entries of a store again, and show how ranks differ from the metric version before.
+
+    Example: shiftbench rescore --store store --data build/dr
+    """
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.store import open_store
+    from leaderboard.store.rescore import rescore as rescore_store
+    from leaderboard.views.terminal import print_rescored
+    from validation.report import InvalidInput, Problem
+
+    folders = [DatasetFolder.open(folder) for folder in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    opened = open_store(store)
+    if not opened.root.is_dir():
+        raise InvalidInput(Problem("there is no such store", store, cure="give the folder that 'serve --store' keeps"))
+    found = rescore_store(opened, folders, every=every)
+    if json_ != "-":
+        print_rescored(found, console())
+    write_json(found.as_dict(), json_)
+
+
+def publish_space(
+    repo_id: Annotated[str, typer.Argument(metavar="ORG/NAME", help="The Space.")],
+    data: Annotated[
+        list[str],
+        typer.Option("--data", metavar="ORG/NAME", help="Published dataset; may be given several times."),
+    ],
+    store: Annotated[str, typer.Option("--store", metavar="ORG/NAME", help="Dataset repository of the entries.")],
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="The Space's title.")
+    ] = "shiftbench leaderboard",
+    quota: Annotated[int, typer.Option("--quota", metavar="N", help="Entries a submitter may send a day.", min=1)] = 10,
+    bert_score: Annotated[
+        bool, typer.Option("--bert-score", help="Score generated text, too: the Space installs PyTorch.")
+    ] = False,
+    private: Annotated[bool, typer.Option("--private", help="Only the organisation sees the Space.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the Space's files, send nothing.")] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Create the leaderboard's Space on the Hugging Face Hub, or bring it up to date, in one commit.
+
+    The Space needs a secret HF_TOKEN that may write to the entries' repository.
+
+    Example: shiftbench publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
+    """
+    require("gradio", "app")
+    from leaderboard.app.space import SpaceConfig, check_names, space_files
+    from leaderboard.app.space import publish_space as create
+
+    config = SpaceConfig(tuple(data), store, title, quota, bert_score)
+    check_names(repo_id, config)
+    files = space_files(config)
+    size = sum(map(len, files.values()))
+    if dry_run:
+        for path, content in sorted(files.items()):
+            typer.echo(f"{len(content):>9,}  {path}", err=True)
+        typer.echo(f"{len(files)} files, {size:,} bytes; nothing was sent", err=True)
+        write_json({"url": None, "files": sorted(files)}, json_)
+        return
+    url = create(repo_id, config, private=private)
+    typer.echo(f"the Space is at {url}; give it the secret HF_TOKEN in its settings", err=True)
+    write_json({"url": url, "files": sorted(files)}, json_)

@@ -1,0 +1,222 @@
+"""Comparing entries of a store: the first against each other one, kept on disk, and told in a sentence.
+
+    ROOT/comparisons/<metric version>/<id>--<id>.json
+
+What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.files import (
+    FIGURES,
+    Comparison,
+    Difference,
+    Entrant,
+    compare_entrants,
+    corrected,
+    of_task,
+    winner,
+)
+from leaderboard.metrics.comparison import N_SWAPS
+from leaderboard.scoring.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
+from leaderboard.scoring.score import token_encoder
+from leaderboard.scoring.shape import METRIC_VERSION
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import source_parts
+
+MAX_ENTRIES = 4
+"""As many entries as are compared at once."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the entries to compare: its id, the model's name, its prediction file, and what that is for."""
+
+    id: str
+    name: str
+    predictions: Path
+    data: str
+    subset: str
+
+
+def compare_sides(
+    sides: Sequence[Side], folder: DatasetFolder, root: Path, task: str | None = None, *, n_swaps: int = N_SWAPS
+) -> tuple[Comparison, ...]:
+    """Compare the first of 2 to 4 entries with each other one; all tests together are one family.
+
+    Args:
+        sides: the entries.
+        folder: the dataset that all are for.
+        root: the store's folder, where pairs are kept.
+        task: compare on this task alone; None takes every task that both have.
+        n_swaps: random swaps a shift.
+    Returns: a comparison for each entry but the first, ids in place of files; as it may be shown where labels are
+        withheld.
+    Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift.
+    """
+    _check_sides(sides, folder)
+    encoder = token_encoder(folder)
+    entrants = [Entrant(side.predictions, folder, side.subset, encoder) for side in sides]
+    pairs = [
+        _pair((sides[0], other), (entrants[0], entrant), root, n_swaps)
+        for other, entrant in zip(sides[1:], entrants[1:], strict=True)
+    ]
+    chosen = pairs if task is None else [of_task(pair, task) for pair in pairs]
+    return tuple(_disclosed(pair, folder) for pair in corrected(chosen))
+
+
+def distinct_names(sides: Sequence[Side]) -> list[str]:
+    """Name the entries; where two have one name, with the first digits of their ids."""
+    names = [side.name for side in sides]
+    return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
+
+
+def sentence(pair: Comparison, names: tuple[str, str], benchmark: str) -> str:
+    """Say in one sentence that can be checked who of two is better on how many shifts.
+
+    By TD where there is one, else by SD, else by ST. ST is always told: a model that learned nothing drops nowhere.
+    """
+    figure, found = _told_by(pair)
+    if not found:
+        return f"{names[0]} and {names[1]} share no shift that may be shown"
+    wins = [winner(difference) for difference in found]
+    better = "scores higher than" if figure == "ST" else "is more robust than"
+    first, second = names if wins.count("a") >= wins.count("b") else names[::-1]
+    counts = sorted((wins.count("a"), wins.count("b")), reverse=True)
+    tasks = ", ".join(f"{benchmark}/{task}" for task in dict.fromkeys(shift.task for shift in pair.shifts))
+    subset = "" if pair.subset == "all" else f", subset {pair.subset}"
+    return (
+        f"{first} {better} {second} on {counts[0]} of {len(found)} shifts ({figure}, Holm-corrected p < 0.05), "
+        f"{second} on {counts[1]}, {wins.count(None)} undecided; {_by_score(pair, names) if figure != 'ST' else ''}"
+        f"{tasks}, data {pair.data[:6]}{subset}, "
+        f"entries {pair.a} and {pair.b}, metric version {pair.metric_version}, {pair.n_swaps:,} swaps, seed {pair.seed}"
+    )
+
+
+def _by_score(pair: Comparison, names: tuple[str, str]) -> str:
+    wins = [winner(shift.differences[0]) for shift in pair.shifts]
+    return f"ST is higher for {names[0]} on {wins.count('a')}, for {names[1]} on {wins.count('b')}; "
+
+
+def command(sides: Sequence[Side], task: str | None) -> str:
+    """Give the command that makes the same comparison from the entries' prediction files."""
+    files = " ".join(f"{side.id}.parquet" for side in sides)
+    subset = "" if sides[0].subset == "all" else f" --subset {sides[0].subset}"
+    only = f" --task {task}" if task else ""
+    return f"shiftbench compare {files} --data DIR{subset}{only}"
+
+
+def _told_by(pair: Comparison) -> tuple[str, list[Difference]]:
+    by_figure = [[shift.differences[number] for shift in pair.shifts] for number in range(len(FIGURES))]
+    for number in (2, 1):
+        known = [difference for difference in by_figure[number] if difference.value is not None]
+        if known:
+            return FIGURES[number], known
+    return FIGURES[0], by_figure[0]
+
+
+def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
+    where = " and ".join(side.id for side in sides) or "compare"
+    cure = f"choose 2 to {MAX_ENTRIES} entries of one board"
+    if not 2 <= len(sides) <= MAX_ENTRIES:
+        raise InvalidInput(Problem("this many entries cannot be compared", where[:80], f"{len(sides)}", cure))
+    if len({side.id for side in sides}) < len(sides):
+        raise InvalidInput(Problem("an entry cannot be compared with itself", where, cure=cure))
+    for word, values in (("data", {side.data for side in sides}), ("subsets", {side.subset for side in sides})):
+        if len(values) > 1:
+            found = " and ".join(sorted(value[:12] for value in values))
+            raise InvalidInput(Problem(f"the entries are of different {word}", where, found, cure))
+    if sides[0].data != folder.content_hash:
+        raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))
+
+
+def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], root: Path, n_swaps: int) -> Comparison:
+    a, b = sides
+    if not (a.id.isalnum() and b.id.isalnum()):
+        raise InvalidInput(Problem("this is no entry id", "compare", cure="ids are hex digits; see the board"))
+    path = root / "comparisons" / METRIC_VERSION / f"{a.id}--{b.id}.json"
+    kept = _kept(path)
+    if kept is not None and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0):
+        return kept
+    try:
+        made = compare_entrants(*entrants, n_swaps=n_swaps)
+    except InvalidInput as error:
+        ids = {str(side.predictions): side.id for side in sides}
+        raise InvalidInput(_by_id(problem, ids) for problem in error.problems) from error
+    found = made.model_copy(update={"a": a.id, "b": b.id})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as temporary:
+        new = Path(temporary) / "pair"
+        new.write_text(found.model_dump_json(), encoding="utf-8")
+        new.replace(path)
+    return found
+
+
+def _kept(path: Path) -> Comparison | None:
+    try:
+        return Comparison.model_validate_json(path.read_bytes()) if path.is_file() else None
+    except ValueError:
+        return None  # derived: a damaged one is made again
+
+
+def _by_id(problem: Problem, ids: dict[str, str]) -> Problem:
+    where = problem.file
+    for path, identity in ids.items():
+        where = where.replace(path, identity)
+    return Problem(problem.what, where, problem.found, problem.cure)
+
+
+def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
+    """Leave out small slices, and round, where labels are withheld (see ``disclosure``)."""
+    if labels_are_public(folder):
+        return pair
+
+    def rounded(difference: Difference) -> Difference:
+        # p values keep one decimal more, which is as many as are written.
+        more = {"value": DECIMALS, "p": DECIMALS + 1, "p_holm": DECIMALS + 1}
+        given = {name: getattr(difference, name) for name in more}
+        update = {name: None if value is None else round(value, more[name]) for name, value in given.items()}
+        return difference.model_copy(update=update)
+
+    small = _small_domains(pair, folder)
+
+    def shown(difference: Difference, task: str, source: str) -> Difference:
+        # SD holds the score at home, which may be of few texts though the shift is not.
+        if difference.figure == "SD" and any((task, part) in small for part in source_parts(source)):
+            return difference.model_copy(update={"value": None, "p": None, "p_holm": None})
+        return rounded(difference)
+
+    shifts = tuple(
+        shift.model_copy(
+            update={"differences": tuple(shown(each, shift.task, shift.source) for each in shift.differences)}
+        )
+        for shift in pair.shifts
+        if (shift.task, shift.target) not in small
+    )
+    means = tuple(
+        each.model_copy(update={"difference": rounded(each.difference)})
+        for each in pair.means
+        if not any((each.task, target) in small for target in each.targets)
+    )
+    return pair.model_copy(update={"shifts": shifts, "means": means})
+
+
+def _small_domains(pair: Comparison, folder: DatasetFolder) -> set[tuple[str, str]]:
+    """Give the tasks and domains that have so few test texts that no figure of theirs is shown."""
+    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
+    for task in dict.fromkeys(shift.task for shift in pair.shifts):
+        sizes: Mapping[str, int] = {
+            domain: facts.splits["test"].rows
+            for domain, facts in folder.task(task).domains.items()
+            if "test" in facts.splits
+        }
+        if pair.subset != "all":
+            of_subset = Counter(folder.subset(task, pair.subset)["id"].str.split("/").list.get(2))
+            sizes = {domain: of_subset[domain] for domain in sizes}
+        small |= {(task, domain) for domain, n in sizes.items() if n < MIN_TEXTS}
+    return small

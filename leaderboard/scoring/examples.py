@@ -1,0 +1,154 @@
+"""Test texts that an entry got wrong, for its page: only where anybody may load labels and texts."""
+
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.disclosure import labels_are_public
+from leaderboard.scoring.outcomes import outcomes
+from validation.vocabulary import GOLD, TOKENS, UNPARSED, TaskKind
+
+MAX_LETTERS = 300
+"""Longer texts are clipped: a page quotes, it does not publish."""
+_AT_FIRST = 300
+_NO_ANSWER, _NO_SPANS, _UNPARSED = "(no answer)", "(no spans)", "(unusable output)"
+
+
+@dataclass(frozen=True)
+class WrongExample:
+    """One test row that was predicted wrong.
+
+    Attributes:
+        id: its example id.
+        texts: what was given, by the column's name, clipped.
+        gold: the right answer, in words.
+        predicted: what the model said, in words.
+        score: how well the row was predicted, a fraction below 1.
+    """
+
+    id: str
+    texts: tuple[tuple[str, str], ...]
+    gold: str
+    predicted: str
+    score: float
+
+
+def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
+    """Say why examples of a domain may not be shown; empty where they may."""
+    if not labels_are_public(folder):
+        return "labels are withheld"
+    facts = folder.task(task).domains.get(domain)
+    if facts is None or "test" not in facts.splits:
+        return "its texts are not here"
+    return "the licence of its texts does not allow showing them" if facts.rebuild_only else ""
+
+
+def wrong_examples(
+    predictions: Path, folder: DatasetFolder, task: str, source: str, target: str, n: int = 5
+) -> tuple[WrongExample, ...]:
+    """Give test rows of a shift that were predicted wrong, the worst first; of equally bad ones those first by id.
+
+    Of several runs the one with the lowest seed is looked at. Labels and tag sequences are right or wrong; answers
+    and generated texts are wrong as far as their token F1 or ROUGE-L is below 1.
+
+    Args:
+        predictions: the entry's prediction file in the store's form (parquet).
+        folder: the dataset.
+        task: its task.
+        source: what the model was trained on.
+        target: the domain that it was tested on.
+        n: at most so many.
+    Returns: none where they may not be shown (see ``why_hidden``), or there are no such predictions.
+    """
+    if why_hidden(folder, task, target):
+        return ()
+    said = _one_run(predictions, f"{folder.manifest.benchmark}/{task}/{target}/test/", source)
+    info = folder.task(task)
+    gold = folder.split(task, target, "test") if len(said) else pl.DataFrame()
+    # A subset's predictions are fewer than the rows.
+    rows = gold.join(said, on="id", how="inner", maintain_order="left") if len(said) else gold
+    if rows.is_empty():
+        return ()
+    worst = _worst(rows.head(_AT_FIRST), gold, info, n)
+    # Nothing is worse than 0: with enough of these among the first rows the others need not be looked at.
+    if (worst["score"] == 0).sum() < n:
+        worst = _worst(rows, gold, info, n)
+    return tuple(_example(row, info) for row in worst.iter_rows(named=True))
+
+
+def _worst(rows: pl.DataFrame, gold: pl.DataFrame, info: TaskManifest, n: int) -> pl.DataFrame:
+    scores = outcomes(info, rows, gold, rows["prediction"], None).example_scores[0]
+    return rows.with_columns(score=pl.Series(scores)).filter(pl.col("score") < 1).sort("score", "id").head(n)
+
+
+def _one_run(predictions: Path, prefix: str, source: str) -> pl.DataFrame:
+    wanted = (pl.col("source") == source) & pl.col("id").str.starts_with(prefix)
+    scan = pl.scan_parquet(predictions, glob=False).filter(wanted)
+    columns = ["id", "prediction", *({"seed"} & set(scan.collect_schema().names()))]
+    rows = scan.select(columns).collect()
+    return rows.filter(pl.col("seed") == pl.col("seed").min()).drop("seed") if "seed" in columns else rows
+
+
+def _example(row: dict[str, Any], info: TaskManifest) -> WrongExample:
+    texts = tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info))
+    return WrongExample(row["id"], texts, _gold(row, info), _predicted(row, info), float(row["score"]))
+
+
+def _shown(info: TaskManifest) -> list[str]:
+    """List the columns to quote, a question before the long text that it is about."""
+    names = [name for name in info.inputs if name != "title" or info.kind is not TaskKind.EXTRACTIVE_QA]
+    return sorted(names, key=lambda name: name == "context")
+
+
+def _gold(row: dict[str, Any], info: TaskManifest) -> str:
+    gold: Any = row[GOLD[info.kind]]
+    if info.kind is TaskKind.CLASSIFICATION:
+        return info.labels[int(gold)]
+    if info.kind is TaskKind.TAGGING:
+        return _spans(row[TOKENS], [info.labels[code] for code in gold])
+    if info.kind is TaskKind.EXTRACTIVE_QA:
+        return _clipped(" / ".join(dict.fromkeys(gold["text"])) or _NO_ANSWER)
+    return _clipped(str(gold))
+
+
+def _predicted(row: dict[str, Any], info: TaskManifest) -> str:
+    said: str = row["prediction"]
+    if said == UNPARSED:
+        return _UNPARSED
+    if info.kind is TaskKind.TAGGING:
+        return _spans(row[TOKENS], said.split(" "))
+    if info.kind is TaskKind.EXTRACTIVE_QA and not said:
+        return _NO_ANSWER
+    return _clipped(said)
+
+
+def _spans(tokens: list[str], tags: list[str]) -> str:
+    """Write tagged spans as words, tokens that belong together joined.
+
+    >>> _spans(["battery", "life", "is", "bad"], ["T-NEG", "T-NEG", "O", "O"])
+    'battery life: NEG'
+    """
+    number, marked = 0, []
+    for before, tag in zip(["O", *tags], tags, strict=False):
+        kind = tag.partition("-")[2]
+        number += tag.startswith("B-") or kind != before.partition("-")[2]
+        marked.append((number, kind))
+    spans = []
+    for (_, kind), part in groupby(zip(marked, tokens, strict=True), key=lambda pair: pair[0]):
+        if kind:
+            spans.append(f"{' '.join(token for _, token in part)}: {kind}")
+    return _clipped("; ".join(spans) or _NO_SPANS)
+
+
+def _as_text(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else " ".join(value)
+
+
+def _clipped(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= MAX_LETTERS else f"{words[: MAX_LETTERS - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"

@@ -1,0 +1,104 @@
+"""What a complete grid of predictions would have beside what is here: every gap is named, none is scored around."""
+
+from collections.abc import Iterator
+
+from leaderboard.scoring.replicates import TaskValues, n_train
+from leaderboard.scoring.shape import Missing
+from validation.vocabulary import NO_SOURCE, source_parts
+
+
+def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
+    """Choose each source's seeds that are averaged: those on all of its targets, or its drops would mix runs.
+
+    Where no seed is on all of them, each score is the mean over what is there.
+    """
+    by_source: dict[str, list[set[int]]] = {}
+    for (source, _), seeds in values.seeds.items():
+        by_source.setdefault(source, []).append(set(seeds))
+    return {source: set.intersection(*seeds) or set.union(*seeds) for source, seeds in by_source.items()}
+
+
+def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
+    """Name a task's gaps."""
+    yield from _score_gaps(values)
+    if has_depth:
+        yield from _depth_gaps(values)
+    else:
+        yield Missing(task=values.name, source=None, target=None, what="the dataset folder has no depth tables")
+
+
+def _score_gaps(values: TaskValues) -> Iterator[Missing]:
+    def gap(what: str, source: str | None = None, target: str | None = None) -> Missing:
+        return Missing(task=values.name, source=source, target=target, what=what)
+
+    if values.info.metric not in values.scores:
+        yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
+    one_source = bool(values.info.id_domain or values.info.candidates_for)
+    trained = [source for source in values.sources if source != NO_SOURCE]
+    if values.info.id_domain and trained and values.info.id_domain not in trained:
+        yield gap(f"no predictions of a model trained on the ID domain {values.info.id_domain}")
+    if not one_source and any(source in values.domains for source in values.sources):
+        for domain in values.domains:
+            if domain not in values.sources and n_train(values.info, domain):
+                yield gap("no predictions of a model trained on it", domain)
+    for source in values.sources:
+        for target in values.domains:
+            if (source, target) not in values.rows and not _at_home_only(values, source):
+                yield gap("no predictions", source, target)
+    if trained:
+        yield from map(gap, _home_gaps(values) if one_source else _pairing_gaps(values))
+    for source, kept in kept_seeds(values).items():
+        by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
+        for target, seeds in by_target.items():
+            for seed in sorted(set.union(*by_target.values()) - seeds):
+                left_out = "" if seed in kept else "; its other scores are left out of the means"
+                yield gap(f"no predictions of seed {seed}{left_out}", source, target)
+
+
+def _at_home_only(values: TaskValues, source: str) -> bool:
+    """Whether a source has nothing to predict beyond its own test: one that gives TT to models trained elsewhere."""
+    info = values.info
+    return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
+
+
+def _pairing_gaps(values: TaskValues) -> Iterator[str]:
+    """Name, once each, what a pairing has not; nothing of other tasks."""
+    whole = values.info.joined_source
+    if whole is None:
+        return
+    if whole not in values.sources:
+        yield f"no predictions of a model trained on the whole source {whole}"
+    yield "no SS and no TT, so no drops: the pairing has no test rows of its source and no train rows of its target"
+
+
+def _home_gaps(values: TaskValues) -> Iterator[str]:
+    """Name, once each, the in-domain scores that a model trained on one domain alone has no drops without."""
+    home = values.info.id_domain
+    if home is None:
+        elsewhere = sorted({part for source in values.sources for part in _from_elsewhere(values, source)})
+        if elsewhere:
+            yield f"no SS and no depths: {', '.join(elsewhere)} is in the task {values.info.candidates_for}"
+        return
+    away = [domain for domain in values.domains if domain != home and (domain, domain) not in values.rows]
+    if away:
+        untrained = [domain for domain in away if not n_train(values.info, domain)]
+        why = f" ({', '.join(untrained)}: no train split)" if untrained else ""
+        yield f"no TT, so no TD, on {', '.join(away)}: no predictions of a model trained there{why}"
+
+
+def _from_elsewhere(values: TaskValues, source: str) -> list[str]:
+    return [part for part in source_parts(source) if part not in values.info.domains]
+
+
+def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
+    for source, target in values.shift_cells:
+        if _from_elsewhere(values, source):
+            continue  # named once, with SS
+        if source != NO_SOURCE and (source, target) not in values.effective_n:
+            few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
+            what = (
+                f"no depths: {few[0]} has fewer than two train texts"
+                if few
+                else "depth weights are all 0: no test text lies further out than the deepest source text"
+            )
+            yield Missing(task=values.name, source=source, target=target, what=what)

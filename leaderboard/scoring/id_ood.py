@@ -1,0 +1,173 @@
+"""Scores of a benchmark that has one training domain a task: in-distribution (ID), and out of distribution (OOD).
+
+The BOSS paper trains on one data set and tests on it and on three others. A shift's source is then the ID domain,
+ST an OOD score and SS the ID score; models trained on an OOD domain serve as TT and are averaged with nothing. Tasks
+of candidate data sets hold OOD tests alone: the ID model's own test is in the task that they are candidates for.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from builders.folder.manifest import Manifest
+from leaderboard.scoring.intervals import DROP, Figure, bounds_of, estimates, known, total_bounds
+from leaderboard.scoring.partial_grid import Drops, alike, mean, of_shifts
+from leaderboard.scoring.replicates import Cell, Floats, TaskValues
+from leaderboard.scoring.shape import Estimate, FourTypes, IdOod, Interval, Total
+from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, source_parts
+
+ID_OOD = "id-ood"
+"""The basis of a summary over the shifts from the ID domain."""
+FOUR_TYPES = "span_f1_four_types"
+"""The secondary metric that is shown beside the eight types' span F1."""
+_IN_SUMMARY = {"id": "mean_ss", "mean_ood": "mean_st", "drop": "average_drop"}
+
+Score = Callable[[str, str, str | None], Floats]
+"""Source, target and metric (None: the primary one) -> the score and its replicates; NaN without predictions."""
+
+
+@dataclass(frozen=True)
+class IdModel:
+    """The model whose ID and OOD scores are told, of one task and prediction file.
+
+    Attributes:
+        id_domain: the domain that models of the task are trained on.
+        source: what the file's model was trained on: see ``scores.IdOod``; None without any such model.
+        candidates: whether the ID domain is in another task.
+    """
+
+    id_domain: str
+    source: str | None
+    candidates: bool
+
+    @property
+    def basis(self) -> str:
+        """Name the shifts of the summary."""
+        if self.source == NO_SOURCE:
+            return "zero-shot"
+        return ID_OOD if self.source in (self.id_domain, None) else "joined"
+
+    def targets(self, values: TaskValues) -> list[str]:
+        """List the domains that are OOD for the model, with or without predictions."""
+        own = {self.id_domain, *source_parts(self.source or NO_SOURCE)}
+        return [domain for domain in values.domains if domain not in own]
+
+    def shift_cells(self, values: TaskValues) -> list[Cell]:
+        """List the shifts from the model's source to OOD domains that there are predictions of."""
+        cells = [(self.source or "", target) for target in self.targets(values)]
+        return [cell for cell in cells if cell in values.rows]
+
+    def cells(self, values: TaskValues) -> list[Cell]:
+        """List the same, with the ID domain before them."""
+        home = (self.source or "", self.id_domain)
+        return [*([home] if home in values.rows else []), *self.shift_cells(values)]
+
+    def complete(self, values: TaskValues) -> bool:
+        """Whether no score is missing: on the ID domain (but of candidates), and on every other domain."""
+        wanted = {domain for domain in values.domains if domain != self.id_domain}
+        wanted |= set() if self.candidates else {self.id_domain}
+        covered = {target for _, target in self.cells(values)}
+        return covered == wanted and len(covered) + self.candidates > 1
+
+    def scores(self, values: TaskValues, score: Score) -> IdOod | None:
+        """Give the ID score, the OOD ones, their mean and the drop to it; None of candidates, and without a model."""
+        if self.source is None or self.candidates:
+            return None
+        source, home = self.source, self.id_domain
+        found = [target for _, target in self.shift_cells(values)]
+        known_id = (source, home) in values.rows
+        n_groups = values.effective_groups
+        figures = {f"ood.{target}": Figure(score(source, target, None), n_groups[target]) for target in found}
+        if known_id:
+            figures["id"] = Figure(score(source, home, None), n_groups[home])
+        if found:
+            figures["mean_ood"] = mean([figures[f"ood.{target}"] for target in found])
+        if known_id and found and found == self.targets(values) and source != NO_SOURCE:
+            own, away = figures["id"], figures["mean_ood"]
+            first, second = alike(own.values, away.values)
+            figures["drop"] = Figure(first - second, min(own.effective_groups, away.effective_groups), DROP)
+        told = estimates(figures)
+        nothing = Estimate(value=None)
+        return IdOod(
+            id_domain=home,
+            source=source,
+            complete=self.complete(values),
+            id=told.get("id", nothing),
+            ood={target: told[f"ood.{target}"] for target in found},
+            mean_ood=told.get("mean_ood", nothing),
+            drop=told.get("drop", nothing),
+            total=self._total(values, found, list(figures)) if known_id else {},
+            four_types=_four_types(source, home, found, score) if FOUR_TYPES in values.scores else None,
+        )
+
+    def candidates_total(self, values: TaskValues) -> Total:
+        """Give the interval over training runs too of candidates' mean score."""
+        found = [target for _, target in self.shift_cells(values)]
+        if self.source is None or not self.candidates:
+            return {}
+        bounds = total_bounds(values, [self.source], found, lambda matrix: matrix.mean(axis=-1))
+        if bounds is None:
+            return {}
+        low, high = (np.clip(end, *bounds_of("st")) for end in bounds)
+        return {"mean_st": Interval(low=float(low[0]), high=float(high[0]))}
+
+    def _total(self, values: TaskValues, found: Sequence[str], names: Sequence[str]) -> Total:
+        """Give the intervals over training runs too, of the figures that there are."""
+        keys = ["id", *(f"ood.{target}" for target in found), "mean_ood", "drop"]
+
+        def statistic(matrix: Floats) -> Floats:
+            own, away = matrix[..., 0, :1], matrix[..., 0, 1:]
+            centre = away.mean(axis=-1, keepdims=True)
+            return np.concatenate([own, away, centre, own - centre], axis=-1)
+
+        assert self.source is not None
+        bounds = total_bounds(values, [self.source], [self.id_domain, *found], statistic) if found else None
+        if bounds is None:
+            return {}
+        limits = np.array([DROP if key == "drop" else bounds_of("st") for key in keys]).T
+        low, high = (np.clip(end, *limits) for end in bounds)
+        return {
+            key: Interval(low=float(bottom), high=float(top))
+            for key, bottom, top in zip(keys, low, high, strict=True)
+            if key in names and not np.isnan([bottom, top]).any()
+        }
+
+
+def id_model(values: TaskValues, manifest: Manifest) -> IdModel | None:
+    """Choose the model of a task with an ID domain, or of candidates for such a task; None of any other task.
+
+    It is the one of the ID domain; else the zero-shot one; else the first joined source with the ID domain in it.
+    """
+    main = manifest.tasks.get(values.info.candidates_for or "")
+    home = values.info.id_domain or (main.id_domain if main else None)
+    if home is None:
+        return None
+    joined = [source for source in values.sources if SOURCE_JOINER in source and home in source_parts(source)]
+    choices = [source for source in (home, NO_SOURCE) if source in values.sources] + joined
+    return IdModel(home, choices[0] if choices else None, candidates=values.info.id_domain is None)
+
+
+def id_figures(chosen: Sequence[Drops], found: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
+    """Summarise the shifts from the ID domain, and give the total intervals; what needs a square grid is null.
+
+    Args:
+        chosen: those shifts.
+        found: the model's scores; None of candidates, and without a model.
+        complete: whether no score is missing.
+    """
+    figures = of_shifts(chosen) | {"complete": complete}
+    if found is None:
+        return figures, {}
+    # A zero-shot model has no home, so its score on the ID domain is no SS.
+    ss = Estimate(value=None) if found.source == NO_SOURCE else found.id
+    figures |= {"mean_ss": ss, "mean_st": found.mean_ood, "average_drop": found.drop}
+    return figures, {_IN_SUMMARY[name]: found.total[name] for name in _IN_SUMMARY if name in found.total}
+
+
+def _four_types(source: str, home: str, found: Sequence[str], score: Score) -> FourTypes:
+    away = {target: known(score(source, target, FOUR_TYPES)[0]) for target in found}
+    values = [value for value in away.values() if value is not None]
+    mean_ood = float(np.mean(values)) if values and len(values) == len(away) else None
+    return FourTypes(id=known(score(source, home, FOUR_TYPES)[0]), ood=away, mean_ood=mean_ood)

@@ -1,0 +1,252 @@
+"""What runs did on test rows, as counts that add up; one class of outcomes, filled by task kind.
+
+Every score of a kind is a formula over sums of counts. Plain scores, depth-weighted scores, bootstrap replicates and
+swap tests differ only in what is summed: rows with weights, by group or in total.
+
+    classification  k = C (C + 1)   one cell of the confusion table (the last column: unusable output)
+    tagging         k = 3           right, gold and predicted spans (3 more for BOSS's four types)
+    extractive_qa   k = 6           token F1, exact match and rows, of answerable and of unanswerable questions
+    generation      k = 2 or 3      rows, ROUGE-L and, given an encoder, BERTScore-F1
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.encoder import Encoder
+from builders.folder.manifest import TaskManifest
+from leaderboard.metrics.classification import accuracy, macro_f1
+from leaderboard.metrics.generation import bert_score, rouge_l
+from leaderboard.metrics.priors import NO_ANSWER_SHARE, prior_fixed_accuracy, prior_fixed_macro_f1, prior_fixed_mean
+from leaderboard.metrics.qa import qa_scores
+from leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS, span_counts, span_f1, tag_notation, tag_scheme
+from validation.vocabulary import UNPARSED, TaskKind
+
+Floats = NDArray[np.float64]
+Formula = Callable[[Floats], Floats]
+"""Sums of counts (..., k) -> scores (...)."""
+
+PRIOR_FIXED = "prior_fixed_"
+"""Begins the names of metrics at one common class prior: uniform, for questions the share of unanswerable."""
+_CANDIDATES = 2000
+QA_PRIOR = (1 - NO_ANSWER_SHARE, NO_ANSWER_SHARE)
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Counts of each of n_runs models on each of n test rows.
+
+    Attributes:
+        formulas: by metric name, from sums of counts to scores.
+        micro: name of the metric that Depth F1's micro averaging gives for this kind.
+        cells: which one of the k counts is 1, shape (n_runs, n); None where ``values`` holds the counts.
+        values: counts, shape (n_runs, n, k); empty where ``cells`` holds them.
+        n_counts: k.
+        example_scores: how well each row was predicted, fractions, shape (n_runs, n).
+        unparsed: whether the output was unusable, shape (n_runs, n).
+    """
+
+    formulas: Mapping[str, Formula]
+    micro: str
+    n_counts: int
+    example_scores: Floats
+    unparsed: NDArray[np.bool_]
+    cells: NDArray[np.int64] | None = None
+    values: Floats | None = None
+
+    def by_group(self, run: int, groups: NDArray[np.int64], weights: Floats | None = None) -> Floats:
+        """Sum one run's counts by group.
+
+        Args:
+            run: which run.
+            groups: group of each row, codes from 0 without a gap, shape (n,).
+            weights: one or more weights of each row, shape (n_weights, n). Default: one, 1 throughout.
+        Returns: sums, shape (n_groups, n_weights, k).
+        """
+        n_groups, k = int(groups.max()) + 1, self.n_counts
+        rows = np.ones((1, groups.size)) if weights is None else weights
+        sums = np.empty((n_groups, len(rows), k))
+        if self.cells is not None:
+            flat = groups * k + self.cells[run]
+            for number, row in enumerate(rows):
+                sums[:, number] = np.bincount(flat, weights=row, minlength=n_groups * k).reshape(n_groups, k)
+            return sums
+        assert self.values is not None
+        for column in range(k):
+            counts = self.values[run, :, column]
+            for number, row in enumerate(rows):
+                sums[:, number, column] = np.bincount(groups, weights=row * counts, minlength=n_groups)
+        return sums
+
+    def score(self, metric: str, sums: Floats) -> Floats:
+        """Score sums of counts; NaN where nothing was summed (a replicate that drew no row of any weight)."""
+        something = sums @ np.ones(self.n_counts) != 0  # counts are never negative
+        if something.all():
+            return np.asarray(self.formulas[metric](sums))
+        scores = np.full(something.shape, np.nan)
+        if something.any():
+            scores[something] = self.formulas[metric](sums[something])
+        return scores
+
+
+def outcomes(
+    info: TaskManifest, gold: pl.DataFrame, full_gold: pl.DataFrame, predictions: pl.Series, encoder: Encoder | None
+) -> Outcomes:
+    """Score predictions row by row, as far as rows can be scored alone.
+
+    Args:
+        info: the task.
+        gold: n test rows of a subset.
+        full_gold: all test rows of the domain; they say which classes there are.
+        predictions: texts as ``check_predictions`` returns them, n of each run, run after run.
+        encoder: embeds tokens for BERTScore; without one generated text has no BERTScore.
+    """
+    n_runs = len(predictions) // len(gold)
+    if info.kind is TaskKind.CLASSIFICATION:
+        return _classification(info, gold, full_gold, predictions, n_runs)
+    if info.kind is TaskKind.TAGGING:
+        return _tagging(info, gold, predictions, n_runs)
+    if info.kind is TaskKind.EXTRACTIVE_QA:
+        return _extractive_qa(gold, predictions, n_runs)
+    return _generation(gold, predictions, n_runs, encoder)
+
+
+def _classification(
+    info: TaskManifest, gold: pl.DataFrame, full_gold: pl.DataFrame, predictions: pl.Series, n_runs: int
+) -> Outcomes:
+    n_classes = len(info.labels)
+    codes = {label: code for code, label in enumerate(info.labels)}
+    predicted = predictions.replace_strict(codes, default=n_classes, return_dtype=pl.Int64).to_numpy()
+    labels = gold["label"].to_numpy()
+    classes = np.bincount(full_gold["label"].to_numpy(), minlength=n_classes) > 0
+    predicted = _folded(info, classes)[predicted].reshape(n_runs, len(gold))
+    shape = (n_classes, n_classes + 1)
+
+    def table(sums: Floats) -> Floats:
+        return sums.reshape(*sums.shape[:-1], *shape)
+
+    return Outcomes(
+        formulas={
+            "accuracy": lambda sums: accuracy(table(sums)),
+            "macro_f1": lambda sums: macro_f1(table(sums), classes),
+            f"{PRIOR_FIXED}accuracy": lambda sums: prior_fixed_accuracy(table(sums)),
+            f"{PRIOR_FIXED}macro_f1": lambda sums: prior_fixed_macro_f1(table(sums)),
+        },
+        micro="accuracy",
+        n_counts=n_classes * (n_classes + 1),
+        example_scores=(predicted == labels).astype(np.float64),
+        unparsed=predicted == n_classes,
+        cells=labels * (n_classes + 1) + predicted,
+    )
+
+
+def _folded(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Give each label's code, unusable output's last, or that of the label it counts as where gold never has it."""
+    codes = np.arange(len(info.labels) + 1)
+    for label, fold in info.label_folds.items():
+        finer, coarser = info.labels.index(label), info.labels.index(fold)
+        if classes[coarser] and not classes[finer]:
+            codes[finer] = coarser
+    return codes
+
+
+def _tagging(info: TaskManifest, gold: pl.DataFrame, predictions: pl.Series, n_runs: int) -> Outcomes:
+    lengths = gold["tags"].list.len().to_numpy().astype(np.int64)
+    unparsed = (predictions == UNPARSED).to_numpy()
+    codes = {tag: code for code, tag in enumerate(info.labels)}
+    gold_codes = np.tile(gold["tags"].explode().to_numpy().astype(np.int64), n_runs)
+    all_lengths = np.tile(lengths, n_runs)
+    offsets = np.concatenate([[0], np.cumsum(all_lengths)])
+    # An unusable output is a sequence without spans.
+    predicted = np.full(gold_codes.size, codes["O"], dtype=np.int64)
+    usable = np.repeat(~unparsed, all_lengths)
+    tags = predictions.filter(pl.Series(~unparsed)).str.split(" ").explode()
+    predicted[usable] = tags.replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+    notation = tag_notation(info.labels)
+    schemes = [tag_scheme(info.labels, notation)]
+    formulas: dict[str, Formula] = {"span_f1": lambda sums: span_f1(sums[..., :3])}
+    if set(RARER_TO_MISCELLANEOUS) <= set(schemes[0].types):
+        schemes.append(tag_scheme(info.labels, notation, merge=RARER_TO_MISCELLANEOUS))
+        formulas["span_f1_four_types"] = lambda sums: span_f1(sums[..., 3:])
+    counts = [span_counts(gold_codes, predicted, offsets, scheme) for scheme in schemes]
+    values = np.concatenate(counts, axis=-1).reshape(n_runs, len(gold), -1)
+    right, asked, claimed = np.moveaxis(values[..., :3], -1, 0)
+    return Outcomes(
+        formulas=formulas,
+        micro="span_f1",
+        n_counts=values.shape[-1],
+        example_scores=((right == asked) & (right == claimed)).astype(np.float64),
+        unparsed=unparsed.reshape(n_runs, -1),
+        values=values,
+    )
+
+
+def _extractive_qa(gold: pl.DataFrame, predictions: pl.Series, n_runs: int) -> Outcomes:
+    answers = [row["text"] for row in gold["answers"].to_list()] * n_runs
+    texts = [None if text == UNPARSED else text for text in predictions.to_list()]
+    scores = qa_scores(texts, answers)
+    asked = scores.has_answer.astype(np.float64)
+    columns = [part * column for part in (asked, 1 - asked) for column in (scores.f1, scores.exact, 1.0)]
+    values = np.stack(columns, axis=-1).reshape(n_runs, len(gold), 6)
+    return Outcomes(
+        formulas={
+            "token_f1": lambda sums: (sums[..., 0] + sums[..., 3]) / (sums[..., 2] + sums[..., 5]),
+            "exact_match": lambda sums: (sums[..., 1] + sums[..., 4]) / (sums[..., 2] + sums[..., 5]),
+            "answerable_f1": lambda sums: _ratio(sums[..., 0], sums[..., 2]),
+            "unanswerable_f1": lambda sums: _ratio(sums[..., 3], sums[..., 5]),
+            f"{PRIOR_FIXED}token_f1": lambda sums: prior_fixed_mean(sums[..., [0, 3]], sums[..., [2, 5]], QA_PRIOR),
+        },
+        micro="token_f1",
+        n_counts=6,
+        example_scores=scores.f1.reshape(n_runs, -1),
+        unparsed=np.array([text is None for text in texts]).reshape(n_runs, -1),
+        values=values,
+    )
+
+
+def _generation(gold: pl.DataFrame, predictions: pl.Series, n_runs: int, encoder: Encoder | None) -> Outcomes:
+    references = gold["target_text"].to_list() * n_runs
+    unparsed = (predictions == UNPARSED).to_numpy()
+    candidates = predictions.replace(UNPARSED, "").to_list()
+    columns = [np.ones(len(candidates)), rouge_l(candidates, references).f1]
+    formulas: dict[str, Formula] = {"rouge_l": lambda sums: sums[..., 1] / sums[..., 0]}
+    if encoder is not None:
+        columns.append(_bert_score(candidates, references, encoder))
+        formulas["bertscore_f1"] = lambda sums: sums[..., 2] / sums[..., 0]
+    return Outcomes(
+        formulas=formulas,
+        micro=list(formulas)[-1],
+        n_counts=len(columns),
+        example_scores=columns[-1].reshape(n_runs, -1),
+        unparsed=unparsed.reshape(n_runs, -1),
+        values=np.stack(columns, axis=-1).reshape(n_runs, len(gold), -1),
+    )
+
+
+def _bert_score(candidates: list[str], references: list[str], encoder: Encoder) -> Floats:
+    """BERTScore-F1 of every pair; each distinct text is embedded once, and each distinct pair scored once."""
+    pairs = pl.DataFrame({"candidate": candidates, "reference": references})
+    distinct = pairs.unique(maintain_order=True)
+    known = distinct["reference"].unique(maintain_order=True)
+    reference_tokens, reference_offsets = encoder.token_vectors(known.to_list(), "embedding references")
+    rows = distinct.with_columns(row=pl.col("reference").replace_strict(known, pl.int_range(len(known), eager=True)))
+    texts = distinct["candidate"].unique(maintain_order=True)
+    parts = []
+    # The tokens of all generated texts at once might not fit.
+    for start in range(0, len(texts), _CANDIDATES):
+        some = pl.DataFrame({"candidate": texts[start : start + _CANDIDATES]}).with_row_index("number")
+        tokens, offsets = encoder.token_vectors(some["candidate"].to_list(), "embedding candidates", keep=False)
+        chosen = rows.join(some, on="candidate", how="inner", maintain_order="left")
+        table = chosen.select("number", "row").to_numpy()
+        f1 = bert_score(tokens, offsets, reference_tokens, reference_offsets, table).f1
+        parts.append(chosen.select("candidate", "reference", f1=pl.Series(f1)))
+    scored = pairs.join(pl.concat(parts), on=pairs.columns, how="left", maintain_order="left")
+    return np.asarray(scored["f1"].to_numpy())
+
+
+def _ratio(total: Floats, rows: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(rows > 0, total / rows, np.nan)

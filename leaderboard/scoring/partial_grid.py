@@ -1,0 +1,79 @@
+"""Figures over some shifts of a task that need no square grid of sources and targets."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leaderboard.metrics.depth import LAMBDAS
+from leaderboard.scoring.intervals import SCORE, Figure, bounds_of, estimates, worst
+from leaderboard.scoring.replicates import Floats
+from leaderboard.scoring.shape import Estimate, Summary
+
+PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
+"""Figures of a summary that are plain numbers."""
+ESTIMATED = tuple(name for name, field in Summary.model_fields.items() if field.annotation is Estimate)
+"""Those that may have an interval."""
+
+
+class Drops(NamedTuple):
+    """One shift's figures by name with their replicates, depth-weighted ones as ``<figure>@<lambda>``."""
+
+    source: str
+    target: str
+    figures: dict[str, Figure]
+    depth: dict[str, Figure]
+    scenario: str
+    resolved: bool
+    support: dict[str, float]
+
+
+def of_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
+    """Summarise shifts that form no square grid: only what needs no grid is defined."""
+    figures: dict[str, Any] = dict.fromkeys(ESTIMATED, Estimate(value=None)) | dict.fromkeys(PLAIN)
+    st = [float(shift.figures["st"].values[0]) for shift in drops]
+    means = {}
+    for name in ("st", "sd", "td"):
+        found = known_figures(drops, name)
+        if found:
+            means[f"mean_{name}"] = mean(found, bounds_of(name))
+    if st:
+        figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
+    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None, "source_permutation_p": None}
+    return {"complete": False, **figures, **estimates(means), **worst_drops(drops)}
+
+
+def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
+    """Give the mean over shifts of a depth-weighted figure, by lambda."""
+    means: dict[str, Figure] = {}
+    for key in map(str, LAMBDAS):
+        found = [drops.depth[f"{group}@{key}"] for drops in shifts if f"{group}@{key}" in drops.depth]
+        if found:
+            means[key] = mean(found)
+    return estimates(means)
+
+
+def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
+    """Give the worst SD and TD of some shifts, as far as they are known."""
+    found = {}
+    for name in ("sd", "td"):
+        chosen = known_figures(drops, name)
+        if chosen:
+            found[f"worst_{name}"] = worst(chosen)
+    return found
+
+
+def known_figures(drops: Sequence[Drops], name: str) -> list[Figure]:
+    """List a figure of each shift where it is known."""
+    return [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
+
+
+def mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figure:
+    """Average figures, replicate by replicate."""
+    values = np.mean(alike(*(figure.values for figure in figures)), axis=0)
+    return Figure(values, min(figure.effective_groups for figure in figures), bounds)
+
+
+def alike(*arrays: Floats) -> list[Floats]:
+    """Bring a score without replicates (an unknown one) to the length of the others."""
+    return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]

@@ -1,0 +1,310 @@
+"""One task's scores by metric, source and target: on the test sets as they are, on resampled ones, on halves.
+
+One draw of weights over a domain's groups serves every score on its test set: the TT, each ST into it, all runs, and
+all entries, because the generator is seeded by task and domain alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.encoder import Encoder
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.bootstrap import half_weights, replicate_counts
+from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
+from leaderboard.scoring.outcomes import Outcomes, outcomes
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import GOLD, source_parts
+
+Floats = NDArray[np.float64]
+Cell = tuple[str, str]
+"""Source and target."""
+Run = tuple[str, int]
+"""Source and seed of one trained model."""
+
+N_DRAWS = 1_000
+"""Replicates behind every interval."""
+N_SPLITS = 50
+"""Random splits of the groups into halves, behind the worst drops."""
+_REPLICATES, _HALVES = 0, 1
+
+
+@dataclass(frozen=True)
+class TargetRuns:
+    """What all runs predicted on one target's test rows (n of them, in id order).
+
+    Attributes:
+        task, target: names.
+        ids: shape (n,).
+        groups: group codes from 0, in the order of the groups' names, shape (n,).
+        runs: the runs, in order of source and seed.
+        outcomes: their counts, run by run.
+    """
+
+    task: str
+    target: str
+    ids: pl.Series
+    groups: NDArray[np.int64]
+    runs: list[Run]
+    outcomes: Outcomes
+
+    def of_source(self, source: str) -> list[int]:
+        """List the runs of a source, by seed."""
+        return [index for index, (trained_on, _) in enumerate(self.runs) if trained_on == source]
+
+
+@dataclass
+class TaskValues:
+    """One task's scores. Arrays are (n_runs, 1 + n_draws): first on the test set itself, then on its replicates.
+
+    Attributes:
+        name, info, domains: the task and its domains with test rows in the subset.
+        scores: by metric, then by source and target. Metrics without replicates have n_draws = 0. Depth metrics end
+            in ``@<lambda>``; ``tt_depth_...`` is the target's own runs, weighted by the depths in the source.
+        halves: the primary metric on halves of the groups, by source and target, shape (n_runs, n_splits, 2).
+        seeds, rows: seeds of the runs, and number of test rows, by source and target.
+        kept_rows: number of test texts left under depth weights, by source and target, then by lambda.
+        effective_n: the effective number of them.
+        flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
+        effective_groups: effective number of groups of each target's test set.
+        depth_groups: the same under depth weights, by source and target, then by lambda.
+    """
+
+    name: str
+    info: TaskManifest
+    domains: tuple[str, ...]
+    scores: dict[str, dict[Cell, Floats]] = field(default_factory=dict)
+    halves: dict[Cell, Floats] = field(default_factory=dict)
+    seeds: dict[Cell, tuple[int, ...]] = field(default_factory=dict)
+    rows: dict[Cell, int] = field(default_factory=dict)
+    kept_rows: dict[Cell, dict[str, int]] = field(default_factory=dict)
+    effective_n: dict[Cell, dict[str, float]] = field(default_factory=dict)
+    flips: dict[Cell, FlipLedger] = field(default_factory=dict)
+    effective_groups: dict[str, float] = field(default_factory=dict)
+    depth_groups: dict[Cell, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> list[str]:
+        """List the sources that there are predictions of."""
+        return sorted({source for source, _ in self.rows})
+
+    @property
+    def shift_cells(self) -> list[Cell]:
+        """List the shifts that there are predictions of: the target is no part of the source."""
+        return [cell for cell in sorted(self.rows) if cell[1] not in source_parts(cell[0])]
+
+    def put(self, metric: str, cell: Cell, scores: Floats) -> None:
+        """Keep the scores of a metric's runs."""
+        self.scores.setdefault(metric, {})[cell] = scores
+
+
+def task_values(
+    task: str,
+    predictions: pl.DataFrame,
+    folder: DatasetFolder,
+    subset: str = "all",
+    *,
+    encoder: Encoder | None = None,
+    n_draws: int = N_DRAWS,
+) -> TaskValues:
+    """Score one task's checked predictions.
+
+    Args:
+        task: its name.
+        predictions: rows of this task, as ``check_predictions`` returns them.
+        folder: the dataset.
+        subset: the subset of test ids that the predictions cover.
+        encoder: needed for BERTScore alone.
+        n_draws: replicates; 0 leaves intervals out.
+    """
+    info = folder.task(task)
+    covered = set(folder.test(task, subset, ["id", "domain"])["domain"].unique())
+    domains = tuple(domain for domain in info.domains if domain in covered)
+    values = TaskValues(task, info, domains)
+    for target in target_runs(task, predictions, folder, subset, encoder=encoder):
+        _Target(values, target, folder, n_draws).fill()
+    return values
+
+
+def target_runs(
+    task: str, predictions: pl.DataFrame, folder: DatasetFolder, subset: str, *, encoder: Encoder | None = None
+) -> Iterator[TargetRuns]:
+    """Arrange one task's checked predictions by target; arguments as for ``task_values``."""
+    info = folder.task(task)
+    chosen = folder.test(task, subset, ["id", "domain", "group", GOLD[info.kind]])
+    for (target,), part in predictions.group_by("target", maintain_order=True):
+        gold = chosen.filter(domain=target).sort("id")
+        ordered = part.sort("source", "seed", "id")
+        full_gold = gold if subset == "all" else folder.split(task, str(target), "test")
+        yield TargetRuns(
+            task=task,
+            target=str(target),
+            ids=gold["id"],
+            groups=gold["group"].rank("dense").cast(pl.Int64).to_numpy() - 1,
+            runs=list(ordered.select("source", "seed").unique(maintain_order=True).iter_rows()),
+            outcomes=outcomes(info, gold, full_gold, ordered["prediction"], encoder),
+        )
+
+
+@dataclass
+class _Block:
+    """Counts by group that one draw of weights replicates together: runs, weightings, and which metrics they make."""
+
+    counts: Floats  # (n_groups, n_runs, n_weightings, k)
+    metrics: dict[str, str]  # name to keep -> formula
+    cell: Cell
+    suffixes: Sequence[str]  # of the weightings
+
+
+class _Target:
+    """Fills the scores of all runs on one target."""
+
+    def __init__(self, values: TaskValues, target: TargetRuns, folder: DatasetFolder, n_draws: int) -> None:
+        self.values, self.target, self.folder, self.n_draws = values, target, folder, n_draws
+        self.sources = sorted({source for source, _ in target.runs})
+        self.n_groups = int(target.groups.max()) + 1
+        # Without a primary metric (BERTScore, no encoder) its place is left empty.
+        self.primary = values.info.metric if values.info.metric in target.outcomes.formulas else None
+
+    def fill(self) -> None:
+        target, values = self.target, self.values
+        sizes = np.bincount(target.groups)
+        values.effective_groups[target.target] = effective_size(sizes)
+        blocks = [self._plain(source) for source in self.sources]
+        shifted = [source for source in self.sources if self._has_depth(source)]
+        parts = sorted({part for source in shifted for part in self._depth_sources(source)})
+        if parts:
+            tables = self.folder.depths(target.task, parts, target.target)
+            for source in shifted:
+                blocks += self._depth(source, tables)
+        replicates = self._replicates(blocks)
+        for block, drawn in zip(blocks, replicates, strict=True):
+            self._score(block, drawn)
+
+    def _has_depth(self, source: str) -> bool:
+        """Whether a shift into the target has depth tables: they need two train texts of every part."""
+        parts = source_parts(source)
+        texts = [n_train(self.values.info, part) for part in self._depth_sources(source)]
+        tables = self.folder.has_depth and all(n_texts >= 2 for n_texts in texts)
+        return bool(parts) and tables and self.target.target not in parts
+
+    def _depth_sources(self, source: str) -> tuple[str, ...]:
+        """List the sources whose depth tables make up a source's: its parts, but for the joined source of a pairing."""
+        return (source,) if source == self.values.info.joined_source else source_parts(source)
+
+    def _plain(self, source: str) -> _Block:
+        """Counts of a source's runs; its secondary metrics, which have no replicates, are scored at once."""
+        target, values, found = self.target, self.values, self.target.outcomes
+        runs = target.of_source(source)
+        cell = (source, target.target)
+        values.seeds[cell] = tuple(target.runs[run][1] for run in runs)
+        values.rows[cell] = len(target.ids)
+        counts = np.stack([found.by_group(run, target.groups) for run in runs], axis=1)
+        totals = counts.sum(axis=0)[:, 0]
+        for metric in found.formulas:
+            if metric != self.primary:
+                values.put(metric, cell, found.score(metric, totals)[:, None])
+        values.put("unparsed", cell, found.unparsed[runs].mean(axis=1)[:, None])
+        if self.primary:
+            values.halves[cell] = self._halves(counts[:, :, 0])
+        at_home = target.of_source(target.target)
+        if at_home and target.target not in source_parts(source):
+            rows = flip_counts(found.example_scores[at_home], found.example_scores[runs])
+            values.flips[cell] = flip_ledger(rows.sum(axis=0))
+        return _Block(counts, {self.primary: self.primary} if self.primary else {}, cell, ("",))
+
+    @cached_property
+    def _half_weights(self) -> Floats:
+        return half_weights(self.n_groups, N_SPLITS, self._rng(_HALVES))
+
+    def _halves(self, counts: Floats) -> Floats:
+        if self.n_groups < 2:
+            return np.full((counts.shape[1], N_SPLITS, 2), np.nan)
+        sums = np.tensordot(self._half_weights, counts, axes=1)  # (n_splits, 2, n_runs, k)
+        assert self.primary
+        return np.moveaxis(self.target.outcomes.score(self.primary, sums), -1, 0)
+
+    def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[_Block]:
+        """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
+        target, values, found = self.target, self.values, self.target.outcomes
+        depth, deepest = _depth_in(self._depth_sources(source), target, tables, self.folder)
+        if not (depth < deepest).any():
+            return
+        kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
+        weights = depth_weights(depth, deepest) * kept
+        cell = (source, target.target)
+        names = [str(lambda_) for lambda_ in LAMBDAS]
+        values.kept_rows[cell] = dict(zip(names, map(int, kept.sum(axis=1)), strict=True))
+        values.effective_n[cell] = dict(zip(names, map(effective_size, weights), strict=True))
+        by_group = [np.bincount(target.groups, weights=row) for row in weights]
+        values.depth_groups[cell] = dict(zip(names, map(effective_size, by_group), strict=True))
+        metrics = {"depth_f1": found.micro} | ({f"depth_{self.primary}": self.primary} if self.primary else {})
+        for trained_on, prefix in ((source, ""), (target.target, "tt_")):
+            runs = target.of_source(trained_on)
+            if runs:
+                counts = np.stack([found.by_group(run, target.groups, weights) for run in runs], axis=1)
+                kept_metrics = {prefix + name: formula for name, formula in metrics.items()}
+                yield _Block(counts, kept_metrics, cell, [f"@{name}" for name in names])
+
+    def _replicates(self, blocks: Sequence[_Block]) -> Sequence[Floats | None]:
+        """Replicate all blocks under the same weights, shape (n_draws, n_runs, n_weightings, k) each."""
+        if not self.n_draws or self.n_groups < 2:
+            return [None] * len(blocks)
+        shapes = [block.counts.shape[1:] for block in blocks]
+        flat = np.concatenate([block.counts.reshape(self.n_groups, -1) for block in blocks], axis=1)
+        drawn = replicate_counts(flat, self.n_draws, self._rng(_REPLICATES))
+        parts = np.split(drawn, np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1], axis=1)
+        return [part.reshape(self.n_draws, *shape) for part, shape in zip(parts, shapes, strict=True)]
+
+    def _score(self, block: _Block, drawn: Floats | None) -> None:
+        found = self.target.outcomes
+        sums = block.counts.sum(axis=0)[None]
+        by_formula: dict[str, Floats] = {}
+        for formula in set(block.metrics.values()):
+            point = found.score(formula, sums)
+            unknown = np.full((self.n_draws, *point.shape[1:]), np.nan)
+            by_formula[formula] = np.concatenate([point, unknown if drawn is None else found.score(formula, drawn)])
+        for name, formula in block.metrics.items():
+            for number, suffix in enumerate(block.suffixes):
+                self.values.put(name + suffix, block.cell, by_formula[formula][:, :, number].T)
+
+    def _rng(self, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([purpose, *f"{self.target.task}/{self.target.target}".encode()])
+
+
+def n_train(info: TaskManifest, source: str) -> int:
+    """Give the number of a source's train rows; a domain of another task has none."""
+    found = [info.domains[part].splits for part in source_parts(source) if part in info.domains]
+    return sum(splits["train"].rows for splits in found if "train" in splits)
+
+
+def _depth_in(
+    parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
+) -> tuple[Floats, float]:
+    """Depth of the target's texts in a source, and of the deepest source text.
+
+    For joined sources both are means over the parts, weighted by their train sizes. The joined source of a pairing has
+    a table of its own, so it comes as one part.
+    """
+    depth = np.zeros(len(target.ids))
+    deepest, total = 0.0, 0
+    for part in parts:
+        table = tables[part]
+        # A table lists the source's train texts first, each once, then the target's test texts.
+        n_own = n_train(folder.task(target.task), part)
+        texts = table[n_own:]
+        if not texts["id"].equals(target.ids):  # a subset
+            texts = pl.DataFrame({"id": target.ids}).join(texts, on="id", how="left", maintain_order="left")
+        if texts["depth"].null_count():
+            what = f"the depth table {part}--{target.target} lacks test ids"
+            raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))
+        depth += n_own * texts["depth"].to_numpy()
+        deepest += n_own * float(table["depth"][:n_own].to_numpy().max())
+        total += n_own
+    return depth / total, deepest / total

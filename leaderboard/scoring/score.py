@@ -1,0 +1,163 @@
+"""From a prediction file to scores: a long table (one value a row) and the nested shape with intervals."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from builders.cache import cache_folder
+from builders.encoder import DEFAULT_ENCODER, Encoder
+from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.depth import LAMBDAS
+from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
+from leaderboard.scoring.shape import Scores
+from leaderboard.scoring.summary import summarise_values
+from validation.cards import read_card
+from validation.predictions import check_prediction_file
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
+
+N_STORED = 400
+"""Replicates kept of each primary score: what rank intervals are made from (see ``metrics.comparison``)."""
+
+SCORE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "task": pl.String,
+    "source": pl.String,
+    "target": pl.String,
+    "seed": pl.Int64,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "n": pl.Int64,
+    "replicates": pl.List(pl.Float32),
+}
+"""The long table. ``value`` is a fraction, but for ``effective_n``. Depth metrics end in ``@<lambda>``;
+``tt_depth_...`` rows hold the target's own run (its seed), weighted by the depths in ``source``. ``replicates`` are
+the primary metric's on resampled test sets, null elsewhere; the same draws for every entry."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One prediction file's scores: the long table (see ``SCORE_COLUMNS``), sorted, and the nested shape."""
+
+    table: pl.DataFrame
+    scores: Scores
+
+
+def score_file(
+    path: Path,
+    folder: DatasetFolder,
+    subset: str = "all",
+    *,
+    encoder: Encoder | None = None,
+    n_draws: int = N_DRAWS,
+    reference: Path | None = None,
+) -> Scores:
+    """Read, check and score a prediction file.
+
+    Args:
+        path: the file.
+        folder: the dataset that it is for.
+        subset: the subset of test ids that it covers.
+        encoder: embeds tokens for BERTScore; tasks of other metrics need none.
+        n_draws: replicates behind the intervals; 0 leaves them out.
+        reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
+    Raises: InvalidInput with every problem found in the file.
+    """
+    frame = checked_predictions(path, folder, subset)
+    folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
+    pinned = checked_predictions(reference, folder, subset) if reference else None
+    return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned).scores
+
+
+def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder | None:
+    """Give the encoder of BERTScore's tokens where a dataset has generated text and the extra is installed.
+
+    Without it BERTScore is a named gap; other tasks need none.
+    """
+    generates = any(task.kind is TaskKind.GENERATION for task in folder.manifest.tasks.values())
+    installed = find_spec("sentence_transformers") is not None
+    return _encoder(name, cache_folder()) if generates and installed else None
+
+
+@cache
+def _encoder(name: str, vectors: Path) -> Encoder:
+    """Give one encoder a process: naming it reads all its weights, and it loads its model once."""
+    return Encoder(name, vectors)
+
+
+def encoder_name(encoder: Encoder | None) -> str | None:
+    """Name an encoder as ``Scores.token_encoder`` does."""
+    return f"{encoder.name}@{encoder.revision}" if encoder else None
+
+
+def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
+    """Read a prediction file and check it against a dataset folder; see ``check_predictions``."""
+    tasks = [folder.facts(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets]
+    if not tasks:
+        cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
+        raise InvalidInput(Problem("the dataset has no such subset", str(folder.path), f"'{subset}'", cure))
+    return check_prediction_file(path, tasks, _versions(path, folder))
+
+
+def _versions(path: Path, folder: DatasetFolder) -> str:
+    """Say which version of the data the folder has, and for which one a card beside the file was written."""
+    here = f"this folder has content {folder.content_hash[:12]}"
+    try:
+        card = read_card(path.with_name(f"{path.stem}.card.yaml"))
+    except InvalidInput:
+        return here
+    same = card.data == folder.content_hash
+    return f"{here}, as the card beside the file says" if same else f"{here}, the file's card names {card.data[:12]}"
+
+
+def score_predictions(
+    predictions: pl.DataFrame,
+    folder: DatasetFolder,
+    subset: str = "all",
+    *,
+    encoder: Encoder | None = None,
+    n_draws: int = N_DRAWS,
+    reference: pl.DataFrame | None = None,
+) -> Scored:
+    """Score checked predictions.
+
+    Arguments are as for ``score_file``; ``predictions`` and ``reference`` are what ``check_predictions`` gives.
+    """
+    folder.refuse_withheld()
+
+    def by_task(frame: pl.DataFrame) -> dict[str, TaskValues]:
+        return {
+            str(task): task_values(str(task), rows, folder, subset, encoder=encoder, n_draws=n_draws)
+            for (task,), rows in frame.group_by("task", maintain_order=True)
+        }
+
+    found = by_task(predictions)
+    # Of a reference only its models at home matter.
+    pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
+    rows = [row for values in found.values() for row in _long_rows(values)]
+    table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
+    return Scored(table, summarise_values(found, folder, subset, pinned, encoder_name(encoder)))
+
+
+Row = tuple[str, str, str, int, str, float, int, list[float] | None]
+
+
+def _long_rows(values: TaskValues) -> Iterator[Row]:
+    for metric, by_cell in values.scores.items():
+        for (source, target), scores in by_cell.items():
+            trained_on = target if metric.startswith("tt_") else source
+            seeds = values.seeds[trained_on, target]
+            n = values.kept_rows[source, target][metric.rpartition("@")[2]] if "@" in metric else None
+            for seed, row in zip(seeds, scores, strict=True):
+                kept = row[1 : 1 + N_STORED].astype(np.float32).tolist() if metric == values.info.metric else None
+                rows = values.rows[source, target] if n is None else n
+                yield (values.name, source, target, seed, metric, float(row[0]), rows, kept or None)
+    for (source, target), by_lambda in values.effective_n.items():
+        for lambda_ in map(str, LAMBDAS):
+            for seed in values.seeds[source, target]:
+                n = values.kept_rows[source, target][lambda_]
+                yield (values.name, source, target, seed, f"effective_n@{lambda_}", by_lambda[lambda_], n, None)

@@ -1,0 +1,155 @@
+"""Scoring every entry of a store again, and what that does to ranks: no entry is left with scores of old metrics."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.store import Store, folder_of
+from validation.report import InvalidInput
+
+
+class BoardKey(NamedTuple):
+    """One table of the leaderboard: content hash of the data, subset, task."""
+
+    data: str
+    subset: str
+    task: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """An entry whose place on a board is another than before.
+
+    Ranks are among entries with the complete grid; values are mean ST as fractions. None: not scored then, not ranked,
+    or undefined.
+    """
+
+    id: str
+    name: str
+    old_rank: int | None
+    new_rank: int | None
+    old_value: float | None
+    new_value: float | None
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """What scoring again did: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
+
+    ``changes`` has every board, in order; ``against`` is the metric version compared with, None when there is none.
+    """
+
+    version: str
+    against: str | None
+    scored: tuple[str, ...]
+    kept: tuple[str, ...]
+    failed: dict[str, str]
+    changes: dict[str, tuple[Change, ...]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give it as plain JSON data."""
+        return asdict(self)
+
+
+def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = False) -> Rescored:
+    """Score a store's entries under the current metric version, and compare with the newest other one.
+
+    Args:
+        store: the store; where it is a repository, the scores are sent there.
+        folders: the datasets at hand; entries for other data fail, with the reason.
+        every: score those again, too, that have scores of the current version.
+    """
+    scored, kept, failed, names = [], [], {}, {}
+    for identity in tqdm(store.ids(), desc="scoring", unit="entry", disable=None, file=sys.stderr):
+        try:
+            entry = store.entry(identity)
+            names[identity] = entry.card.name
+            folder = folder_of(entry.card, folders)
+            if not every and store.kept_scores(entry, folder) is not None:
+                kept.append(identity)
+            else:
+                store.score_again(entry, folder)
+                scored.append(identity)
+        except InvalidInput as error:
+            failed[identity] = str(error)
+    store.share_scores(scored)
+    against = next((version for version in store.versions() if version != METRIC_VERSION), None)
+    changes = _changes(store, _boards(folders), names, against) if against is not None else {}
+    return Rescored(METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes)
+
+
+def _changes(
+    store: Store, boards: Mapping[BoardKey, str], names: Mapping[str, str], against: str
+) -> dict[str, tuple[Change, ...]]:
+    old, new = _standings(store, against), _standings(store, METRIC_VERSION)
+    return {
+        title: tuple(_board_changes(old.get(board, {}), new[board], names))
+        for board, title in boards.items()
+        if board in new
+    }
+
+
+class _Standing(NamedTuple):
+    value: float | None
+    complete: bool
+
+
+def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing]]:
+    """Read who stands where from scores of any version; only what every version has is looked at."""
+    found: dict[BoardKey, dict[str, _Standing]] = {}
+    for identity, content in store.scores_of_version(version):
+        try:
+            read = json.loads(content)
+            for task in read["tasks"]:
+                summary = task["summary"]
+                standing = _Standing(summary["mean_st"]["value"], bool(summary["complete"]))
+                found.setdefault(BoardKey(read["data"], read["subset"], task["task"]), {})[identity] = standing
+        except (ValueError, KeyError, TypeError):
+            continue  # damaged scores are derived: they say nothing of the entry
+    return found
+
+
+def _boards(folders: Sequence[DatasetFolder]) -> dict[BoardKey, str]:
+    """Name the boards there can be; candidates for a benchmark's data sets have none."""
+    named = {}
+    for folder in folders:
+        for name, task in folder.manifest.tasks.items():
+            for subset in () if task.candidates_for else task.subsets:
+                suffix = "" if subset == "all" else f":{subset}"
+                title = f"{folder.manifest.benchmark}/{name}{suffix}@{folder.content_hash[:8]}"
+                named[BoardKey(folder.content_hash, subset, name)] = title
+    return named
+
+
+def _board_changes(
+    old: Mapping[str, _Standing], new: Mapping[str, _Standing], names: Mapping[str, str]
+) -> list[Change]:
+    none = _Standing(None, False)
+    old_ranks, new_ranks = _ranks(old), _ranks(new)
+    every = [
+        Change(
+            identity,
+            names.get(identity, identity),
+            old_ranks.get(identity),
+            new_ranks.get(identity),
+            old.get(identity, none).value,
+            standing.value,
+        )
+        for identity, standing in new.items()
+    ]
+    changed = [each for each in every if (each.old_rank, each.old_value) != (each.new_rank, each.new_value)]
+    return sorted(changed, key=lambda each: (each.new_rank is None, each.new_rank or 0, each.name, each.id))
+
+
+def _ranks(standings: Mapping[str, _Standing]) -> dict[str, int]:
+    """Rank complete entries by mean ST; equal scores share a rank."""
+    ranked = {id_: each.value for id_, each in standings.items() if each.complete and each.value is not None}
+    worst_first = enumerate(sorted(ranked.values()))
+    n_worse_or_equal = {value: position + 1 for position, value in worst_first}
+    return {identity: len(ranked) - n_worse_or_equal[value] + 1 for identity, value in ranked.items()}

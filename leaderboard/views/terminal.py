@@ -1,0 +1,307 @@
+"""Scores as text tables for a terminal: points (x100) with one decimal, 'n/a' where a figure is undefined.
+
+A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from leaderboard.bench.scores import Timing
+from leaderboard.comparing.files import Comparison, Difference, p_text, winner
+from leaderboard.metrics.coverage import CAUTIOUS
+from leaderboard.scoring.id_ood import ID_OOD
+from leaderboard.scoring.shape import Estimate, IdOod, Scores, Shift, TaskScores
+from leaderboard.store.rescore import Rescored
+from validation.report import counted
+from validation.vocabulary import NO_SOURCE
+
+_ANY_WIDTH = 10_000
+_NONE = Estimate(value=None)
+
+
+def print_scores(scores: Scores, console: Console) -> None:
+    """Print every task's matrices and summary, then what is missing."""
+    _print_warnings([scores], console)
+    for task in scores.tasks:
+        if task.id_ood is not None:
+            _print_id_ood(console, f"{task.task}: ID and OOD scores in points ({task.metric})", [(None, task.id_ood)])
+        if task.id_ood is None or len({shift.source for shift in task.shifts}) > 1 or len(task.in_domain) > 1:
+            _print_matrix(console, task, "ST", lambda shift: shift.st, diagonal=True)
+        _print_matrix(console, task, "SD", lambda shift: shift.sd)
+        _print_matrix(console, task, "TD", lambda shift: shift.td)
+        if any(shift.reference_td is not None for shift in task.shifts):
+            _print_matrix(console, task, "TD against the reference's TT", lambda shift: shift.reference_td)
+        _print_summary(console, task)
+    if scores.missing:
+        console.print(f"Not there to be scored ({len(scores.missing)}):")
+        for item in scores.missing:
+            where = " ".join(
+                part for part in (item.task, item.source, "->" if item.target else None, item.target) if part
+            )
+            console.print(f"  {where}: {item.what}", markup=False)
+
+
+def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None:
+    """Print one table a task with a row for each named entry."""
+    _print_warnings([scores for _, scores in results], console)
+    columns = ("entry", "mean SS", "mean ST", "average drop", "worst SD", "worst TD", "DF1@0", "DF1@90")
+    for name in dict.fromkeys(task.task for _, scores in results for task in scores.tasks):
+        found = [(entry, task) for entry, scores in results for task in scores.tasks if task.task == name]
+        with_id = [(entry, task.id_ood) for entry, task in found if task.id_ood is not None]
+        if with_id:
+            _print_id_ood(console, f"{name}: points", with_id)
+            continue
+        if any(task.summary.basis == ID_OOD for _, task in found):
+            continue  # candidates, which are no board of their own
+        rows = []
+        for entry, task in found:
+            summary = task.summary
+            depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
+            drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
+            rows.append([entry, *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth))])
+        print_table(console, f"{name}: points", columns, rows)
+
+
+def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
+    """Print a row a shift: A minus B in points, starred where Holm's p is below 0.05."""
+    for comparison in comparisons:
+        rows = []
+        for shift in comparison.shifts:
+            cells = [cell for difference in shift.differences for cell in _difference(difference)]
+            rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
+        console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
+        title = "A minus B in points; * = p < 0.05 after Holm's correction"
+        print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
+        for mean in comparison.means:
+            value, p = _difference(mean.difference)
+            where = f"{mean.task} {mean.source} -> {', '.join(mean.targets)}"
+            console.print(f"mean OOD score, {where}: {value.strip()}, p {p}", markup=False, highlight=False)
+        for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
+            if only:
+                console.print(f"Only in {name}: {', '.join(only)}", markup=False)
+    console.print("Scores: above 0 favours A. SD, TD: below 0 favours A. p: two-sided, corrected over all tests here.")
+
+
+def _difference(difference: Difference) -> tuple[str, str]:
+    star = "*" if winner(difference) else " "
+    return points(Estimate(value=difference.value)) + star, p_text(difference.p_holm)
+
+
+def print_rescored(found: Rescored, console: Console) -> None:
+    """Print what scoring again did, and a table of the places that changed on each board."""
+
+    def points_of(value: float | None) -> str:
+        return "n/a" if value is None else f"{100 * value:.2f}"
+
+    done = f"{len(found.scored):,} scored, {len(found.kept):,} kept, {len(found.failed):,} failed"
+    console.print(f"metric version {found.version}: {done}", highlight=False)
+    for identity, reason in found.failed.items():
+        console.print(f"  {identity}: {reason}", markup=False, highlight=False, soft_wrap=True)
+    if found.against is None:
+        console.print("there are no scores of another metric version to compare with", highlight=False)
+    for board, changes in found.changes.items():
+        title = f"{board}: metric version {found.against} -> {found.version}"
+        rows = []
+        for each in changes:
+            rank = f"{each.old_rank or '-'} -> {each.new_rank or '-'}"
+            rows.append([each.name, each.id, rank, f"{points_of(each.old_value)} -> {points_of(each.new_value)}"])
+        if rows:
+            print_table(console, title, ("entry", "id", "rank", "mean ST in points"), rows)
+        else:
+            console.print(f"\n{title}: all places and scores are the same", markup=False, highlight=False)
+
+
+def print_timing(timing: Timing, console: Console) -> None:
+    """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold."""
+    said = f"{timing.name}: {_seconds(timing.seconds)}"
+    if timing.yardstick is not None and timing.yardstick_seconds is not None:
+        said += f"; {timing.yardstick}: {_seconds(timing.yardstick_seconds)}"
+    if timing.speedup is not None:
+        said += f"; {timing.speedup:,.2f} times faster"
+    if timing.cost_ratio is not None:
+        said += f"; {timing.cost_ratio:,.2f} times as long"
+    verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
+    style = {True: "green", False: "red", None: None}[timing.met]
+    console.print(
+        f"{said}; wanted {timing.wanted}{verdict}", style=style, markup=False, highlight=False, soft_wrap=True
+    )
+
+
+def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, console: Console) -> None:
+    """Print how often each kind of interval held the truth, with the standard error of that share."""
+    rows = []
+    for figure in next(iter(found.values())):
+        wanted = " (at least 95% wanted)" if figure in CAUTIOUS else ""
+        shares = [by_figure[figure] for by_figure in found.values()]
+        errors = [(share * (1 - share) / n_tasks) ** 0.5 for share in shares]
+        cells = [f"{100 * share:.2f}% ± {100 * error:.2f}" for share, error in zip(shares, errors, strict=True)]
+        rows.append([figure + wanted, *cells])
+    title = f"Share of {n_tasks:,} simulated tasks in which 95% intervals hold the truth ± its standard error"
+    print_table(console, title, ("figure", *found), rows)
+
+
+def _print_warnings(results: Sequence[Scores], console: Console) -> None:
+    for warning in dict.fromkeys(warning for scores in results for warning in warnings(scores)):
+        console.print(warning, style="yellow")
+
+
+def print_table(
+    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Collection[str] = ()
+) -> None:
+    """Print a table whose first column names its rows; where it is wider than the terminal, as lines.
+
+    In the table an interval stands below its figure: with many columns it has no room beside it. The columns
+    ``texts`` hold words, not numbers; their cells may have line breaks.
+    """
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if texts else 0, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number and column not in texts else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
+    console.print(f"\n{title}", markup=False, highlight=False)
+    wide = Measurement.get(console, console.options.update(max_width=_ANY_WIDTH), table).maximum
+    if wide <= console.width:
+        console.print(table)
+        return
+    for name, *cells in rows:
+        each = zip(columns[1:], cells, strict=True)
+        shown = [f"{' '.join(column.split())} {' '.join(cell.split())}" for column, cell in each if cell]
+        for line in (name, *_packed(shown, console.width)):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _packed(items: Sequence[str], width: int) -> Iterator[str]:
+    """Set items side by side, as many a line as fit; none is broken.
+
+    >>> list(_packed(["slate 1.0", "travel 2.0", "fiction 3.0"], 26))
+    ['  slate 1.0; travel 2.0', '  fiction 3.0']
+    """
+    line = ""
+    for item in items:
+        longer = f"{line}; {item}" if line else f"  {item}"
+        if line and len(longer) > width:
+            yield line
+            longer = f"  {item}"
+        line = longer
+    if line:
+        yield line
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.2f} s" if value >= 1 else f"{1000 * value:,.2f} ms"
+
+
+def warnings(scores: Scores) -> list[str]:
+    """Say what keeps these scores from being comparable."""
+    found = []
+    if scores.synthetic_data:
+        found.append("Synthetic data: these scores show the tools at work and measure nothing else.")
+    if scores.partial_data:
+        found.append("Partial data: not comparable with scores on the full benchmark.")
+    return found
+
+
+def _print_matrix(
+    console: Console,
+    task: TaskScores,
+    title: str,
+    figure: Callable[[Shift], Estimate | None],
+    *,
+    diagonal: bool = False,
+) -> None:
+    found = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
+    if task.summary.basis == ID_OOD and all(item is None or item.value is None for item in found.values()):
+        return  # one training domain: often there is no TT, and so no TD at all
+    if diagonal:
+        found |= {(item.domain, item.domain): item.score for item in task.in_domain}
+    cells = {cell: points(estimate) for cell, estimate in found.items() if estimate is not None}
+    sources = sorted({source for source, _ in cells}, key=lambda source: (source == NO_SOURCE, "+" in source, source))
+    rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
+    title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
+    title += ", diagonal = SS" if diagonal else ""
+    print_table(console, title, ("source", *task.domains), rows)
+
+
+def _print_id_ood(console: Console, title: str, found: Sequence[tuple[str | None, IdOod]]) -> None:
+    """Print a row for each entry (None: named by what it was trained on), of entities also one for the four types."""
+    away = list(dict.fromkeys(domain for _, item in found for domain in item.ood))
+    rows = []
+    for entry, item in found:
+        name = item.source if entry is None else entry
+        rows.append([name, *map(points, (item.id, *(item.ood.get(domain, _NONE) for domain in away)))])
+        rows[-1] += [points(item.mean_ood), points(item.drop)]
+        if item.four_types is not None:
+            four = item.four_types
+            plain = (four.id, *(four.ood.get(domain) for domain in away), four.mean_ood)
+            rows.append([f"{name}, four types", *(points(Estimate(value=value)) for value in plain), ""])
+    columns = (found[0][1].id_domain + " (ID)", *away, "mean OOD", "ID - mean OOD")
+    print_table(console, title, ("entry" if found[0][0] else "source", *columns), rows)
+
+
+def _print_summary(console: Console, task: TaskScores) -> None:
+    summary, one_source = task.summary, task.summary.basis == ID_OOD
+    table = Table(show_header=False, box=box.SIMPLE_HEAD)
+    table.add_column("figure", overflow="fold")
+    table.add_column("points", justify="right", no_wrap=True)
+    for label, name in (
+        ("mean SS", "mean_ss"),
+        ("mean ST", "mean_st"),
+        ("average drop", "average_drop"),
+        ("worst SD", "worst_sd"),
+        ("worst TD", "worst_td"),
+        ("average worst SD", "average_worst_sd"),
+        ("average worst TD", "average_worst_td"),
+    ):
+        if not one_source or getattr(summary, name).value is not None:
+            table.add_row(label, points(getattr(summary, name)))
+    for drop, value in (("SD", summary.worst_sd_split_half), ("TD", summary.worst_td_split_half)):
+        if not one_source or value is not None:
+            table.add_row(f"worst {drop}, selected on one half, taken on the other", points(Estimate(value=value)))
+    for name, interval in summary.total.items():
+        bounds = f"[{_decimal(interval.low)}, {_decimal(interval.high)}]"
+        table.add_row(f"{name.replace('_', ' ')}, training runs too", bounds)
+    for lambda_, estimate in summary.depth_f1.items():
+        table.add_row(f"Depth F1 at lambda {lambda_}", points(estimate))
+    # Without a model trained on the target there is no TD, and so no scenario.
+    known = [share for share in summary.scenario_shares.values() if share is not None]
+    for name, share in summary.scenario_shares.items() if known else ():
+        table.add_row(f"{name} shifts", _percent(share))
+    if known:
+        table.add_row("scenarios resolved", _percent(summary.resolved_share))
+    if not one_source:
+        p_value = p_text(summary.source_permutation_p)
+        table.add_row("p if training on a domain did not help there (permutation)", p_value)
+    console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {summary.basis}", highlight=False)
+    console.print(table)
+    if not summary.total:
+        console.print("Intervals: other test sets, same models.", highlight=False)
+        needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"
+        needs = "5 or more runs with the same seeds on each target" if one_source else needs
+        console.print(f"Training variance was not measured; that needs {needs}.", highlight=False)
+
+
+def _percent(share: float | None) -> str:
+    return "n/a" if share is None else f"{100 * share:.0f}%"
+
+
+def points(estimate: Estimate) -> str:
+    """Write a fraction as points, with its interval where there is one.
+
+    >>> points(Estimate(value=0.4567)), points(Estimate(value=None)), points(Estimate(value=0.5, low=0.4, high=0.6))
+    ('45.7', 'n/a', '50.0 [40.0, 60.0]')
+    """
+    if estimate.value is None:
+        return "n/a"
+    if estimate.low is None or estimate.high is None:
+        return _decimal(estimate.value)
+    return f"{_decimal(estimate.value)} [{_decimal(estimate.low)}, {_decimal(estimate.high)}]"
+
+
+def _decimal(fraction: float) -> str:
+    # Adding 0.0 turns a rounded minus zero into zero.
+    return f"{round(100 * fraction, 1) + 0.0:.1f}"

@@ -1,0 +1,312 @@
+"""Building DR's NLI task from upstream files in MultiNLI's form; every pair in them is invented."""
+
+import gzip
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders import boss, dr
+from builders.building import build as build_module
+from builders.building.build import build, list_domains
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import FileFacts, Upstream
+from validation.report import InvalidInput
+
+GENRES = ("fiction", "government", "slate", "telephone", "travel")
+LABELS = ("entailment", "neutral", "contradiction")
+TRAIN, TEST = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
+ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it"
+
+
+def pairs(genre: str, n_rows: int, start: int = 0) -> list[dict[str, str]]:
+    """Make pairs, three a premise."""
+    return [
+        {
+            "gold_label": LABELS[number % 3],
+            "genre": genre,
+            "sentence1": f"Clerk {number // 3} of the {genre} office sealed letter {number // 3}.",
+            "sentence2": f"Somebody sealed {number} letters.",
+            "pairID": str(number),
+        }
+        for number in range(start, start + n_rows)
+    ]
+
+
+def write_lines(path: Path, rows: list[dict[str, str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Upstream files as MultiNLI ships them: all genres in one file; travel is the largest and repeats nothing."""
+    raw = tmp_path_factory.mktemp("raw")
+    train = [row for genre in GENRES for row in pairs(genre, 90 if genre == "travel" else 63)]
+    unlabelled = {**pairs("slate", 1, start=900)[0], "gold_label": "-"}
+    elsewhere = {**pairs("slate", 1, start=901)[0], "genre": "verbatim"}
+    test = [row for genre in GENRES for row in pairs(genre, 12, start=300)]
+    write_lines(raw / "multinli_1.0/multinli_1.0_train.jsonl", [*train, unlabelled, elsewhere])
+    write_lines(raw / "multinli_1.0/multinli_1.0_dev_matched.jsonl", test)
+    return raw
+
+
+@pytest.fixture
+def facts(monkeypatch: pytest.MonkeyPatch) -> Upstream:
+    """Record the invented files as the whole upstream."""
+    facts = Upstream(
+        rows={f"dr/nli.{genre}": {"train": 90 if genre == "travel" else 63, "test": 12} for genre in GENRES},
+        files={TRAIN: FileFacts(rows=344), TEST: FileFacts(rows=60)},
+    )
+    monkeypatch.setattr(build_module, "upstream", lambda: facts)
+    return facts
+
+
+def data_bytes(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted((folder / "data").rglob("*.parquet"))}
+
+
+def test_a_whole_upstream_gives_domains_of_one_size(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    manifest = build("dr", "nli", raw, tmp_path / "out").manifest
+    task = manifest.tasks["nli"]
+    sizes = {
+        name: {split: split_facts.rows for split, split_facts in domain.splits.items()}
+        for name, domain in task.domains.items()
+    }
+    assert sizes == {genre: {"train": 60, "validation": 3, "test": 12} for genre in GENRES}
+    assert not manifest.partial
+    assert task.subsets == {"all": 60, "fewshot": 36}
+    files = {file.path: file for file in manifest.sources["multinli_1.0"].files}
+    assert files[TRAIN].rows == files[TRAIN].recorded_rows == 344
+    path = raw / TRAIN
+    assert files[TRAIN].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    folder = DatasetFolder.open(tmp_path / "out")
+    folder.check()
+    assert "Partial build" not in (tmp_path / "out/README.md").read_text()
+    row = folder.split("nli", "travel", "test").filter(hypothesis="Somebody sealed 301 letters.")
+    assert row["premise"].to_list() == ["Clerk 100 of the travel office sealed letter 100."]
+    assert [task.labels[code] for code in row["label"]] == ["neutral"]
+
+
+def test_every_step_that_a_row_left_by_is_counted(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    counts = build("dr", "nli", raw, tmp_path / "out").manifest.tasks["nli"].transforms
+    slate = {
+        count.name: (count.before, count.after) for count in counts if (count.domain, count.split) == ("slate", "train")
+    }
+    assert slate["keep_genre_slate"] == (344, 64)
+    assert slate["keep_labelled"] == (64, 63)
+    assert "| slate | train | keep_labelled | 64 | 63 |" in (tmp_path / "out/README.md").read_text()
+    filled = {
+        count.split: (count.before, count.after)
+        for count in counts
+        if (count.domain, count.name) == ("travel", "fill_to_size")
+    }
+    assert filled == {"train": (87, 60), "validation": (3, 3)}
+
+
+def test_one_seed_gives_the_same_bytes_and_another_does_not(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    made = [
+        build("dr", "nli", raw, tmp_path / str(number), seed=seed).manifest for number, seed in enumerate((3, 3, 4))
+    ]
+    first, again, other = (data_bytes(tmp_path / str(number)) for number in range(3))
+    assert len(first) == 2 * 15
+    assert first == again
+    assert made[0] == made[1]
+    assert [manifest.seed for manifest in made] == [3, 3, 4]
+    assert made[0].content_hash != made[2].content_hash
+    assert first.keys() == other.keys()
+    assert (
+        first["data/nli/travel/train-00000-of-00001.parquet"] != other["data/nli/travel/train-00000-of-00001.parquet"]
+    )
+    # Upstream decides the test split, so no seed moves it.
+    assert all(first[path] == other[path] for path in first if "/test-" in path and "placebo" not in path)
+
+
+def test_the_order_of_upstream_rows_does_not_matter(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    for path in raw.rglob("*.jsonl"):
+        turned = tmp_path / "raw" / path.relative_to(raw)
+        turned.parent.mkdir(parents=True, exist_ok=True)
+        turned.write_text("".join(reversed(path.read_text().splitlines(keepends=True))))
+    first, second = build("dr", "nli", raw, tmp_path / "a"), build("dr", "nli", tmp_path / "raw", tmp_path / "b")
+    assert first.manifest.content_hash == second.manifest.content_hash
+    assert data_bytes(tmp_path / "a") == data_bytes(tmp_path / "b")
+
+
+def test_the_sources_own_folder_is_found_too(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    inside = build("dr", "nli", raw / "multinli_1.0", tmp_path / "a").manifest
+    assert inside.content_hash == build("dr", "nli", raw, tmp_path / "b").manifest.content_hash
+
+
+def test_a_short_file_is_refused_with_both_figures(raw: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", raw, tmp_path / "out")
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 2 + 10
+    cure = "fetch the whole file, or give --partial to build what there is"
+    assert lines[0] == (
+        f"{raw / TRAIN}: the row count differs from the recorded one; found 344 rows, recorded 392,702; {cure}"
+    )
+    assert lines[2] == (
+        f"{raw / TRAIN}: the row count of dr/nli.fiction, split train, differs from the recorded one; "
+        f"found 63 rows, recorded 77,348; {cure}"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    facts.files[TEST].sha256 = "0" * 64
+    found = hashlib.sha256((raw / TEST).read_bytes()).hexdigest()
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", raw, tmp_path / "out")
+    assert str(refused.value) == (
+        f"{raw / TEST}: the checksum differs from the recorded one; found {found}, recorded {'0' * 64}; "
+        "fetch the whole file, or give --partial to build what there is"
+    )
+    facts.files[TEST].sha256 = found
+    assert not build("dr", "nli", raw, tmp_path / "out").manifest.partial
+
+
+def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    for genre, n_train in (("slate", 40), ("travel", 90)):
+        write_lines(tmp_path / f"raw/mnli_genres/{genre}_train.jsonl", pairs(genre, n_train))
+        write_lines(tmp_path / f"raw/mnli_genres/{genre}_test.jsonl", pairs(genre, 9, start=300))
+    write_lines(tmp_path / "raw/mnli_genres/fiction_train.jsonl", pairs("fiction", 40))
+    manifest = build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True).manifest
+    task = manifest.tasks["nli"]
+    assert manifest.partial
+    assert list(task.domains) == ["slate", "travel"]
+    assert task.absent_domains == ("fiction", "government", "telephone")
+    # No domain is cut to another's size, and no few-shot subset is made of two of its three domains.
+    assert sum(task.domains["travel"].splits[split].rows for split in ("train", "validation")) == 90
+    assert sum(task.domains["slate"].splits[split].rows for split in ("train", "validation")) == 40
+    assert task.subsets == {"all": 18}
+    readme = (tmp_path / "out/README.md").read_text()
+    assert "**Partial build.**" in readme
+    assert "| fiction | absent: no files, or no rows in them |" in readme
+    DatasetFolder.open(tmp_path / "out").check()
+
+
+def test_missing_files_come_with_the_way_to_get_them(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out")
+    assert str(refused.value).startswith(f"{tmp_path}/raw: there is no such folder of upstream files; {ZIP}")
+    (tmp_path / "raw").mkdir()
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out")
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{tmp_path}/raw: upstream files of dr/nli are missing; found no {TRAIN}, {TEST}; {ZIP}")
+    with pytest.raises(InvalidInput, match="upstream files of dr/nli are missing"):
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    for path in raw.rglob("*.jsonl"):
+        copy = tmp_path / "raw" / path.relative_to(raw)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(
+            path.read_text().replace('"sentence2": "Somebody sealed 2 ', '"sentence_2": "Somebody sealed 2 ')
+        )
+    build("dr", "nli", raw, tmp_path / "out")
+    before = data_bytes(tmp_path / "out")
+    with pytest.raises(
+        InvalidInput,
+        match=r"train\.jsonl, column 'sentence2', row 3: a key is missing, or neither text nor a number; found None",
+    ):
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
+    assert data_bytes(tmp_path / "out") == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "raw"]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "task", "words"),
+    [
+        ("rd", None, "there is no such benchmark; found 'rd'; use one of 'dr', 'boss', 'df1', 'synthetic', 'own'"),
+        ("dr", "nil", "there is no such task of dr; found 'nil'; did you mean 'nli'?"),
+    ],
+)
+def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        build(benchmark, task, tmp_path, tmp_path / "out")
+    assert str(refused.value) == f"command line: {words}"
+    with pytest.raises(InvalidInput, match="no such benchmark"):
+        list_domains("rd")
+    with pytest.raises(InvalidInput, match="not built from upstream files; found 'own'; those that are: dr"):
+        list_domains("own")
+
+
+def test_listed_domains_are_those_recorded() -> None:
+    assert [name for name in list_domains("dr") if "/nli" in name] == [f"dr/nli.{genre}" for genre in GENRES]
+    assert set(build_module.upstream().rows) <= set(list_domains())
+    tasks = (*dr.TASKS, *boss.TASKS)
+    places = {file.path for task in tasks for domain in task.domains for of in domain.files.values() for file in of}
+    assert set(build_module.upstream().files) <= places
+
+
+def test_ids_do_not_depend_on_what_is_built_with_them(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    write_lines(tmp_path / "raw/mnli_genres/travel_train.jsonl", pairs("travel", 90))
+    write_lines(tmp_path / "raw/mnli_genres/travel_test.jsonl", pairs("travel", 12, start=300))
+    build("dr", "nli", tmp_path / "raw", tmp_path / "a", partial=True)
+    build("dr", "nli", raw, tmp_path / "b")
+    alone, whole = (DatasetFolder.open(tmp_path / name).split("nli", "travel", "test") for name in "ab")
+    assert isinstance(alone, pl.DataFrame)
+    assert alone.equals(whole)
+
+
+def test_facts_to_record_are_those_found(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    build("dr", "nli", raw, tmp_path / "out", record=tmp_path / "facts.json")
+    found = Upstream.model_validate_json((tmp_path / "facts.json").read_text())
+    assert found.rows == facts.rows
+    assert {path: file.rows for path, file in found.files.items()} == {TRAIN: 344, TEST: 60}
+    assert found.files[TRAIN].sha256 == hashlib.sha256((raw / TRAIN).read_bytes()).hexdigest()
+
+
+def test_gzipped_and_zipped_files_are_found_and_give_the_same_rows(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    folder = tmp_path / "raw/multinli_1.0"
+    folder.mkdir(parents=True)
+    (folder / f"{Path(TRAIN).name}.gz").write_bytes(gzip.compress((raw / TRAIN).read_bytes()))
+    with zipfile.ZipFile(folder / f"{Path(TEST).stem}.zip", "w") as archive:
+        archive.write(raw / TEST, Path(TEST).name)
+    packed = build("dr", "nli", tmp_path / "raw", tmp_path / "a").manifest
+    assert packed.content_hash == build("dr", "nli", raw, tmp_path / "b").manifest.content_hash
+
+
+def test_a_checksum_is_of_the_file_it_was_taken_of(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    """The same content packed otherwise has another checksum, and that is no fault."""
+    folder = tmp_path / "raw/multinli_1.0"
+    folder.mkdir(parents=True)
+    for place in (TRAIN, TEST):
+        (tmp_path / "raw" / f"{place}.gz").write_bytes(gzip.compress((raw / place).read_bytes()))
+    build("dr", "nli", tmp_path / "raw", tmp_path / "a", record=tmp_path / "facts.json")
+    facts.files |= Upstream.model_validate_json((tmp_path / "facts.json").read_text()).files
+    assert set(facts.files) == {TRAIN, TEST, f"{TRAIN}.gz", f"{TEST}.gz"}
+    assert not build("dr", "nli", raw, tmp_path / "b").failed
+    (tmp_path / "raw" / f"{TEST}.gz").write_bytes(gzip.compress((raw / TEST).read_bytes(), 1))
+    with pytest.raises(InvalidInput, match=r"matched\.jsonl\.gz: the checksum differs"):
+        build("dr", "nli", tmp_path / "raw", tmp_path / "c")
+
+
+def test_a_damaged_file_is_told_of_in_a_partial_build_too(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    damaged = tmp_path / "raw/mams/MAMS-ATSA/raw/train.xml"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("<html>no such file</html>")
+    (tmp_path / "raw/multinli_1.0").symlink_to(raw / "multinli_1.0")
+    built = build("dr", None, tmp_path / "raw", tmp_path / "out", partial=True)
+    assert list(built.manifest.tasks) == ["nli", "nli.placebo"]
+    assert list(built.failed) == ["ab"]
+    assert "train.xml" in str(built.failed["ab"][0])
+    assert built.without_files == ("sa", "qa", "qa_imbalanced", "qg", "as", "tg")
+
+
+@pytest.mark.real
+def test_a_file_stands_for_one_place_only(real_raw: Path, tmp_path: Path) -> None:
+    """A source's own folder as RAW holds that source's files, not those of another with like names."""
+    manifest = build("dr", "qg", real_raw / "squad_v2", tmp_path / "out", partial=True).manifest
+    assert [file.path for file in manifest.sources["squad_v2"].files] == [
+        "squad_v2/train-v2.0.json",
+        "squad_v2/dev-v2.0.json",
+    ]

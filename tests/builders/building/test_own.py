@@ -1,0 +1,241 @@
+"""Your own CSV: what becomes of good rows, and how bad ones are refused with nothing written."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.building.own import build_own
+from builders.folder.reader import DatasetFolder
+from validation.report import InvalidInput
+
+HEAD = "domain,label,text\n"
+GOOD = HEAD + "Books,good,fine read\nBooks,bad,dull\nToys,good,sturdy\nToys,bad,broke\n"
+EXPORT = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
+
+
+def csv_file(folder: Path, content: str | bytes) -> Path:
+    path = folder / "c.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def built(folder: Path, content: str | bytes, **options: object) -> DatasetFolder:
+    build_own("reviews", csv_file(folder, content), folder / "out", **options)  # type: ignore[arg-type]
+    return DatasetFolder.open(folder / "out")
+
+
+def refusal(folder: Path, content: str | bytes) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        built(folder, content)
+    assert [path.name for path in folder.iterdir()] == ["c.csv"]
+    return str(refused.value).replace(f"{folder}/", "")
+
+
+def many(n: int = 40) -> str:
+    rows = [
+        f"{domain},{label},the {domain} were {label} for {number} days"
+        for domain in ("Sci Fi", "toys")
+        for label in ("good", "bad")
+        for number in range(n // 2)
+    ]
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def test_domains_are_named_and_cut_into_three_splits(tmp_path: Path) -> None:
+    folder = built(tmp_path, many())
+    facts = folder.task("reviews")
+    assert list(facts.domains) == ["sci-fi", "toys"]
+    assert facts.labels == ("bad", "good")
+    for domain in facts.domains.values():
+        sizes = {split: split_facts.rows for split, split_facts in domain.splits.items()}
+        assert sizes == {"train": 29, "validation": 3, "test": 8}
+    folder.check()
+    rows = pl.concat([folder.split("reviews", "toys", split) for split in ("train", "validation", "test")])
+    assert set(rows["domain"]) == {"toys"}
+    assert all(text.endswith("days") and "toys were" in text for text in rows["text"])
+    assert rows.filter(text="the toys were good for 3 days")["label"].to_list() == [1]
+    source = folder.manifest.sources["own"]
+    assert [(file.path, file.rows) for file in source.files] == [("c.csv", 80)]
+
+
+def test_row_order_and_quoting_do_not_matter(tmp_path: Path) -> None:
+    head, *rows = many().splitlines()
+    for name, lines in (("a", rows), ("b", rows[::-1])):
+        (tmp_path / name).mkdir()
+        built(tmp_path / name, "\n".join([head, *lines, ""]))
+    first, second = (DatasetFolder.open(tmp_path / name / "out") for name in "ab")
+    assert first.content_hash == second.content_hash
+    assert list(first.task("reviews").domains) == list(second.task("reviews").domains)
+
+
+def test_given_splits_and_groups_are_followed(tmp_path: Path) -> None:
+    folder = built(
+        tmp_path,
+        "domain,label,premise,hypothesis,split,group\n"
+        "a,yes,p1,h1,train,g1\na,no,p2,h2,validation,g2\na,yes,p3,h3,test,g3\n"
+        "b,no,p1,h1,train,g1\nb,yes,p4,h4,test,g4\nb,yes,p5,h5,train,g4\n",
+    )
+    facts = folder.task("reviews")
+    assert facts.inputs == ("premise", "hypothesis")
+    read = {
+        (domain, split): folder.split("reviews", domain, split)["premise"].to_list()
+        for domain, domain_facts in facts.domains.items()
+        for split in domain_facts.splits
+    }
+    # p5 shares its group with b's test, and leaves train.
+    assert read == {
+        ("a", "train"): ["p1"],
+        ("a", "validation"): ["p2"],
+        ("a", "test"): ["p3"],
+        ("b", "train"): ["p1"],
+        ("b", "test"): ["p4"],
+    }
+    left = [count for count in facts.transforms if count.name == "test_groups_leave_train" and count.domain == "b"]
+    assert [(count.before, count.after) for count in left] == [(2, 1)]
+
+
+def test_the_manifest_counts_every_row_that_leaves(tmp_path: Path) -> None:
+    lines = many().splitlines()
+    folder = built(tmp_path, "\n".join([*lines, lines[1], lines[1], lines[-1]]) + "\n")
+    facts = folder.task("reviews")
+    repeats = {
+        count.domain: count.before - count.after for count in facts.transforms if count.name.startswith("repeat")
+    }
+    assert repeats == {"sci-fi": 2, "toys": 1}
+    kept = sum(split.rows for domain in facts.domains.values() for split in domain.splits.values())
+    assert folder.manifest.sources["own"].files[0].rows == 83
+    assert kept == 83 - sum(count.before - count.after for count in facts.transforms)
+
+
+def test_without_groups_equal_texts_stay_together(tmp_path: Path) -> None:
+    repeated = HEAD + "".join(
+        f"{domain},{label},text {number}\n" for domain in "ab" for number in range(30) for label in ("x", "y")
+    )
+    folder = built(tmp_path, repeated)
+    for domain in "ab":
+        texts = [
+            set(folder.split("reviews", domain, split)["text"])
+            for split in folder.task("reviews").domains[domain].splits
+        ]
+        assert len(texts) == 3
+        assert sum(map(len, texts)) == len(set.union(*texts)) == 30
+
+
+def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
+    folder = built(tmp_path, HEAD + "NA,null,None\nNA,x,n/a\nnull,null,nan\nnull,x,-\n")
+    assert list(folder.task("reviews").domains) == ["na", "null"]
+    assert folder.task("reviews").labels == ("null", "x")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "c.csv: the file is empty; found no header; give it a header and a row an example"),
+        (
+            HEAD,
+            "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'",
+        ),
+        (
+            "domain,label,body\na,x,one\n",
+            "c.csv, column 'text': the text column is missing; found columns domain, label, body; "
+            "name it 'text', or 'premise' and 'hypothesis'",
+        ),
+        ("text,domain\none,a\n", "c.csv, column 'label': a column is missing; found columns text, domain; add 'label'"),
+        (
+            "Domain,LABEL,Text\na,x,one\n",
+            "c.csv, column 'text': the text column is missing; found columns Domain, LABEL, Text; "
+            "rename 'Text' to 'text'\n"
+            "c.csv, column 'domain': a column is missing; found columns Domain, LABEL, Text; "
+            "rename 'Domain' to 'domain'\n"
+            "c.csv, column 'label': a column is missing; found columns Domain, LABEL, Text; "
+            "rename 'LABEL' to 'label'",
+        ),
+        (
+            "domain,label,text,text\na,x,one,two\n",
+            "c.csv, column 'text': two columns have this name; found columns domain, label, text, text; "
+            "rename or drop one",
+        ),
+        (
+            GOOD + "Toys,good,  \nToys,good,\n",
+            "c.csv, column 'text', row 5: a value is empty; found 2 such rows; fill it in or drop the row",
+        ),
+        (
+            GOOD + "Toys,,fine\n",
+            "c.csv, column 'label', row 5: a value is empty; found 1 such row; fill it in or drop the row",
+        ),
+        (
+            GOOD + "Toys,good\n",
+            "c.csv, row 5: this row has 2 fields, the header 3; found 'Toys,good'; "
+            "put texts that hold commas or quotes in quotes",
+        ),
+        (
+            GOOD + "Toys,good,fine, I think\n",
+            "c.csv, row 5: this row has 4 fields, the header 3; found 'Toys,good,fine, I think'; "
+            "put texts that hold commas or quotes in quotes",
+        ),
+        (GOOD.replace("\n", "\n\n", 2), "c.csv, row 1: this row is empty; delete the line"),
+        (
+            GOOD.replace(",", ";"),
+            "c.csv: the columns are separated by semicolons, as spreadsheets do in some countries; "
+            f"found header 'domain;label;text'; {EXPORT}",
+        ),
+        (
+            GOOD.replace("dull", "caf\xe9").encode("latin-1"),
+            f"c.csv, row 2: the file is not UTF-8; found byte 0xe9; {EXPORT}",
+        ),
+        (
+            GOOD.replace("Toys", "Books"),
+            "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'; "
+            "found 'Books'; add rows of another one",
+        ),
+        (
+            GOOD + "books ,good,nice\n",
+            "c.csv, column 'domain', row 5: a domain has no name of its own in lower case letters, digits, - and _; "
+            "found 'books '; give it another name",
+        ),
+        (GOOD + "书,good,nice\n", "c.csv, column 'domain', row 5: a domain has no name of its own"),
+        (
+            GOOD + "None,good,nice\n",
+            "c.csv, column 'domain', row 5: 'none' stands for models without a source domain; found 'None'; "
+            "give it another name",
+        ),
+        (
+            "domain,label,text,split\na,x,one,train\na,y,two,dev\nb,x,three,test\n",
+            "c.csv, column 'split', row 2: a split is unknown; found 'dev'; use train, validation, test",
+        ),
+        (
+            "domain,label,text,split\na,x,one,train\nb,y,two,validation\nb,x,three,validation\n",
+            "c.csv, column 'split', row 2: domain 'b' has validation rows only; found validation; "
+            "give it train or test rows",
+        ),
+        ("domain,label,text,group\na,x,one,g\nb,y,two,\n", "c.csv, column 'group', row 2: a value is empty"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_written(content: str | bytes, words: str, tmp_path: Path) -> None:
+    assert words in refusal(tmp_path, content).splitlines() or refusal(tmp_path, content).startswith(words)
+
+
+def test_all_problems_come_at_once(tmp_path: Path) -> None:
+    lines = refusal(tmp_path, "domain,label,text,split\na,,one,dev\n,x,two,train\n").splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "c.csv, column 'domain', row 2",
+        "c.csv, column 'label', row 1",
+        "c.csv, column 'split', row 1",
+    ]
+
+
+def test_a_refused_csv_leaves_an_older_folder_as_it_was(tmp_path: Path) -> None:
+    folder = built(tmp_path, many())
+    with pytest.raises(InvalidInput, match="a value is empty"):
+        built(tmp_path, many() + "toys,good,\n", overwrite=True)
+    folder.check()
+    assert DatasetFolder.open(tmp_path / "out").content_hash == folder.content_hash
+
+
+def test_a_task_needs_a_name_and_the_csv_to_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="'My Task'; use lower case, digits, - and _"):
+        build_own("My Task", csv_file(tmp_path, GOOD), tmp_path / "out")
+    with pytest.raises(InvalidInput, match=r"b\.csv: there is no such CSV file; give --raw FILE\.csv"):
+        build_own("reviews", tmp_path / "b.csv", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

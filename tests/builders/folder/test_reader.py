@@ -1,0 +1,255 @@
+"""Reading a dataset folder: what is asked for and not there is named, and damage is found."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.folder.manifest import content_hash
+from builders.folder.reader import DatasetFolder
+from builders.publishing.public import public_copy
+from validation.report import InvalidInput
+
+TRAIN = "data/nli/harbour/train-00000-of-00001.parquet"
+TEST = "data/nli/harbour/test-00000-of-00001.parquet"
+AGAIN = "build the folder again"
+
+
+@pytest.fixture
+def copy(synthetic: DatasetFolder, tmp_path: Path) -> DatasetFolder:
+    """A copy of the synthetic folder to damage, under a name that a glob would read otherwise."""
+    return DatasetFolder.open(shutil.copytree(synthetic.path, tmp_path / "copy[1]"))
+
+
+def damage(folder: DatasetFolder) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        DatasetFolder.open(folder.path).check()
+    return str(refused.value).replace(f"{folder.path}/", "")
+
+
+def rewrite(folder: DatasetFolder, path: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+    change(pl.read_parquet(folder.path / path, glob=False)).write_parquet(folder.path / path)
+
+
+def edit_manifest(folder: DatasetFolder, **values: object) -> None:
+    path = folder.path / "shiftbench.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def test_a_sound_folder_passes(synthetic: DatasetFolder, copy: DatasetFolder) -> None:
+    synthetic.check()
+    copy.check()
+
+
+def test_rows_come_back_sorted_by_id(synthetic: DatasetFolder) -> None:
+    train = synthetic.split("nli", "harbour", "train")
+    assert train.columns == ["id", "domain", "group", "premise", "hypothesis", "label"]
+    assert train["id"].is_sorted()
+    assert len(train) == synthetic.task("nli").domains["harbour"].splits["train"].rows
+    test = synthetic.test("nli")
+    assert len(test) == 4 * 30
+    assert set(test["domain"]) == set(synthetic.task("nli").domains)
+    assert set(synthetic.test("nli", "fewshot")["domain"]) == {"harbour", "kitchen", "orchard"}
+
+
+def test_facts_are_what_predictions_are_checked_with(synthetic: DatasetFolder) -> None:
+    facts = synthetic.facts("nli", "fewshot")
+    assert facts.domains == ("harbour", "kitchen", "orchard")
+    assert facts.labels == ("entailment", "neutral", "contradiction")
+    assert set(facts.test["id"]) == set(synthetic.subset("nli", "fewshot")["id"])
+    assert set(facts.sources) == set(synthetic.task("nli").domains) > set(facts.domains)
+    assert facts.outside | set(facts.test["id"]) == set(synthetic.test("nli")["id"])
+    assert not facts.outside & set(facts.test["id"])
+    assert synthetic.facts("nli").outside == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda folder: folder.task("nil"), "the folder has no such task; found 'nil'; did you mean 'nli'?"),
+        (
+            lambda folder: folder.split("nli", "harbor", "test"),
+            "task 'nli' has no such domain; found 'harbor'; did you mean 'harbour'?",
+        ),
+        (
+            lambda folder: folder.split("nli", "harbour", "dev"),
+            "domain 'harbour' has no such split; found 'dev'; it has train, validation, test",
+        ),
+        (
+            lambda folder: folder.subset("nli", "few"),
+            "task 'nli' has no such subset; found 'few'; did you mean 'fewshot'?",
+        ),
+    ],
+)
+def test_what_is_not_there_is_named(ask, words: str, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidInput) as refused:
+        ask(synthetic)
+    assert str(refused.value) == f"{synthetic.path}: {words}"
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "words"),
+    [
+        (
+            TRAIN,
+            lambda frame: frame.head(70),
+            f"rows differ from the manifest; found 70 rows, 78 in the manifest; {AGAIN}",
+        ),
+        (
+            TRAIN,
+            lambda frame: frame.with_columns(hypothesis=pl.lit("Nobody slept.")),
+            f"rows differ from the manifest; found other inputs or ids; {AGAIN}",
+        ),
+        (
+            TEST,
+            lambda frame: frame.with_columns(label=(pl.col("label") + 1) % 3),
+            f"rows differ from the manifest; found other labels; {AGAIN}",
+        ),
+        (
+            TEST,
+            lambda frame: frame.with_columns(group=pl.lit("one")),
+            f"rows differ from the manifest; found other groups; {AGAIN}",
+        ),
+        (
+            TEST,
+            lambda frame: frame.with_columns(domain=pl.lit("kitchen")),
+            f"rows differ from the manifest; found other domains; {AGAIN}",
+        ),
+        (TEST, lambda frame: frame.drop("group"), "a column is missing; found group"),
+        (
+            TEST,
+            lambda frame: frame.with_columns(label=pl.lit(7, pl.Int64)),
+            "a value is out of range; found 7 (and 29 more rows)",
+        ),
+        (
+            "subsets/nli/fewshot.parquet",
+            lambda frame: frame.head(5),
+            f"ids differ from the manifest; found 5 ids, 5 of them of test rows, 90 in the manifest; {AGAIN}",
+        ),
+        (
+            "subsets/nli/fewshot.parquet",
+            lambda frame: frame.with_columns(id="x" + pl.col("id")),
+            f"ids differ from the manifest; found 90 ids, 0 of them of test rows, 90 in the manifest; {AGAIN}",
+        ),
+        (
+            "depth/nli/harbour--kitchen.parquet",
+            lambda frame: frame.with_columns(depth=pl.col("depth") + 2),
+            "a value is out of range",
+        ),
+    ],
+    ids=["rows", "inputs", "labels", "groups", "domains", "column", "range", "subset-size", "subset-ids", "depth"],
+)
+def test_damage_is_found_and_named(path: str, change, words: str, copy: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
+    rewrite(copy, path, change)
+    message = damage(copy)
+    assert message.startswith(path.replace("-00000-of-00001", "-*"))
+    assert words in message
+    assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize("path", [TRAIN, "subsets/nli/all.parquet", "depth/sa/lamps--tents.parquet"])
+def test_a_missing_file_is_named(path: str, copy: DatasetFolder) -> None:
+    (copy.path / path).unlink()
+    shown = path.replace("-00000-of-00001", "-*")
+    assert damage(copy) == f"{shown}: a file of the dataset folder is missing; {AGAIN}"
+
+
+def test_a_file_that_breaks_off_is_named(copy: DatasetFolder) -> None:
+    path = copy.path / TEST
+    path.write_bytes(path.read_bytes()[:-100])
+    message = damage(copy)
+    assert message.startswith(f"{TEST}: a file of the dataset folder cannot be read; found ")
+    assert message.endswith(AGAIN)
+
+
+def test_all_damage_is_listed_at_once(copy: DatasetFolder) -> None:
+    (copy.path / TRAIN).unlink()
+    (copy.path / "depth/sa/lamps--tents.parquet").unlink()
+    rewrite(copy, "data/sa/tents/test-00000-of-00001.parquet", lambda frame: frame.head(3))
+    assert len(damage(copy).splitlines()) == 3
+
+
+def test_a_content_hash_of_other_rows_is_found(copy: DatasetFolder) -> None:
+    edit_manifest(copy, content_hash="ab" * 32)
+    assert damage(copy) == (
+        f"shiftbench.json: the content hash is not that of the splits listed; found abababababab; {AGAIN}"
+    )
+
+
+def test_a_folder_without_depth_needs_no_depth_tables(copy: DatasetFolder) -> None:
+    shutil.rmtree(copy.path / "depth")
+    assert len(damage(copy).splitlines()) == 2 * 16
+    edit_manifest(copy, encoder=None)
+    DatasetFolder.open(copy.path).check()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "this is not a dataset folder; found no shiftbench.json in it; give the folder that 'shiftbench build'"),
+        ("{", "shiftbench.json: the manifest is not JSON; found "),
+        ("[]", "shiftbench.json: the folder has format version None, this program reads version 2; build the folder"),
+        ('{"format_version": 99}', "the folder has format version 99, this program reads version 2; build the folder"),
+        ('{"format_version": 2}', "shiftbench.json: the manifest is damaged; found "),
+    ],
+    ids=["none", "broken", "list", "version", "empty"],
+)
+def test_what_is_no_dataset_folder_is_refused(content: str | None, words: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "shiftbench.json").write_text(content)
+    with pytest.raises(InvalidInput) as refused:
+        DatasetFolder.open(tmp_path)
+    assert words in str(refused.value)
+    assert str(refused.value).startswith(str(tmp_path))
+
+
+def test_a_withheld_domain_is_explained(mixed: DatasetFolder, tmp_path: Path) -> None:
+    public = public_copy(mixed, tmp_path / "public")
+    assert "harbour" not in public.task("nli").domains
+    cure = "build it yourself: shiftbench build synthetic nli --raw RAW --out DIR"
+    with pytest.raises(InvalidInput) as refused:
+        public.split("nli", "harbour", "test")
+    assert str(refused.value) == (
+        f"{public.path}: domain 'harbour' of task 'nli' is not in this folder: the licence of Closed texts does not "
+        f"allow publishing its rows; {cure}"
+    )
+    with pytest.raises(InvalidInput) as refused:
+        public.test("nli", "early")
+    assert str(refused.value) == (
+        f"{public.path}: subset 'early' is not in this folder, as it needs rows that may not be published; found 'nli' "
+        f"without harbour; {cure}"
+    )
+    facts = public.facts("nli")
+    assert (facts.domains, facts.withheld) == (("kitchen", "orchard", "workshop"), ("harbour",))
+    assert facts.sources == facts.domains
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "data/nli/harbour/test-00000-of-00001.parquet",
+        "depth/nli/harbour--kitchen.parquet",
+        "depth/nli/kitchen--harbour.parquet",
+    ],
+)
+def test_files_of_a_withheld_domain_are_found(path: str, mixed: DatasetFolder, tmp_path: Path) -> None:
+    public = public_copy(mixed, tmp_path / "public")
+    (public.path / path).parent.mkdir(exist_ok=True)
+    shutil.copy(mixed.path / path, public.path / path)
+    cure = "delete it, or build the folder again"
+    assert damage(public) == f"{path}: a withheld domain has a file in the folder; {cure}"
+
+
+def test_the_content_hash_is_over_all_domains_in_any_order(mixed: DatasetFolder, tmp_path: Path) -> None:
+    tasks = mixed.manifest.tasks
+    backwards = {
+        name: task.model_copy(update={"domains": dict(reversed(task.domains.items()))})
+        for name, task in reversed(tasks.items())
+    }
+    assert content_hash(backwards, "synthetic") == mixed.content_hash
+    public = public_copy(mixed, tmp_path / "public").manifest.tasks
+    forgotten = {name: task.model_copy(update={"withheld": {}}) for name, task in public.items()}
+    assert content_hash(public, "synthetic") == mixed.content_hash != content_hash(forgotten, "synthetic")

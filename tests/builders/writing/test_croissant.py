@@ -1,0 +1,162 @@
+"""croissant.json: one record set a config; mlcroissant, where installed, validates it and reads the rows with it."""
+
+import fnmatch
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from builders.building.synthetic import build_synthetic
+from builders.building.synthetic_grid import build_grid
+from builders.folder.reader import DatasetFolder
+from builders.publishing.public import public_copy
+from builders.writing import writer
+from builders.writing.croissant import croissant
+
+from .conftest import CLOSED, Mix
+
+
+@pytest.fixture
+def mlcroissant() -> Any:
+    return pytest.importorskip("mlcroissant", reason="mlcroissant is not installed: croissant.json is not validated")
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    out = tmp_path_factory.mktemp("grid") / "grid"
+    build_grid(out, scale=0.01, n_train=2)
+    return DatasetFolder.open(out)
+
+
+def read(folder: DatasetFolder) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder.path / "croissant.json").read_text(encoding="utf-8"))
+    return content
+
+
+def by_id(nodes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    found = {node["@id"]: node for node in nodes}
+    assert len(found) == len(nodes)
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Give a value as mlcroissant has it the form that ours has: text not as bytes, keys without their record set."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, dict):
+        return {key.rpartition("/")[2]: plain(each) for key, each in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+def records(mlcroissant: Any, folder: DatasetFolder, config: str, split: str | None = None) -> list[dict[str, Any]]:
+    dataset = mlcroissant.Dataset(str(folder.path / "croissant.json"))
+    issues = dataset.metadata.ctx.issues
+    assert not issues.errors
+    # The date of publication is left out: two builds of the same rows would differ.
+    assert all("datePublished" in warning for warning in map(str, issues.warnings))
+    filters = {f"{config}/split": split} if split else None
+    return [plain(row) for row in dataset.records(config, filters=filters)]
+
+
+def test_configs_files_and_columns_are_those_of_the_card(synthetic: DatasetFolder, grid: DatasetFolder) -> None:
+    for folder in (synthetic, grid):
+        card = yaml.safe_load((folder.path / "README.md").read_text().split("---\n")[1])
+        content = read(folder)
+        sets, files = by_id(content["recordSet"]), by_id(content["distribution"])
+        for config, info in zip(card["configs"], card["dataset_info"], strict=True):
+            name = config["config_name"]
+            assert files[f"Files/{name}"]["includes"] == [each["path"] for each in config["data_files"]]
+            columns = [field["name"] for field in sets[name]["field"]]
+            split = [] if name.endswith(".depth") else ["split"]
+            assert columns == [*split, *(feature["name"] for feature in info["features"])]
+        assert len(sets) == len(card["configs"]) + 1 + sum(bool(task.labels) for task in folder.manifest.tasks.values())
+
+
+def test_every_file_of_rows_is_in_the_sets_of_its_domain_and_task_alone(synthetic: DatasetFolder) -> None:
+    sets = by_id(read(synthetic)["distribution"])
+    for path in (synthetic.path / "data").rglob("*.parquet"):
+        name = str(path.relative_to(synthetic.path))
+        _, task, domain, _ = name.split("/")
+        found = {id_ for id_, each in sets.items() if any(fnmatch.fnmatch(name, glob) for glob in each["includes"])}
+        assert found == {f"Files/{task}", f"Files/{task}.{domain}"}
+
+
+def test_labels_are_named(synthetic: DatasetFolder) -> None:
+    sets = by_id(read(synthetic)["recordSet"])
+    names = [
+        {"Labels/nli/code": code, "Labels/nli/name": name} for code, name in enumerate(synthetic.task("nli").labels)
+    ]
+    assert sets["Labels/nli"]["data"] == names
+    (label,) = (field for field in sets["nli.harbour"]["field"] if field["name"] == "label")
+    assert label["description"] == "Codes, named in 'Labels/nli': 0 entailment, 1 neutral, 2 contradiction."
+
+
+def test_it_follows_from_the_manifest(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    text = (synthetic.path / "croissant.json").read_text(encoding="utf-8")
+    assert text == croissant(synthetic.manifest)
+    assert str(synthetic.path) not in text
+    build_synthetic(tmp_path / "elsewhere", n_train=30, n_test=12)
+    build_synthetic(tmp_path / "again", n_train=30, n_test=12)
+    one, two = ((tmp_path / name / "croissant.json").read_bytes() for name in ("elsewhere", "again"))
+    assert one == two
+
+
+def test_a_public_copy_says_nothing_of_closed_domains(mix: Mix, tmp_path: Path) -> None:
+    full = mix(tmp_path / "full")
+    public = public_copy(full, tmp_path / "public")
+    before, after = read(full), read(public)
+    assert before["license"] == ["Closed texts, licence: research use only", "Open texts, licence: CC0"]
+    assert after["license"] == ["Open texts, licence: CC0"]
+    assert before["identifier"] == after["identifier"] == full.content_hash
+    gone = by_id(before["recordSet"]).keys() - by_id(after["recordSet"]).keys()
+    assert gone == set(CLOSED)
+    assert "README.md says how to build them" in after["description"]
+
+
+def test_papers_are_cited(synthetic: DatasetFolder) -> None:
+    assert read(synthetic)["citeAs"].startswith("@misc{seegmiller-etal-2024-depth")
+    dr = synthetic.manifest.model_copy(update={"benchmark": "dr"})
+    assert json.loads(croissant(dr))["citeAs"].startswith("@inproceedings{calderon-etal-2024-measuring")
+
+
+def test_mlcroissant_validates_and_reads_rows(mlcroissant: Any, synthetic: DatasetFolder) -> None:
+    found = records(mlcroissant, synthetic, "nli.harbour")
+    expected = [
+        {"split": split, **row}
+        for split in sorted(synthetic.task("nli").domains["harbour"].splits)
+        for row in synthetic.split("nli", "harbour", split).iter_rows(named=True)
+    ]
+    assert found == expected
+    for config in ("nli.harbour", "nli"):
+        test = records(mlcroissant, synthetic, config, "test")
+        domains = ["harbour"] if "." in config else sorted(synthetic.task("nli").domains)
+        assert [row["id"] for row in test] == [
+            id_ for domain in domains for id_ in synthetic.split("nli", domain, "test")["id"]
+        ]
+    assert len(records(mlcroissant, synthetic, "nli.depth")) == 4 * 4 * (78 + 30)
+    assert [row["name"] for row in records(mlcroissant, synthetic, "Labels/nli")] == list(synthetic.task("nli").labels)
+
+
+@pytest.mark.parametrize("config", ["ab.d0", "qa.d0", "qg.d0", "tg.d1"])
+def test_mlcroissant_reads_every_task_kind(config: str, mlcroissant: Any, grid: DatasetFolder) -> None:
+    found = records(mlcroissant, grid, config, "test")
+    expected = list(grid.split(*config.split("."), "test").iter_rows(named=True))
+    assert [{key: value for key, value in row.items() if key != "split"} for row in found] == expected
+
+
+def test_mlcroissant_reads_shards_and_public_copies(
+    mlcroissant: Any, mix: Mix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "SHARD_BYTES", 2**11)
+    full = mix(tmp_path / "full")
+    assert {row["domain"] for row in records(mlcroissant, full, "nli", "test")} == set(full.task("nli").domains)
+    public = public_copy(full, tmp_path / "public")
+    assert len(public.files("data/nli/kitchen/train-*.parquet")) > 1
+    found = records(mlcroissant, public, "nli", "train")
+    assert [row["id"] for row in found] == [
+        id_ for domain in sorted(public.task("nli").domains) for id_ in public.split("nli", domain, "train")["id"]
+    ]

@@ -1,0 +1,419 @@
+"""Withheld test labels: the public folder loads, trains and validates, and nothing in it tells of a test label."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from baselines.majority import fit
+from baselines.program import make_card
+from baselines.runs import train_and_predict
+from builders import dr
+from builders.assembling.assemble import AssembledTask, assemble
+from builders.building.build import build
+from builders.building.own import build_own
+from builders.building.synthetic import NLI, build_synthetic
+from builders.building.synthetic_grid import build_grid
+from builders.cache import recall_folder
+from builders.encoder import Encoder
+from builders.folder.manifest import Manifest, labels_sha256, rows_sha256
+from builders.folder.reader import DatasetFolder
+from builders.publishing.public import public_copy
+from builders.specs.spec import TaskSpec
+from builders.writing import withhold
+from builders.writing.withhold import exchanged, told_by, withheld_folders
+from builders.writing.writer import read_statistics, write_folder
+from leaderboard.comparing.files import compare_files
+from leaderboard.scoring.score import checked_predictions, score_file
+from leaderboard.store import Store
+from validation.report import InvalidInput
+from validation.vocabulary import GOLD, TaskKind
+
+from .test_load_dataset import load
+
+ROOT = Path(__file__).parents[3]
+KEY, OTHER_KEY = "5a" * 32, "c3" * 32
+KINDS = {"sa": "label", "ab": "tags", "qa": "answers", "tg": "target_text"}
+pytestmark = pytest.mark.xdist_group("load_dataset")
+
+Pair = tuple[DatasetFolder, DatasetFolder]
+
+
+def pair(out: Path) -> Pair:
+    folders = withheld_folders(out)
+    assert folders is not None
+    public, gold = map(DatasetFolder.open, folders)
+    return public, gold
+
+
+@pytest.fixture(scope="module")
+def synthetic_pair(tmp_path_factory: pytest.TempPathFactory, word_encoder: Encoder) -> Pair:
+    out = tmp_path_factory.mktemp("withheld") / "out"
+    build_synthetic(out, encoder=word_encoder, n_train=90, n_test=30, withhold_labels=True)
+    return pair(out)
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """A task of each kind, three domains each, and what the public and the gold folder have of it."""
+    root = tmp_path_factory.mktemp("kinds")
+    build_grid(root / "grid", scale=0.01, n_train=3)
+    grid = DatasetFolder.open(root / "grid")
+    tasks = [_task(grid, name) for name in KINDS]
+    facts: dict[str, Any] = {"title": "Kinds", "seed": 0, "partial": False, "synthetic": True, "encoder": None}
+    write_folder(root / "out", tasks, grid.manifest.sources, label_key=KEY, **facts)
+    return pair(root / "out")
+
+
+def _task(folder: DatasetFolder, name: str) -> AssembledTask:
+    info = folder.task(name)
+    domains = {
+        domain: {split: folder.split(name, domain, split) for split in ("train", "test")}
+        for domain in list(info.domains)[:3]
+    }
+    spec = replace(NLI, name=name, kind=info.kind, inputs=info.inputs, labels=info.labels, metric=info.metric)
+    ids = pl.concat([splits["test"].select("id") for splits in domains.values()]).sort("id")
+    return AssembledTask(spec, domains, dict.fromkeys(domains, ("generated",)), subsets={"all": ids})
+
+
+def files(folder: DatasetFolder) -> dict[str, bytes]:
+    return {str(path.relative_to(folder.path)): path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("pair_of", ["synthetic_pair", "kinds"])
+def test_both_folders_are_sound_and_have_one_content_hash(pair_of: str, request: pytest.FixtureRequest) -> None:
+    public, gold = request.getfixturevalue(pair_of)
+    public.check()
+    gold.check()
+    assert public.content_hash == gold.content_hash
+    assert (public.manifest.withholds_labels, gold.manifest.withholds_labels) == (True, False)
+    assert files(public).keys() == files(gold).keys()
+
+
+def test_test_gold_is_null_and_all_else_the_same(kinds: Pair) -> None:
+    public, gold = kinds
+    for task, column in KINDS.items():
+        for domain, facts in public.task(task).domains.items():
+            assert {split: of.withheld_labels for split, of in facts.splits.items()} == {"train": False, "test": True}
+            assert public.split(task, domain, "train").equals(gold.split(task, domain, "train"))
+            here, there = public.split(task, domain, "test"), gold.split(task, domain, "test")
+            assert here.schema == there.schema
+            assert here[column].null_count() == len(here) == len(there)
+            assert there[column].null_count() == 0
+            assert here.drop(column).equals(there.drop(column))
+
+
+def test_public_loads_with_labels_in_train_and_null_in_test(kinds: Pair, tmp_path: Path) -> None:
+    public, gold = kinds
+    found = load(public.path, tmp_path, *KINDS, *(f"{task}.d0" for task in KINDS))
+    for task, column in KINDS.items():
+        for config in (task, f"{task}.d0"):
+            train, test = found[config]["train"], found[config]["test"]
+            assert (train["labels"], train["tags"]) == (test["labels"], test["tags"])
+            assert test["first"][column] is None
+            assert train["columns"] == test["columns"]
+            assert test["rows"] == sum(
+                facts.splits["test"].rows
+                for domain, facts in public.task(task).domains.items()
+                if config in (task, f"{task}.{domain}")
+            )
+        assert found[f"{task}.d0"]["train"]["first"] == gold.split(task, "d0", "train").row(0, named=True)
+
+
+def test_statistics_count_no_test_gold(kinds: Pair) -> None:
+    public, gold = kinds
+    for task in KINDS:
+        here, there = (read_statistics(folder.path, task) for folder in (public, gold))
+        for domain, facts in here.domains.items():
+            test = facts.splits["test"]
+            assert (test.labels, test.tags, test.unanswered, test.target_words) == ({}, {}, None, None)
+            assert test.input_words == there.domains[domain].splits["test"].input_words
+            assert facts.splits["train"] == there.domains[domain].splits["train"]
+        assert "test" not in {found.split for found in here.target_lengths}
+        assert here.duplicates == there.duplicates
+
+
+def test_neither_key_nor_checksums_nor_counts_of_test_steps_are_public(tmp_path: Path) -> None:
+    lines = [f"d{n % 2},{'ab'[n // 2 % 2]},text {n},{'test' if n % 3 else 'train'}" for n in range(30)]
+    (tmp_path / "c.csv").write_text("domain,label,text,split\n" + "\n".join(lines) + "\n")
+    build_own("t", tmp_path / "c.csv", tmp_path / "out", withhold_labels=True)
+    public, gold = pair(tmp_path / "out")
+    key, checksum = gold.manifest.label_key, gold.manifest.sources["own"].files[0].sha256
+    assert key
+    assert not [name for name, content in files(public).items() if key.encode() in content]
+    assert not [name for name, content in files(public).items() if checksum[:16].encode() in content]
+    assert "withheld, as it covers test labels" in (public.path / "README.md").read_text()
+    steps = {split: [count.split == split for count in gold.task("t").transforms] for split in ("train", "test")}
+    assert any(steps["train"])
+    assert any(steps["test"])
+    assert public.task("t").transforms == tuple(c for c in gold.task("t").transforms if c.split != "test")
+    content = gold.manifest.model_dump(mode="json")
+    assert Manifest.model_validate(content).label_key == key
+    with pytest.raises(ValueError, match="the key to their hashes is here"):
+        Manifest.model_validate(public.manifest.model_dump(mode="json") | {"label_key": key})
+
+
+SPEC = TaskSpec(
+    benchmark="own", name="t", title="t", kind=TaskKind.CLASSIFICATION, inputs=("text",), labels=("a", "b", "c"),
+    metric="macro_f1", train=100, validation=10, test=100, domains=(),
+)  # fmt: skip
+Row = tuple[str, str]
+"""Text and group."""
+TEST_ROWS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("gh")), min_size=1, max_size=12)
+
+
+def assembled(rows: list[Row], labels: list[str], *, as_upstream: bool) -> AssembledTask:
+    def frame(rows: list[Row], labels: list[str], prefix: str) -> pl.DataFrame:
+        columns = {"text": [text for text, _ in rows], "label": labels, "group": [prefix + group for _, group in rows]}
+        return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+    train = frame([("one", "1"), ("two", "2"), ("three", "3")], list("abc"), "train-")
+    upstream = {"train": train, "test": frame(rows, labels, "")}
+    spec = replace(SPEC, as_upstream=as_upstream)
+    domains = (replace(dr.TASKS[0].domains[0], name="d", test_share=None, draw=None),)
+    spec = replace(spec, domains=domains) if as_upstream else spec
+    seed = withhold.secret_seed(0, KEY)
+    return assemble(spec, {"d": upstream}, {"d": ("generated",)}, seed=seed, equal=False, withhold=True)
+
+
+def written(task: AssembledTask, sources: Mapping[str, Any], out: Path) -> Pair:
+    facts: dict[str, Any] = {"title": "t", "seed": 0, "partial": False, "synthetic": True, "encoder": None}
+    write_folder(out, [task], sources, label_key=KEY, **facts)
+    return pair(out)
+
+
+def public_files(folder: DatasetFolder) -> dict[str, bytes]:
+    """The public files, but for the keyed hashes of test labels and what is computed from them."""
+    found = files(folder)
+    manifest = json.loads(found["shiftbench.json"])
+    del manifest["content_hash"]
+    for task in manifest["tasks"].values():
+        for domain in task["domains"].values():
+            del domain["splits"]["test"]["labels_sha256"]
+    said = {name: found[name].replace(folder.content_hash.encode(), b"") for name in ("README.md", "croissant.json")}
+    return found | said | {"shiftbench.json": json.dumps(manifest).encode()}
+
+
+@pytest.mark.parametrize("as_upstream", [False, True])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=TEST_ROWS, data=st.data())
+def test_no_test_label_changes_a_byte(
+    as_upstream: bool, rows: list[Row], data: st.DataObject, kinds: Pair, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Not when any label changes, nor when rows with equal inputs swap theirs, nor when upstream has another order."""
+    labels = st.lists(st.sampled_from("abc"), min_size=len(rows), max_size=len(rows))
+    root, sources = tmp_path_factory.mktemp("bytes"), kinds[0].manifest.sources
+    found = []
+    for number in range(2):
+        given = data.draw(st.permutations(list(zip(rows, data.draw(labels), strict=True))))
+        task = assembled([row for row, _ in given], [label for _, label in given], as_upstream=as_upstream)
+        public, gold = written(task, sources, root / str(number))
+        gold.check()
+        found.append(public_files(public))
+    assert found[0] == found[1]
+
+
+def test_the_order_of_ids_among_equal_inputs_is_not_that_of_labels() -> None:
+    """With every key another order: each of the ids holds each label as often."""
+    task = assembled([("x", "g")] * 3 + [("y", "g")], ["a", "a", "b", "c"], as_upstream=True)
+    frame = task.domains["d"]["test"]
+    ids = frame.filter(text="x")["id"].to_list()
+    places: Counter[str] = Counter()
+    for number in range(600):
+        dealt = exchanged(task, f"key {number}").domains["d"]["test"]
+        assert dealt.drop("label").equals(frame.drop("label"))
+        assert sorted(dealt["label"]) == sorted(frame["label"])
+        assert dealt.filter(text="y").equals(frame.filter(text="y"))
+        places[dealt.filter(text="x", label=1)["id"].item()] += 1
+    assert set(places) == set(ids)
+    # 200 of 600 each is expected, with a standard deviation of 11.5.
+    assert all(140 < n < 260 for n in places.values())
+
+
+def test_rows_of_other_groups_keep_their_labels() -> None:
+    task = assembled([("x", "g"), ("x", "h")], ["a", "b"], as_upstream=True)
+    dealt = [exchanged(task, str(key)).domains["d"]["test"] for key in range(20)]
+    assert all(frame.equals(task.domains["d"]["test"]) for frame in dealt)
+
+
+def test_hashes_of_labels_need_the_key() -> None:
+    rows = pl.DataFrame({"id": ["x", "y"], "label": [0, 1]})
+    plain, keyed, other = (labels_sha256(rows, "label", key) for key in (None, KEY, OTHER_KEY))
+    assert plain == rows_sha256(rows, ["label"])
+    assert len({plain, keyed, other}) == 3
+    assert keyed == labels_sha256(rows.reverse(), "label", KEY)
+    assert keyed != labels_sha256(rows.with_columns(label=1 - pl.col("label")), "label", KEY)
+
+
+def test_the_same_rows_keep_their_hash_when_built_over(tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"n_train": 20, "n_test": 9, "withhold_labels": True}
+    first = build_synthetic(tmp_path / "out", **sizes)
+    again = build_synthetic(tmp_path / "out", overwrite=True, **sizes)
+    other = build_synthetic(tmp_path / "other", **sizes)
+    assert first.content_hash == again.content_hash != other.content_hash
+    assert recall_folder(first.content_hash) == tmp_path / "out" / "gold"
+    with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite"):
+        build_synthetic(tmp_path / "out", **sizes)
+    # A pair takes the place of an ordinary folder, but not the other way round.
+    build_synthetic(tmp_path / "ordinary", n_train=20, n_test=9)
+    build_synthetic(tmp_path / "ordinary", overwrite=True, **sizes)
+    assert sorted(path.name for path in (tmp_path / "ordinary").iterdir()) == ["gold", "public"]
+
+
+def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builders.writing.writer.public_manifest", stop)
+    with pytest.raises(KeyboardInterrupt):
+        build_synthetic(tmp_path / "out", n_train=20, n_test=9, withhold_labels=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cards_say_which_folder_is_which(synthetic_pair: Pair) -> None:
+    public, gold = ((folder.path / "README.md").read_text() for folder in synthetic_pair)
+    assert "**Test labels are withheld.** In the test splits the columns to predict (label) are null" in public
+    assert f"`{synthetic_pair[1].content_hash}`" in public
+    assert "**Gold folder.**" in gold
+    assert "**Gold folder.**" not in public
+
+
+def test_a_label_in_the_public_folder_is_found(kinds: Pair, tmp_path: Path) -> None:
+    public, gold = kinds
+    for task, column in KINDS.items():
+        folder = public_copy(public, tmp_path / task)  # a copy loses nothing here: every source is open
+        place = f"data/{task}/d0/test-00000-of-00001.parquet"
+        (folder.path / place).unlink()
+        (folder.path / place).write_bytes((gold.path / place).read_bytes())
+        with pytest.raises(InvalidInput) as refused:
+            folder.check()
+        assert len(refused.value.problems) == 1
+        assert f"column '{column}', row 1: gold is here, though the folder withholds it" in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def predictions(synthetic_pair: Pair, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("predictions") / "majority.parquet"
+    train_and_predict(fit, synthetic_pair[0], "nli", sources=None, targets=None, seeds=None).predictions.write_parquet(
+        path
+    )
+    return path
+
+
+def test_public_trains_and_validates_and_gold_scores(synthetic_pair: Pair, predictions: Path, tmp_path: Path) -> None:
+    public, gold = synthetic_pair
+    assert len(checked_predictions(predictions, public)) == 16 * 30
+    card = make_card(public, name="Majority", paradigm="other")
+    store = Store(tmp_path / "store")
+    entry, new = store.submit(predictions, card, [public, gold])
+    assert new
+    assert store.scores(entry, gold) == score_file(predictions, gold)
+
+
+def test_scoring_with_public_is_refused(synthetic_pair: Pair, predictions: Path, tmp_path: Path) -> None:
+    public, _ = synthetic_pair
+    card = make_card(public, name="Majority", paradigm="other")
+    attempts: tuple[Callable[[], object], ...] = (
+        lambda: score_file(predictions, public),
+        lambda: compare_files(predictions, predictions, public),
+        lambda: Store(tmp_path / "store").submit(predictions, card, [public]),
+    )
+    for attempt in attempts:
+        with pytest.raises(InvalidInput) as refused:
+            attempt()
+        assert str(refused.value) == (
+            f"{public.path}: test labels are withheld in this folder; score with the gold folder, which has the same "
+            f"content hash ({public.content_hash[:12]}), or submit to the leaderboard"
+        )
+    assert not (tmp_path / "store" / "entries").exists()
+
+
+def test_the_folder_of_the_two_is_no_dataset_folder(synthetic_pair: Pair) -> None:
+    public, gold = synthetic_pair
+    with pytest.raises(InvalidInput) as refused:
+        DatasetFolder.open(public.path.parent)
+    assert str(refused.value).endswith(f"give {public.path} or {gold.path}")
+    assert withheld_folders(public.path) is None
+
+
+def test_a_file_for_another_version_is_told_both(
+    synthetic_pair: Pair, synthetic: DatasetFolder, predictions: Path, tmp_path: Path
+) -> None:
+    # Its key is drawn, so that now and then a short text of one version is in the other, too.
+    shared = pl.col("id").is_in(synthetic.test("nli")["id"].implode())
+    own = tmp_path / "majority.parquet"
+    pl.read_parquet(predictions).filter(~shared).write_parquet(own)
+    hashes = [folder.content_hash[:12] for folder in (synthetic, synthetic_pair[0])]
+    what = "the file seems made for another version of the data: none of its ids is a test id here"
+    with pytest.raises(InvalidInput) as refused:
+        score_file(own, synthetic)
+    assert what in str(refused.value)
+    assert str(refused.value.problems[0]).endswith(f"this folder has content {hashes[0]}")
+    card = own.with_name("majority.card.yaml")
+    card.write_text(f"name: x\nparadigm: other\ndata: {synthetic_pair[0].content_hash}\n")
+    with pytest.raises(InvalidInput) as refused:
+        score_file(own, synthetic)
+    both = f"this folder has content {hashes[0]}, the file's card names {hashes[1]}"
+    assert str(refused.value.problems[0]).endswith(both)
+
+
+def test_tasks_that_show_each_others_gold_are_not_built_together() -> None:
+    specs = {spec.name: spec for spec in dr.TASKS}
+    (problem,) = told_by(specs["qg"], [specs["nli"], specs["qa"]])
+    assert str(problem).startswith(
+        "dr/qg: dr/qg and dr/qa are made from the same rows: each shows what the other withholds; "
+        "build it alone: shiftbench build dr qg --withhold-labels"
+    )
+    assert told_by(specs["qa_imbalanced"], [specs["qa"]]) == ()
+    assert told_by(specs["nli"], specs.values()) == ()
+
+
+def test_every_kind_has_a_gold_column_here() -> None:
+    assert set(KINDS.values()) == set(GOLD.values())
+
+
+def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
+    out, preds, store = tmp_path / "out", tmp_path / "preds.parquet", tmp_path / "store"
+    built = run("build", "synthetic", "--out", out, "--withhold-labels", "--no-depth", "--json", "-")
+    assert built.returncode == 0, built.stderr
+    assert f"wrote {out}/public: the same without test labels; keep {out}/gold to yourself" in built.stderr
+    assert "label_key" not in json.loads(built.stdout)
+    assert run("train", "tfidf-lr", "sa", "--data", out / "public", "--out", preds).returncode == 0
+    card = tmp_path / "preds.card.yaml"
+    assert run("validate", preds, "--data", out / "public", "--card", card).returncode == 0
+    refused = run("score", preds, "--data", out / "public")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "test labels are withheld in this folder; score with the gold folder" in refused.stderr
+    assert run("submit", preds, "--card", card, "--to", store, "--data", out / "public").returncode == 1
+    sent = run("submit", preds, "--card", card, "--to", store, "--data", out / "gold")
+    assert sent.returncode == 0, sent.stderr
+    assert len(Store(store).entries()) == 1
+    assert "test labels are withheld" in run("protocol", "sa", "--data", out / "public").stderr
+    assert "test labels are withheld" in run("serve", "--data", out / "public", "--store", store).stderr
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shiftbench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
+
+
+def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:
+    build_synthetic(tmp_path / "out", n_train=30, n_test=10, withhold_labels=True)
+    for out in (tmp_path / "out", tmp_path / "out/public"):
+        with pytest.raises(InvalidInput, match="this is a folder pair of withheld labels"):
+            build_synthetic(out, n_train=30, n_test=10, overwrite=True)
+    build_synthetic(tmp_path / "out", n_train=30, n_test=10, overwrite=True, withhold_labels=True)
+
+
+def test_pairings_withhold_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="pairings test on texts that others of them train on"):
+        build("df1", None, tmp_path, tmp_path / "out", withhold_labels=True)

@@ -1,0 +1,219 @@
+"""Writing a dataset folder: all of it or nothing, the same bytes for the same rows, never over something else."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from builders.building.synthetic import build_synthetic
+from builders.cache import recall_folder
+from builders.folder.reader import DatasetFolder
+from builders.writing import writer
+from validation.report import InvalidInput
+
+
+def build(out: Path, seed: int = 0, *, overwrite: bool = False) -> DatasetFolder:
+    build_synthetic(out, seed=seed, overwrite=overwrite, n_train=30, n_test=12)
+    return DatasetFolder.open(out)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def break_writing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let the manifest, the last thing to be written, fail."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(writer.Manifest, "write", fail)
+
+
+def test_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
+    build(tmp_path / "a")
+    build(tmp_path / "b")
+    build(tmp_path / "c", seed=1)
+    first, second, other = (contents(tmp_path / name) for name in "abc")
+    assert first == second
+    assert first.keys() == other.keys()
+    assert all(first[path] != other[path] for path in first if path.startswith("data/"))
+
+
+def test_the_folder_holds_what_the_manifest_lists(tmp_path: Path) -> None:
+    folder = build(tmp_path / "new/deep/out")
+    listed = {
+        f"data/{task}/{domain}/{split}-00000-of-00001.parquet"
+        for task, info in folder.manifest.tasks.items()
+        for domain, facts in info.domains.items()
+        for split in facts.splits
+    }
+    listed |= {
+        f"subsets/{task}/{subset}.parquet" for task, info in folder.manifest.tasks.items() for subset in info.subsets
+    }
+    listed |= {f"statistics/{task}.{suffix}" for task in folder.manifest.tasks for suffix in ("json", "png")}
+    assert set(contents(folder.path)) == listed | {"README.md", "croissant.json", "shiftbench.json"}
+    assert recall_folder(folder.content_hash) == folder.path
+    assert [path.name for path in folder.path.parent.iterdir()] == ["out"]
+
+
+def test_parquet_files_carry_the_label_names(tmp_path: Path) -> None:
+    folder = build(tmp_path / "out")
+    schema = pq.read_schema(folder.path / "data/sa/lamps/test-00000-of-00001.parquet")
+    features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+    assert features["label"] == {"names": ["negative", "positive"], "_type": "ClassLabel"}
+    assert schema.names == ["id", "domain", "group", "text", "label"]
+
+
+def test_the_card_is_yaml_that_names_every_config(tmp_path: Path) -> None:
+    folder = build(tmp_path / "out")
+    _, front, text = (folder.path / "README.md").read_text().split("---\n", 2)
+    configs = {config["config_name"]: config for config in yaml.safe_load(front)["configs"]}
+    domains = [f"{task}.{domain}" for task, info in folder.manifest.tasks.items() for domain in info.domains]
+    assert list(configs) == ["nli", *domains[:4], "sa", *domains[4:]]
+    assert [name for name, config in configs.items() if config.get("default")] == ["nli"]
+    assert "&id" not in front
+    assert "**Synthetic data.**" in text
+    facts = folder.task("sa").domains["lamps"].splits
+    cells = " | ".join(f"{facts[split].rows} rows in {facts[split].groups} groups" for split in facts)
+    assert f"| lamps | {cells} |" in text
+
+
+def sharded(out: Path, monkeypatch: pytest.MonkeyPatch, shard: int = 2**12, group: int = 2**10) -> DatasetFolder:
+    """The folder that ``build`` writes, in small pieces."""
+    monkeypatch.setattr(writer, "SHARD_BYTES", shard)
+    monkeypatch.setattr(writer, "GROUP_BYTES", group)
+    return build(out)
+
+
+def test_large_splits_are_written_in_shards_of_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build(tmp_path / "whole")
+    cut = sharded(tmp_path / "cut", monkeypatch)
+    cut.check()
+    assert cut.content_hash == whole.content_hash
+    assert contents(cut.path) == contents(sharded(tmp_path / "again", monkeypatch).path)
+    files = sorted((cut.path / "data/nli/harbour").glob("train-*"))
+    assert len(files) > 1
+    assert [file.name for file in files] == [f"train-{i:05}-of-{len(files):05}.parquet" for i in range(len(files))]
+    assert all(pq.read_table(file).nbytes <= 2**12 for file in files)
+    groups = [pq.ParquetFile(file).metadata.num_row_groups for file in files]
+    assert min(groups) > 1
+    for task, info in whole.manifest.tasks.items():
+        for domain, facts in info.domains.items():
+            for split in facts.splits:
+                assert cut.split(task, domain, split).equals(whole.split(task, domain, split))
+    assert cut.test("nli").equals(whole.test("nli"))
+
+
+def test_a_row_is_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = sharded(tmp_path / "cut", monkeypatch, shard=1, group=1)
+    cut.check()
+    n_rows = cut.task("sa").domains["lamps"].splits["test"].rows
+    assert len(list((cut.path / "data/sa/lamps").glob("test-*"))) == n_rows
+
+
+def test_a_missing_shard_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = sharded(tmp_path / "cut", monkeypatch)
+    min((cut.path / "data/nli/harbour").glob("train-*")).unlink()
+    with pytest.raises(InvalidInput, match=r"rows differ from the manifest; found 14 rows, 27 in the manifest"):
+        cut.check()
+
+
+def test_row_groups_have_ten_thousand_rows_where_these_are_short(tmp_path: Path) -> None:
+    ids = pl.DataFrame({"id": [f"{number:06}" for number in range(20_001)]})
+    writer.write_subset(tmp_path / "ids.parquet", ids)
+    metadata = pq.ParquetFile(tmp_path / "ids.parquet").metadata
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [10_000, 10_000, 1]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_something_else_is_never_replaced(overwrite: bool, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/thesis.txt").write_text("years of work")
+    with pytest.raises(InvalidInput, match="the output path is taken by something else; choose an empty or new folder"):
+        build(tmp_path / "out", overwrite=overwrite)
+    with pytest.raises(InvalidInput, match="the output path is taken by something else"):
+        build(tmp_path / "out/thesis.txt", overwrite=overwrite)
+    with pytest.raises(InvalidInput, match=r"leads through a file; found .*thesis\.txt; choose another folder"):
+        build(tmp_path / "out/thesis.txt/deeper", overwrite=overwrite)
+    assert contents(tmp_path) == {"out/thesis.txt": b"years of work"}
+
+
+def test_a_dataset_is_replaced_only_when_told_to(tmp_path: Path) -> None:
+    first = build(tmp_path / "out")
+    before = contents(tmp_path)
+    with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite, which"):
+        build(tmp_path / "out", seed=1)
+    assert contents(tmp_path) == before
+    (tmp_path / "out/data/stale.parquet").touch()
+    second = build(tmp_path / "out", seed=1, overwrite=True)
+    assert second.content_hash != first.content_hash
+    second.check()
+    assert set(contents(tmp_path)) == set(before)
+
+
+def test_an_empty_folder_may_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    build(tmp_path / "out").check()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    build_synthetic(Path("."), n_train=30, n_test=12)
+    DatasetFolder.open(tmp_path / "here").check()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    build(tmp_path / "real")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    replaced = build(tmp_path / "link", seed=1, overwrite=True)
+    assert (tmp_path / "link").is_symlink()
+    assert DatasetFolder.open(tmp_path / "real").content_hash == replaced.content_hash
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=["disk", "ctrl-c"])
+def test_a_failure_midway_leaves_nothing_or_the_old_folder(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(tmp_path / "old")
+    before = contents(tmp_path)
+    break_writing(monkeypatch, error)
+    with pytest.raises(type(error)):
+        build(tmp_path / "new")
+    with pytest.raises(type(error)):
+        build(tmp_path / "old", seed=1, overwrite=True)
+    assert contents(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_failure_between_the_two_renames_brings_the_old_folder_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(tmp_path / "out")
+    before = contents(tmp_path)
+    rename = Path.rename
+
+    def fail_for_new(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            raise OSError("the disk is gone")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_new)
+    with pytest.raises(OSError, match="the disk is gone"):
+        build(tmp_path / "out", seed=1, overwrite=True)
+    assert contents(tmp_path) == before
+
+
+def test_the_manifest_marks_what_may_not_be_published(mixed: DatasetFolder) -> None:
+    for task, closed in (("nli", "harbour"), ("sa", "kettles")):
+        marks = {domain: facts.rebuild_only for domain, facts in mixed.task(task).domains.items()}
+        assert marks == {domain: domain == closed for domain in mixed.task(task).domains}
+        assert not mixed.task(task).withheld
+    mixed.check()
+
+
+def test_an_output_path_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"nothing can be written at the output path; found .*choose another folder"):
+        writer.check_out(Path("/proc/1/new/out"), overwrite=False)

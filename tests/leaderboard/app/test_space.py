@@ -1,0 +1,172 @@
+"""The Space: its files, its publication to a loopback Hub, and what runs in it, sign-in included."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+import yaml
+from gradio_client import Client, handle_file
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.app.space import ROOMS, SpaceConfig, check_names, requirements, space_files
+from tests.hub.clients import finish, start, start_publish
+from tests.hub.server import READ, LoopbackHub, running_hub
+from tests.hub.sign_in import CLIENT_ID, CLIENT_SECRET
+from tests.hub.spaces import stored_name
+from validation.cards import Card
+from validation.report import InvalidInput
+
+from .conftest import predict
+
+SPACE, DATA, ENTRIES = "acme/board", "acme/data", "acme/entries"
+CONFIG = SpaceConfig((DATA,), ENTRIES, daily_quota=2)
+
+
+def test_its_files_are_the_rooms_and_what_starts_them() -> None:
+    files = space_files(CONFIG)
+    head = yaml.safe_load(files["README.md"].decode().split("---")[1])
+    assert (head["sdk"], head["app_file"], head["hf_oauth"]) == ("gradio", "app.py", True)
+    assert head["datasets"] == [DATA, ENTRIES]
+    compile(files["app.py"], "app.py", "exec")
+    assert "leaderboard/views/css/theme.css" in files
+    assert all(path.split("/")[0] in (*ROOMS, "README.md", "app.py", "requirements.txt") for path in files)
+
+
+def test_its_requirements_are_pinned_and_leave_out_what_it_does_not_need() -> None:
+    plain = requirements(bert_score=False)
+    assert all("==" in line for line in plain)
+    assert any(line.startswith("gradio[mcp,oauth]==") for line in plain)
+    assert not any(line.startswith(("torch", "pytest")) for line in plain)
+    assert any(line.startswith("torch==") for line in requirements(bert_score=True))
+
+
+def test_names_that_are_none_are_refused() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        check_names("board", SpaceConfig(("../data",), "acme/entries"))
+    assert [problem.found for problem in refused.value.problems] == ["'board'", "'../data'"]
+
+
+@contextmanager
+def running_space(hub: LoopbackHub, home: Path) -> Iterator[str]:
+    """Fetch the Space's files into an empty folder, and run it there as the Hub would, signed-in visitors and all."""
+    source = home / "space"
+    for path, content in hub.stored.files(stored_name(SPACE)).items():
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        (source / path).write_bytes(content)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    environment |= hub.environment(home / "hf") | {
+        "SYSTEM": "spaces",
+        "SPACE_ID": SPACE,
+        "OAUTH_CLIENT_ID": CLIENT_ID,
+        "OAUTH_CLIENT_SECRET": CLIENT_SECRET,
+        "OAUTH_SCOPES": "openid profile",
+        "OPENID_PROVIDER_URL": hub.url,
+        "GRADIO_SERVER_NAME": "127.0.0.1",
+        "GRADIO_SERVER_PORT": str(port),
+        "GRADIO_ANALYTICS_ENABLED": "False",
+    }
+    log = (home / "space.log").open("w")
+    process = subprocess.Popen([sys.executable, "app.py"], cwd=source, env=environment, stdout=log, stderr=log)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + 90
+        while True:
+            try:
+                httpx.get(f"{url}/healthz").raise_for_status()
+                break
+            except httpx.ConnectError:
+                said = (home / "space.log").read_text()
+                assert process.poll() is None, said
+                assert time.monotonic() < deadline, said
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+        log.close()
+
+
+@pytest.fixture(scope="module")
+def space(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, LoopbackHub]]:
+    home = tmp_path_factory.mktemp("space")
+    with running_hub(home / "hub") as hub:
+        assert finish(start_publish(hub, home, synthetic.path, "--repo-id", DATA))[0] == 0
+        words = ["-m", "shiftbench", "publish-space", SPACE, "--data", DATA, "--store", ENTRIES, "--quota", "2"]
+        code, _, said = finish(start(hub, home, *words))
+        assert code == 0, said
+        assert finish(start(hub, home, *words))[0] == 0, "a second time it is brought up to date"
+        hub.stored.create(ENTRIES, private=False)
+        with running_space(hub, home) as url:
+            yield url, hub
+
+
+def sign_in(url: str) -> str:
+    """Sign in as a browser would; gives the session's cookie, which is for https and so is carried by hand."""
+    address, cookie = f"{url}/login/huggingface", ""
+    for _ in range(6):
+        answer = httpx.get(address, headers={"cookie": cookie} if address.startswith(url) else {})
+        cookie = answer.headers.get("set-cookie", cookie).split(";")[0]
+        if not answer.is_redirect:
+            break
+        address = str(httpx.URL(address).join(answer.headers["location"]))
+    return cookie
+
+
+def send(url: str, folder: DatasetFolder, path: Path, name: str, **client: Any) -> dict[str, Any]:
+    card = Card(name=name, paradigm="other", data=folder.content_hash)
+    answer: dict[str, Any] = Client(url, verbose=False, **client).predict(
+        handle_file(str(path)), yaml.safe_dump(card.as_dict()), api_name="/submit"
+    )
+    return answer
+
+
+def test_a_space_takes_entries_of_who_signs_in(
+    space: tuple[str, LoopbackHub], synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    url, hub = space
+    path = tmp_path / "predictions.parquet"
+    rows: pl.DataFrame = predict(synthetic, synthetic.task("nli").domains, 0.1)
+    rows.write_parquet(path)
+    nobody = send(url, synthetic, path, "Nobody's", token=False)
+    assert not nobody["ok"]
+    assert "nobody has signed in" in nobody["problems"][0]
+    cookie = sign_in(url)
+    browser = {"cookie": cookie, "origin": url}
+    mine = send(url, synthetic, path, "Ada's", token=False, headers=browser)
+    assert mine["ok"], mine["problems"]
+    elsewhere = send(
+        url, synthetic, path, "From elsewhere", token=False, headers={**browser, "origin": "https://x.example"}
+    )
+    assert not elsewhere["ok"]
+    by_token = send(url, synthetic, path, "By token", token=READ)
+    assert by_token["ok"], by_token["problems"]
+    board = {
+        row["name"]: row["submitter"] for row in Client(url, verbose=False).predict("synthetic/nli", api_name="/board")
+    }
+    assert board == {"Ada's": "ada", "By token": "tester"}
+    stored = hub.stored.files(ENTRIES)
+    assert {path.split("/")[1] for path in stored if path.startswith("entries/")} == {mine["entry"], by_token["entry"]}
+
+    assert send(url, synthetic, path, "Ada's second", token=False, headers=browser)["ok"]
+    third = send(url, synthetic, path, "Ada's third", token=False, headers=browser)
+    assert "quota" in third["problems"][0]
+    again = send(url, synthetic, path, "Ada's", token=False, headers=browser)
+    assert (again["ok"], again["new"]) == (True, False)
+
+    theirs = Client(url, verbose=False, token=READ).predict(mine["entry"], api_name="/withdraw")
+    assert "only who sent an entry may withdraw it" in theirs["problems"][0]
+    assert Client(url, verbose=False, token=False, headers=browser).predict(mine["entry"], api_name="/withdraw")["ok"]
+    assert mine["entry"] not in httpx.get(f"{url}/rows", params={"board": "synthetic/nli"}).text

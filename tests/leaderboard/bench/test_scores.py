@@ -1,0 +1,43 @@
+"""The bench: what it measures is told apart, and targets hold at the paper's size alone."""
+
+from pathlib import Path
+
+import pytest
+
+from leaderboard.bench import scores as bench
+from leaderboard.bench.scores import run_bench
+
+
+def test_targets_hold_at_scale_1_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    timing = bench.Timing("scoring", 1.0, None, None, None, None, "under 4 s", True)
+    monkeypatch.setattr(bench, "_timings", lambda scale: iter([timing]))
+    assert [timing.met for timing in run_bench(1.0)] == [True]
+    assert [timing.met for timing in run_bench(0.5)] == [None]
+
+
+def test_a_speedup_is_no_cost_ratio() -> None:
+    faster, within = bench._faster("a", 1.0, "b", 12.0, 10), bench._within("a", 3.0, "b", 2.0, 2)
+    assert (faster.speedup, faster.cost_ratio, faster.met) == (12.0, None, True)
+    assert (within.speedup, within.cost_ratio, within.met) == (None, 1.5, True)
+
+
+def test_yardsticks_start_from_joined_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the dataset is read while a yardstick is timed."""
+    folder, path = bench._submission(tmp_path / "grid", 0.01)
+    timed: list[bool] = []
+    joining = bench._cells
+
+    def cells(*arguments: object) -> object:
+        assert not timed
+        return joining(*arguments)  # type: ignore[arg-type]
+
+    def once(work: object) -> float:
+        timed.append(True)
+        work()  # type: ignore[operator]
+        timed.pop()
+        return 1.0
+
+    monkeypatch.setattr(bench, "_cells", cells)
+    monkeypatch.setattr(bench, "_once", once)
+    names = [timing.name for timing in bench._scoring(folder, path)]
+    assert len(names) == 4

@@ -1,0 +1,472 @@
+"""Entries as columns: what is listed, ranked, hidden, kept on disk, and read again."""
+
+import shutil
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Board, Index, find_board
+from leaderboard.board import index as index_module
+from leaderboard.board.ranks import BoardRanks, ranked_replicates
+from leaderboard.scoring.score import score_predictions
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.store import Store
+from leaderboard.views.board_page import rows_fragment
+from leaderboard.views.board_query import BoardQuery
+from validation.cards import Card
+from validation.predictions import check_predictions
+from validation.report import InvalidInput
+
+from .conftest import SCRIPT, Filled, predict
+from .id_folder import id_predictions
+from .invented import invent
+
+
+@pytest.fixture
+def store(filled: Filled, tmp_path: Path) -> Store:
+    """A copy of the filled store, without what an index kept."""
+    shutil.copytree(filled.store.root, tmp_path / "store", ignore=shutil.ignore_patterns("index"))
+    return Store(tmp_path / "store")
+
+
+def board_of(index: Index, name: str = "synthetic/nli") -> Board:
+    return find_board(name, index.boards())
+
+
+def settled(index: Index, name: str = "synthetic/nli") -> pl.DataFrame:
+    assert index.settle()
+    return index.frame(board_of(index, name))
+
+
+# Boards
+
+
+def test_each_task_is_a_board_and_placebos_and_candidates_are_none(filled: Filled, id_folder: DatasetFolder) -> None:
+    index = Index([filled.folder, id_folder], filled.store)
+    names = [board.name for board in index.boards()]
+    assert names == ["synthetic/nli", "synthetic/sa", "boss/sa", "boss/ner", "boss/nli"]
+    with pytest.raises(InvalidInput, match="did you mean 'synthetic/nli'"):
+        find_board("syntetic/nli", index.boards())
+    with pytest.raises(InvalidInput, match="no dataset"):
+        find_board("dr/nli", [])
+    manifest = filled.folder.manifest
+    tasks = {**manifest.tasks, "nli.placebo": manifest.tasks["nli"]}
+    dealt = replace(filled.folder, manifest=manifest.model_copy(update={"tasks": tasks}))
+    assert [board.name for board in Index([dealt], filled.store).boards()] == names[:2]
+
+
+def test_two_versions_of_a_benchmark_are_told_apart_and_one_version_twice_is_one(filled: Filled) -> None:
+    other = filled.folder.manifest.model_copy(update={"content_hash": "0" * 64})
+    index = Index([filled.folder, replace(filled.folder, manifest=other)], filled.store)
+    assert f"synthetic/nli@{filled.folder.content_hash[:8]}" in [board.name for board in index.boards()]
+    assert [board.name for board in Index([filled.folder] * 2, filled.store).boards()] == [
+        "synthetic/nli",
+        "synthetic/sa",
+    ]
+
+
+def test_a_subset_has_a_board_of_its_own(filled: Filled, tmp_path: Path) -> None:
+    chosen = filled.folder.subset("nli", "fewshot")["id"]
+    frame = pl.read_parquet(filled.files["good"]).filter(pl.col("id").is_in(chosen.implode()))
+    few = frame.filter(pl.col("source").is_in(chosen.str.split("/").list.get(2).implode()))
+    few.write_parquet(tmp_path / "f.parquet")
+    store = Store(tmp_path / "store")
+    store.submit(tmp_path / "f.parquet", filled.card("good").model_copy(update={"subset": "fewshot"}), [filled.folder])
+    index = Index([filled.folder], store)
+    assert "synthetic/nli:fewshot" in [board.name for board in index.boards()]
+    assert index.frame(board_of(index, "synthetic/nli:fewshot")).height == 1
+    assert index.frame(board_of(index)).height == 0
+    assert not index.has_entries(board_of(index))
+
+
+# Rows
+
+
+def test_equal_scores_share_a_rank_and_partial_entries_have_none(filled: Filled, store: Store) -> None:
+    frame = settled(Index([filled.folder], store))
+    names = ["Good model" if name == SCRIPT else name for name in frame["name"]]
+    assert names == ["Good model", "Good model", "Poor model", "Partial model", "Zero-shot model"]
+    assert frame["rank"].to_list() == [1, 1, 3, None, None]
+    # The partial one scores highest, and still stands below.
+    assert frame["mean_st"][3] > frame["mean_st"][0]
+    assert frame["rank_low"].to_list() == [1, 1, 3, None, None]
+    assert frame["rank_high"].to_list() == [2, 2, 3, None, None]
+
+
+def test_rows_hold_the_figures_of_the_scores_with_their_intervals(filled: Filled, store: Store) -> None:
+    index = Index([filled.folder], store)
+    row = index.frame(board_of(index)).row(by_predicate=pl.col("name") == "Poor model", named=True)
+    summary = index.scores(row["id"]).tasks[0].summary
+    for name in ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td"):
+        estimate = getattr(summary, name)
+        assert (row[name], row[f"{name}.low"], row[f"{name}.high"]) == (estimate.value, estimate.low, estimate.high)
+    assert row["depth_f1_50"] == summary.depth_f1["50"].value
+    assert row["share.Classic"] == summary.scenario_shares["Classic"]
+    assert (row["paradigm"], row["submitter"], row["n_shifts"]) == ("fine-tuned", "local", 12)
+    assert row["mean_st.placebo"] is None
+
+
+def test_what_is_missing_is_named(filled: Filled, store: Store) -> None:
+    index = Index([filled.folder], store)
+    rows = {row["name"]: row for row in index.frame(board_of(index)).iter_rows(named=True)}
+    third, fourth = list(filled.folder.task("nli").domains)[2:]
+    lines = [f"{name}: no predictions of a model trained on it" for name in (third, fourth)]
+    assert rows["Partial model"]["missing"] == lines
+    assert rows["Partial model"]["average_drop"] is None
+    assert "zero-shot predictions only" in rows["Zero-shot model"]["missing"][0]
+    assert (rows["Zero-shot model"]["mean_ss"], rows["Zero-shot model"]["worst_td"]) == (None, None)
+    assert rows["Good model"]["missing"] == []
+
+
+def test_boards_of_one_training_domain_rank_zero_shot_models_too(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    made = {"Good": ("amazon", 0.1), "Zero": ("none", 0.15), "Joined": ("amazon+dynasent", 0.02)}
+    for name, (source, errors) in made.items():
+        id_predictions(id_folder, "sa", source, errors=errors).write_parquet(tmp_path / "p.parquet")
+        store.submit(
+            tmp_path / "p.parquet", Card(name=name, paradigm="other", data=id_folder.content_hash), [id_folder]
+        )
+    frame = settled(Index([id_folder], store), "boss/sa")
+    assert frame["name"].to_list() == ["Good", "Zero", "Joined"]
+    assert frame["rank"].to_list() == [1, 2, None]
+    assert frame["rank_high"].null_count() == 1
+    assert frame["mean_st"].to_list() == frame["mean_ood"].to_list()
+    assert frame["ood.sst"].null_count() == 0
+    assert frame["drop"][1] is None
+    assert "some data set is not OOD for it" in frame["missing"][2][0]
+
+
+def test_a_figure_stands_beside_its_placebo_value(filled: Filled) -> None:
+    index = Index([filled.folder], filled.store)
+    scores = index.scores(filled.entries["good"].id)
+    poor = index.scores(filled.entries["poor"].id).tasks[0].model_copy(update={"task": "nli.placebo"})
+    both = scores.model_copy(update={"tasks": (*scores.tasks, poor)})
+    (row,) = index_module.entry_rows(filled.entries["good"], both, "")
+    assert row["task"] == "nli"
+    assert row["average_drop.placebo"] == poor.summary.average_drop.value
+    assert row["mean_st"] == scores.tasks[0].summary.mean_st.value != row["mean_st.placebo"]
+    partial = poor.model_copy(update={"summary": poor.summary.model_copy(update={"complete": False})})
+    (row,) = index_module.entry_rows(
+        filled.entries["good"], scores.model_copy(update={"tasks": (*scores.tasks, partial)}), ""
+    )
+    assert row.get("mean_st.placebo") is None
+
+
+def test_entries_of_one_name_are_told_apart(filled: Filled, store: Store) -> None:
+    ids = invent(store, [filled.entries["good"].id], 4, names=2)
+    index = Index([filled.folder], store)
+    frame = index.frame(board_of(index)).filter(pl.col("id").is_in(ids))
+    assert frame["same_name"].to_list() == [identity[:6] for identity in frame["id"]]
+    others = index.frame(board_of(index)).filter(~pl.col("id").is_in(ids))
+    assert others["same_name"].null_count() == others.height
+
+
+def test_what_waits_to_be_scored_is_not_scored_by_who_asks_for_it(filled: Filled, store: Store) -> None:
+    identity = filled.entries["good"].id
+    place = store.root / "scores" / METRIC_VERSION / f"{identity}.json"
+    place.unlink()
+    index = Index([filled.folder], store, background=True)
+    assert index.waiting() == [identity]
+    with pytest.raises(InvalidInput, match="scores are being computed"):
+        index.scores(identity)
+    assert not place.exists()
+    index.score(identity)
+    assert index.scores(identity).tasks
+    assert index.waiting() == []
+
+
+def test_withheld_labels_are_disclosed_in_part(filled: Filled, store: Store) -> None:
+    gold = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
+    public, closed = Index([filled.folder], store), Index([replace(filled.folder, manifest=gold)], store)
+    identity = filled.entries["good"].id
+    open_, rounded = (index.frame(board_of(index)).filter(pl.col("id") == identity) for index in (public, closed))
+    assert rounded["mean_st"][0] == round(open_["mean_st"][0], 3) != open_["mean_st"][0]
+    # 30 test texts a domain are few.
+    assert all(shift.st.value is None for shift in closed.scores(identity).tasks[0].shifts)
+    # What was kept of the one is not taken for the other.
+    assert public.settle()
+    assert closed.settle()
+    again = Index([replace(filled.folder, manifest=gold)], store)
+    assert again.frame(board_of(again)).filter(pl.col("id") == identity)["mean_st"][0] == rounded["mean_st"][0]
+
+
+# Ranks
+
+
+def test_replicates_are_those_of_the_ranked_figure(filled: Filled, id_folder: DatasetFolder) -> None:
+    domains = list(filled.folder.task("nli").domains)
+    grid = pl.concat(
+        predict(filled.folder, domains, errors).with_columns(seed=pl.lit(seed, pl.Int64))
+        for seed, errors in ((1, 0.1), (2, 0.3))
+    )
+    # A run that lacks a target counts nowhere.
+    stray = predict(filled.folder, domains[:1], 0.5).with_columns(seed=pl.lit(3, pl.Int64))
+    stray = stray.filter(~pl.col("id").str.contains(f"/{domains[1]}/"))
+    cases = [(filled.folder, "nli", pl.concat([grid, stray]))]
+    cases += [(id_folder, "sa", id_predictions(id_folder, "sa", source)) for source in ("amazon", "none")]
+    for folder, name, frame in cases:
+        facts = [folder.facts(task) for task in folder.manifest.tasks]
+        scored = score_predictions(check_predictions(frame, facts, "p"), folder)
+        task = scored.scores.tasks[0]
+        row = {"task": name, "basis": task.summary.basis, "trained_on": task.id_ood.source if task.id_ood else None}
+        drawn = ranked_replicates(scored.table, row, folder.task(name))
+        assert drawn is not None
+        assert drawn.shape == (401,)
+        assert drawn[0] == pytest.approx(task.summary.mean_st.value, abs=1e-6)
+        assert drawn[1:].std() > 0
+
+
+def test_nobodys_scores_change_when_somebody_submits(filled: Filled, store: Store) -> None:
+    index = Index([filled.folder], store)
+    before = settled(index)
+    invent(store, [filled.entries["good"].id], 5)
+    index.refresh()
+    after = settled(index)
+    assert after.height == before.height + 5
+    ranks = ("rank", "rank_low", "rank_high")
+    same = after.filter(pl.col("id").is_in(before["id"].implode())).sort("id")
+    assert same.drop(ranks).equals(before.drop(ranks).sort("id"))
+    assert after["rank"].drop_nulls().to_list() == sorted(after["rank"].drop_nulls())
+    assert (after["rank_high"].drop_nulls() >= after["rank"].drop_nulls()).all()
+
+
+# The store changes
+
+
+def test_a_new_entry_is_read_alone_and_a_withdrawn_one_goes(
+    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index([filled.folder], store)
+    read: list[str] = []
+    scores = store.scores
+    monkeypatch.setattr(store, "scores", lambda entry, folder: read.append(entry.id) or scores(entry, folder))
+    index.refresh()
+    assert read == []
+    (new,) = invent(store, [filled.entries["good"].id], 1)
+    index.refresh()
+    assert read == [new]
+    assert new in index.frame(board_of(index))["id"]
+    assert index.scores(new).tasks
+    shutil.rmtree(store.root / "entries" / new)
+    index.refresh()
+    assert new not in index.frame(board_of(index))["id"]
+    for look in (index.entry, index.scores):
+        with pytest.raises(InvalidInput, match="there is no such entry"):
+            look(new)
+
+
+def test_entries_that_cannot_be_scored_keep_their_place(filled: Filled, store: Store, tmp_path: Path) -> None:
+    broken, foreign = (filled.entries[name].id for name in ("poor", "partial"))
+    (store.root / "entries" / broken / "card.json").write_text("{")
+    card = store.root / "entries" / foreign / "card.json"
+    card.write_text(card.read_text().replace(filled.folder.content_hash, "0" * 64))
+    index = Index([filled.folder], store)
+    assert {item.id: item.name for item in index.unscored()} == {broken: broken, foreign: "Partial model"}
+    assert "card is damaged" in index.reasons(broken)[0]
+    assert "another version of the data" in index.reasons(foreign)[0]
+    assert str(tmp_path) not in str(index.unscored())
+    assert index.frame(board_of(index)).height == 3
+    assert index.entry(foreign).card.name == "Partial model"
+    # What it lacks may come back.
+    card.write_text(card.read_text().replace("0" * 64, filled.folder.content_hash))
+    index.refresh()
+    assert index.reasons(foreign) == ()
+    assert index.frame(board_of(index)).height == 4
+
+
+def test_a_fault_of_ours_in_one_entry_leaves_the_others_on_the_board(
+    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad, scores = filled.entries["poor"].id, store.scores
+
+    def fail(entry: Any, folder: Any) -> Any:
+        return scores(entry, folder) if entry.id != bad else {}[str(store.root)]
+
+    monkeypatch.setattr(store, "scores", fail)
+    index = Index([filled.folder], store)
+    assert index.frame(board_of(index)).height == 4
+    assert index.reasons(bad) == ("its scoring failed on this server",)
+    assert "KeyError" in capsys.readouterr().err
+
+
+def test_who_asks_for_scores_of_a_waiting_entry_does_not_score_it(filled: Filled, store: Store) -> None:
+    identity = filled.entries["good"].id
+    shutil.rmtree(store.root / "scores")
+    index = Index([filled.folder], store, background=True)
+    with pytest.raises(InvalidInput, match="its scores are being computed"):
+        index.scores(identity)
+    assert not list((store.root / "scores").rglob(f"{identity}*"))
+    index.score(identity)
+    assert index.scores(identity).tasks
+
+
+def test_an_unknown_entry_is_said_to_be_unknown(filled: Filled) -> None:
+    with pytest.raises(InvalidInput, match="there is no such entry"):
+        Index([filled.folder], filled.store).entry("../../etc/passwd")
+
+
+def test_looks_are_counted_by_submitter_and_data(filled: Filled, store: Store) -> None:
+    invent(store, [filled.entries["good"].id], 8)
+    index = Index([filled.folder], store)
+    assert index.looks(filled.entries["good"].id) == 5
+    ids = index.frame(board_of(index)).filter(pl.col("submitter") == "user0")["id"]
+    assert index.looks(ids[0]) == 2
+
+
+# On disk
+
+
+def kept_files(store: Store) -> dict[str, Path]:
+    folder = store.root / "scores" / METRIC_VERSION / "index"
+    return {name: folder / f"{name}.parquet" for name in ("rows", "replicates", "intervals")}
+
+
+def test_a_second_start_reads_no_entry(filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = settled(Index([filled.folder], store))
+    assert all(path.is_file() for path in kept_files(store).values())
+
+    def fail(*_: Any) -> None:
+        raise AssertionError("an entry was read")
+
+    again = Store(store.root)
+    for name in ("scores", "table", "entry"):
+        monkeypatch.setattr(again, name, fail)
+    monkeypatch.setattr(BoardRanks, "add", fail)
+    assert settled(Index([filled.folder], again)).equals(before)
+
+
+@pytest.mark.parametrize("name", ["rows", "replicates", "intervals"])
+@pytest.mark.parametrize("how", ["damaged", "cut", "foreign", "missing", "folder"])
+def test_what_is_kept_badly_is_made_again(filled: Filled, store: Store, name: str, how: str) -> None:
+    before = settled(Index([filled.folder], store))
+    path = kept_files(store)[name]
+    content = path.read_bytes()
+    path.unlink()
+    if how == "damaged":
+        path.write_bytes(b"PAR1" + content[4:-300] + b"\0" * 296 + b"PAR1")
+    elif how == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif how == "foreign":
+        pl.DataFrame({"id": ["a"], "task": [1]}).write_parquet(path)
+    elif how == "folder":
+        path.mkdir()
+    assert settled(Index([filled.folder], store)).equals(before)
+
+
+def test_a_store_that_cannot_be_written_is_still_shown(filled: Filled, store: Store) -> None:
+    folder = kept_files(store)["rows"].parent
+    folder.write_text("in the way")
+    assert settled(Index([filled.folder], store)).height == 5
+
+
+def test_threads_may_look_while_entries_come_and_go(filled: Filled, store: Store) -> None:
+    index = Index([filled.folder], store)
+    stop, wrong = threading.Event(), []
+
+    def look() -> None:
+        while not stop.is_set():
+            try:
+                frame = index.frame(board_of(index))
+                if frame["id"].n_unique() != frame.height or frame.height < 5:
+                    wrong.append(frame.height)
+                index.scores(filled.entries["good"].id)
+            except Exception as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for seed in range(4):
+        ids = invent(store, [filled.entries["good"].id], 3, seed=seed)
+        index.refresh()
+        shutil.rmtree(store.root / "entries" / ids[0])
+        index.refresh()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert index.frame(board_of(index)).height == 5 + 4 * 2
+
+
+def test_thousands_of_entries_start_and_answer_quickly(filled: Filled, store: Store) -> None:
+    """Bounds are generous: this machine may be busy."""
+    templates = [filled.entries[name].id for name in ("good", "poor")]
+    folder = store.root / "entries"
+    first = Index([filled.folder], store)
+    assert first.settle()
+    rows = pl.read_parquet(kept_files(store)["rows"])
+    template = rows.filter(pl.col("id").is_in(templates))
+    rng = np.random.default_rng(0)
+    many = pl.concat([template] * 1000).with_columns(
+        id=pl.Series([f"{number:016x}" for number in range(2000)]), mean_st=pl.Series(rng.random(2000))
+    )
+    pl.concat([rows, many]).write_parquet(kept_files(store)["rows"])
+    for identity in many["id"]:
+        (folder / identity).mkdir()
+        shutil.copy(folder / templates[0] / "card.json", folder / identity / "card.json")
+    started = time.perf_counter()
+    index = Index([filled.folder], store)
+    frame = index.frame(board_of(index))
+    assert time.perf_counter() - started < 3
+    assert frame.height == 2005
+    started = time.perf_counter()
+    for _ in range(20):
+        index.frame(board_of(index))
+        index.refresh()
+    assert (time.perf_counter() - started) / 20 < 0.2
+
+
+def test_many_entries_are_read_while_the_first_are_shown(
+    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invent(store, [filled.entries["good"].id], 6)
+    monkeypatch.setattr(index_module, "READ_AT_ONCE", 4)
+    released = threading.Event()
+    read: list[str] = []
+    scores = store.scores
+
+    def wait(entry: Any, folder: Any) -> Any:
+        if len(read) >= 4:
+            assert released.wait(20)
+        read.append(entry.id)
+        return scores(entry, folder)
+
+    monkeypatch.setattr(store, "scores", wait)
+    index = Index([filled.folder], store)
+    assert index.frame(board_of(index)).height == 4
+    assert index.unread == 7
+    assert "7 entries are still to be read" in rows_fragment(index, BoardQuery.parse([], index))
+    released.set()
+    assert settled(index).height == 11
+    assert index.unread == 0
+    assert len(read) == len(set(read)) == 11
+    assert "still to be read" not in rows_fragment(index, BoardQuery.parse([], index))
+
+
+def test_entries_that_are_withdrawn_unread_are_not_waited_for(
+    filled: Filled, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "READ_AT_ONCE", 3)
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: None)
+    index = Index([filled.folder], store)
+    assert index.unread == 2
+    for identity in store.ids()[3:]:
+        shutil.rmtree(store.root / "entries" / identity)
+    index.refresh()
+    assert index.unread == 0
+
+
+def test_an_entry_without_replicates_may_be_better_than_any(filled: Filled, store: Store) -> None:
+    lost = filled.entries["good"].id
+    (store.root / "scores" / METRIC_VERSION / f"{lost}.parquet").unlink()
+    (store.root / "entries" / lost / "predictions.parquet").write_bytes(b"")
+    frame = settled(Index([filled.folder], store)).filter("complete")
+    by_name = {row["name"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in frame.iter_rows(named=True)}
+    assert by_name == {"Good model": (1, None, None), SCRIPT: (1, 1, 2), "Poor model": (3, 2, 3)}

@@ -1,0 +1,181 @@
+"""Submitting by the page: every problem at once, no path of the server in a message, known senders only."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.building.synthetic import build_synthetic
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Index, submission
+from leaderboard.board.submission import MAX_PROBLEMS, Answer, check, submit, withdraw
+from leaderboard.store import Store
+from leaderboard.views.answer import answer_html
+from validation.report import InvalidInput, Problem
+
+from .conftest import Filled, Visible, predict
+
+
+@pytest.fixture
+def card_text(filled: Filled) -> str:
+    return json.dumps(filled.card("good").as_dict())
+
+
+def test_check_previews_and_keeps_nothing(index: Index, filled: Filled, card_text: str, tmp_path: Path) -> None:
+    empty = Index([filled.folder], Store(tmp_path / "store"))
+    answer = check(empty, str(filled.files["good"]), card_text)
+    assert (answer["ok"], answer["entry"], answer["new"], answer["problems"]) == (True, None, False, [])
+    task = answer["summary"]["tasks"][0]
+    assert task["mean_st"]["value"] == index.scores(filled.entries["good"].id).tasks[0].summary.mean_st.value
+    assert answer["summary"]["missing"] == ["sa: no predictions for this task"]
+    assert not (tmp_path / "store").exists()
+    assert f"{100 * task['mean_st']['value']:.1f}" in answer_html(answer)
+
+
+def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path) -> None:
+    index = Index([filled.folder], Store(tmp_path / "store"))
+    first = submit(index, str(filled.files["good"]), card_text, sender=lambda: "local", daily_quota=None)
+    again = submit(index, str(filled.files["good"]), card_text, sender=lambda: "local", daily_quota=None)
+    assert (first["ok"], first["new"], again["new"]) == (True, True, False)
+    assert first["entry"] == again["entry"]
+    assert index.store.ids() == [first["entry"]]
+    assert "Accepted as" in answer_html(first)
+    assert "sent before" in answer_html(again)
+
+
+def test_an_unknown_sender_is_refused_before_anything_is_read(index: Index) -> None:
+    def nobody() -> str:
+        raise InvalidInput(Problem("nobody has signed in", "submit"))
+
+    answer = submit(index, "/no/such/file", "", sender=nobody, daily_quota=None)
+    assert not answer["ok"]
+    assert answer["problems"] == ["submit: nobody has signed in"]
+
+
+def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path: Path) -> None:
+    index = Index([filled.folder], Store(tmp_path / "store"))
+    sent = submit(index, str(filled.files["good"]), card_text, sender=lambda: "ada", daily_quota=None)
+    entry = str(sent["entry"])
+    board = next(board for board in index.boards() if board.task == "nli")
+    theirs = withdraw(index, entry, sender=lambda: "bob")
+    assert "only who sent an entry may withdraw it" in theirs["problems"][0]
+    assert index.frame(board).height == 1
+    assert withdraw(index, f" {entry} ", sender=lambda: "ada")["ok"]
+    assert index.frame(board).height == 0
+    for wrong in ("nonsense", "../../etc", "", entry.upper()):
+        answer = withdraw(index, wrong, sender=lambda: "ada")
+        assert (answer["ok"], len(answer["problems"])) == (False, 1)
+        assert str(tmp_path) not in answer["problems"][0]
+
+
+def test_no_more_than_the_days_quota(filled: Filled, tmp_path: Path) -> None:
+    index = Index([filled.folder], Store(tmp_path / "store"))
+
+    def send(name: str) -> Answer:
+        card = filled.card("good").model_copy(update={"name": name})
+        path = str(filled.files["good"])
+        return submit(index, path, json.dumps(card.as_dict()), sender=lambda: "ada", daily_quota=2)
+
+    assert [send(name)["ok"] for name in ("one", "two", "three", "one")] == [True, True, False, True]
+    assert "quota" in send("three")["problems"][0]
+
+
+def test_scores_on_withheld_labels_are_not_previewed(tmp_path: Path, word_encoder: Any) -> None:
+    build_synthetic(tmp_path / "out", encoder=word_encoder, withhold_labels=True)
+    gold = DatasetFolder.open(tmp_path / "out" / "gold")
+    index = Index([gold], Store(tmp_path / "store"))
+    path = tmp_path / "predictions.parquet"
+    predict(gold, gold.task("nli").domains, 0.2).write_parquet(path)
+    card = json.dumps({"name": "x", "paradigm": "other", "data": gold.content_hash})
+    answer = check(index, str(path), card)
+    assert (answer["ok"], answer["summary"]) == (True, {})
+    assert "withheld" in answer["note"]
+    sent = submit(index, str(path), card, sender=lambda: "ada", daily_quota=None)
+    mean = sent["summary"]["tasks"][0]["mean_st"]["value"]
+    assert mean == round(mean, 3)
+    assert mean != index.store.scores(index.entry(str(sent["entry"])), gold).tasks[0].summary.mean_st.value
+
+
+def test_every_problem_at_once(index: Index, filled: Filled, tmp_path: Path) -> None:
+    upload = tmp_path / "upload" / "my predictions.parquet"
+    upload.parent.mkdir()
+    frame = pl.read_parquet(filled.files["good"])
+    frame.rename({"prediction": "predicton"}).write_parquet(upload)
+    # A wrong card and a wrong file: both are told.
+    answer = check(index, str(upload), "name: x\nparadigm: magic\ncolour: red\n")
+    told = "\n".join(answer["problems"])
+    for words in ("key 'data': required key", "key 'paradigm'", "'colour'", "did you mean 'prediction'?"):
+        assert words in told
+    assert str(tmp_path) not in told
+    assert "my predictions.parquet" in told
+    shown = Visible(answer_html(answer))
+    assert shown.tags.count("li") == len(answer["problems"]) >= 4
+    assert f"{len(answer['problems'])} problems. Nothing was stored." in shown.text
+
+
+def test_a_wrong_card_hides_no_fault_of_the_file(index: Index, filled: Filled, tmp_path: Path) -> None:
+    frame = pl.read_parquet(filled.files["good"])
+    pl.concat([frame, frame.head(3)]).write_csv(tmp_path / "twice.csv")
+    told = "\n".join(check(index, str(tmp_path / "twice.csv"), "name: x\nparadigm: magic\n")["problems"])
+    assert "key 'paradigm'" in told
+    assert "repeated" in told
+
+
+def test_nothing_given(index: Index) -> None:
+    told = check(index, None, "  ")["problems"]
+    assert len(told) == 2
+    assert "there is no prediction file" in told[0]
+    assert "there is no card" in told[1]
+
+
+def test_a_card_for_other_data(index: Index, filled: Filled) -> None:
+    card = filled.card("good").model_copy(update={"data": "0" * 64})
+    told = check(index, str(filled.files["good"]), json.dumps(card.as_dict()))["problems"]
+    assert len(told) == 1
+    assert "another version of the data" in told[0]
+    assert filled.folder.content_hash[:12] in told[0]
+
+
+def test_no_path_of_the_server_in_a_message(index: Index, filled: Filled, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    broken = {
+        "label": pl.read_parquet(filled.files["good"]).with_columns(prediction=pl.lit("Entailmnt")),
+        "ids": pl.read_parquet(filled.files["good"]).with_columns(id="x" + pl.col("id")),
+        "short": pl.read_parquet(filled.files["good"]).head(7),
+        "empty": pl.read_parquet(filled.files["good"]).head(0),
+    }
+    cards = [filled.card("good"), filled.card("good").model_copy(update={"subset": "nowhere"})]
+    for frame in broken.values():
+        frame.write_csv(bad)
+        for card in cards:
+            answer = check(index, str(bad), json.dumps(card.as_dict()))
+            assert answer["problems"]
+            for path in (tmp_path, filled.folder.path, filled.store.root):
+                assert str(path) not in "\n".join(answer["problems"])
+    bad.write_bytes(b"\x00\xff\xfe not a table")
+    told = check(index, str(bad), json.dumps(filled.card("good").as_dict()))["problems"]
+    assert told
+    assert str(tmp_path) not in "\n".join(told)
+
+
+def test_too_large(index: Index, filled: Filled, card_text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submission, "MAX_UPLOAD_BYTES", 1024)
+    told = check(index, str(filled.files["good"]), card_text)["problems"]
+    assert len(told) == 1
+    assert "the file is too large" in told[0]
+    told = check(index, str(filled.files["good"]), "name: " + "x" * 70_000)["problems"]
+    assert ["too large" in line for line in told] == [True, True]
+
+
+def test_a_long_list_of_problems_is_cut_and_counted(index: Index, card_text: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.touch()
+    card = "\n".join(f"key{number}: 1" for number in range(MAX_PROBLEMS + 20))
+    told = check(index, str(bad), card)["problems"]
+    assert len(told) == MAX_PROBLEMS + 1
+    assert re.fullmatch(r"and \d+ more problems", told[-1])
+    # name, paradigm and data are missing, 120 keys unknown, and the file is empty.
+    assert int(told[-1].split()[1]) == MAX_PROBLEMS + 20 + 3 + 1 - MAX_PROBLEMS

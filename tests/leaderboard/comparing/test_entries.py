@@ -1,0 +1,204 @@
+"""Comparing entries of a store: one family of tests, pairs kept on disk, a sentence that can be checked."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.entries import Side, command, compare_sides, distinct_names, sentence
+from leaderboard.comparing.files import Comparison, Difference, compare_files, corrected, winner
+from leaderboard.metrics.comparison import holm
+from leaderboard.scoring.score import score_file
+from leaderboard.scoring.shape import METRIC_VERSION
+from validation.report import InvalidInput
+
+from .conftest import Filled
+
+SWAPS = 2000
+
+
+def side(filled: Filled, name: str) -> Side:
+    entry = filled.entries[name]
+    return Side(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
+
+
+def sides(filled: Filled, *names: str) -> list[Side]:
+    return [side(filled, name) for name in names]
+
+
+def p_values(pairs: tuple[Comparison, ...], name: str) -> list[float]:
+    return [getattr(each, name) for pair in pairs for shift in pair.shifts for each in shift.differences]
+
+
+def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled, tmp_path: Path) -> None:
+    pairs = compare_sides(sides(filled, "good", "poor", "script"), filled.folder, tmp_path, n_swaps=SWAPS)
+    assert [(pair.a, pair.b) for pair in pairs] == [
+        (filled.entries["good"].id, filled.entries[name].id) for name in ("poor", "script")
+    ]
+    alone = compare_sides(sides(filled, "good", "poor"), filled.folder, tmp_path, n_swaps=SWAPS)
+    assert p_values(alone, "p") == p_values(pairs[:1], "p")
+    # Twice as many tests: a correction at least as strong, and Holm's over them all.
+    assert all(more >= less for more, less in zip(p_values(pairs, "p_holm"), p_values(alone, "p_holm"), strict=False))
+    assert p_values(pairs, "p_holm") == holm(p_values(pairs, "p")).tolist()
+    # The command makes the same of the same files.
+    files = [
+        compare_files(filled.files["good"], filled.files[n], filled.folder, n_swaps=SWAPS) for n in ("poor", "script")
+    ]
+    assert p_values(corrected(files), "p_holm") == p_values(pairs, "p_holm")
+
+
+def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_path: Path) -> None:
+    chosen = sides(filled, "good", "poor")
+    first = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    path = tmp_path / "comparisons" / METRIC_VERSION / f"{chosen[0].id}--{chosen[1].id}.json"
+    kept = json.loads(path.read_text())
+    assert str(tmp_path) not in path.read_text()
+    assert [item.name for item in path.parent.iterdir()] == [path.name]
+    # Without the files it can only come from disk.
+    gone = [dataclasses.replace(item, predictions=Path("/no/such/file")) for item in chosen]
+    assert compare_sides(gone, filled.folder, tmp_path, n_swaps=SWAPS) == first
+    path.write_text(json.dumps(kept)[:-5])
+    assert compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS) == first
+    assert json.loads(path.read_text()) == kept
+    # Other swaps are another comparison.
+    again = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS + 1)
+    assert again[0].n_swaps == SWAPS + 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"data": "f" * 64}, "the entries are of different data"),
+        ({"subset": "fewshot"}, "the entries are of different subsets"),
+        ({"id": "../../etc/passwd"}, "this is no entry id"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(filled: Filled, tmp_path: Path, change: dict[str, str], words: str) -> None:
+    a, b = sides(filled, "good", "poor")
+    with pytest.raises(InvalidInput, match=words):
+        compare_sides([a, dataclasses.replace(b, **change)], filled.folder, tmp_path, n_swaps=SWAPS)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_numbers_of_entries_and_shifts_that_are_not_shared(filled: Filled, tmp_path: Path) -> None:
+    good = side(filled, "good")
+    for chosen in ([], [good], [good] * 5):
+        with pytest.raises(InvalidInput, match="this many entries cannot be compared"):
+            compare_sides(chosen, filled.folder, tmp_path)
+    with pytest.raises(InvalidInput, match="with itself"):
+        compare_sides([good, good], filled.folder, tmp_path)
+    with pytest.raises(InvalidInput, match="share no shift") as refused:
+        compare_sides(sides(filled, "good", "zero-shot"), filled.folder, tmp_path)
+    assert str(filled.files["good"]) not in str(refused.value)
+    with pytest.raises(InvalidInput, match="share no shift of task 'sa'"):
+        compare_sides(sides(filled, "good", "poor"), filled.folder, tmp_path, "sa", n_swaps=SWAPS)
+
+
+def test_the_sentence_counts_who_wins(filled: Filled, tmp_path: Path) -> None:
+    chosen = sides(filled, "poor", "good")
+    (pair,) = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    told = [0.01, 0.9, 0.04, 0.05]  # the fourth is not below the level
+    higher = Difference(figure="ST", value=-0.1, p=0.001, p_holm=0.01)
+    shifts = [
+        shift.model_copy(
+            update={"differences": (higher, shift.differences[1], Difference(figure="TD", value=0.1, p=p, p_holm=p))}
+        )
+        for shift, p in zip(pair.shifts, told, strict=False)
+    ]
+    said = sentence(pair.model_copy(update={"shifts": tuple(shifts)}), ("Poor", "Good"), "dr")
+    assert said == (
+        "Good is more robust than Poor on 2 of 4 shifts (TD, Holm-corrected p < 0.05), Poor on 0, "
+        "2 undecided; ST is higher for Poor on 0, for Good on 4; "
+        f"dr/nli, data {filled.folder.content_hash[:6]}, entries {chosen[0].id} and "
+        f"{chosen[1].id}, metric version {METRIC_VERSION}, 2,000 swaps, seed 0"
+    )
+    assert command(chosen, "nli") == (
+        f"shiftbench compare {chosen[0].id}.parquet {chosen[1].id}.parquet --data DIR --task nli"
+    )
+
+
+def test_without_a_drop_the_sentence_is_about_scores(filled: Filled, tmp_path: Path) -> None:
+    (pair,) = compare_sides(sides(filled, "good", "poor"), filled.folder, tmp_path, n_swaps=SWAPS)
+    nothing = [Difference(figure=name, value=None, p=None, p_holm=None) for name in ("SD", "TD")]
+    higher = Difference(figure="ST", value=0.2, p=0.001, p_holm=0.01)
+    shifts = [shift.model_copy(update={"differences": (higher, *nothing)}) for shift in pair.shifts]
+    said = sentence(pair.model_copy(update={"shifts": tuple(shifts)}), ("Good", "Poor"), "dr")
+    assert said.startswith("Good scores higher than Poor on 12 of 12 shifts (ST, Holm-corrected p < 0.05), Poor on 0,")
+
+
+def test_names_that_are_the_same_get_the_first_digits_of_their_ids(filled: Filled) -> None:
+    a, b, c = sides(filled, "good", "poor", "partial")
+    same = dataclasses.replace(b, name=a.name)
+    assert distinct_names([a, same, c]) == [f"{a.name} ({a.id[:6]})", f"{a.name} ({b.id[:6]})", c.name]
+
+
+def test_where_labels_are_withheld_small_slices_are_left_out_and_figures_rounded(
+    filled: Filled, tmp_path: Path
+) -> None:
+    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
+    withheld = dataclasses.replace(filled.folder, manifest=manifest)
+    (pair,) = compare_sides(sides(filled, "good", "poor"), withheld, tmp_path, n_swaps=SWAPS)
+    assert pair.shifts == ()  # 30 texts each
+    assert len(pair.only_a) == 0
+
+
+def test_a_drop_from_a_small_home_is_left_out(filled: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leaderboard.comparing.entries.MIN_TEXTS", 20)
+    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64}, deep=True)
+    home = next(iter(manifest.tasks["nli"].domains))
+    tests = manifest.tasks["nli"].domains[home].splits
+    tests["test"] = tests["test"].model_copy(update={"rows": 10})
+    withheld = dataclasses.replace(filled.folder, manifest=manifest)
+    (pair,) = compare_sides(sides(filled, "good", "poor"), withheld, tmp_path, n_swaps=SWAPS)
+    assert {shift.source for shift in pair.shifts} == set(manifest.tasks["nli"].domains)
+    for shift in pair.shifts:
+        shown = {each.figure for each in shift.differences if each.value is not None or each.p is not None}
+        assert shown == ({"ST", "TD"} if shift.source == home else {"ST", "SD", "TD"})
+
+
+def test_a_home_that_is_small_in_the_subset_alone_is_small(filled: Filled, tmp_path: Path) -> None:
+    # All texts are enough for any figure, the subset's are not.
+    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64}, deep=True)
+    for facts in manifest.tasks["nli"].domains.values():
+        facts.splits["test"] = facts.splits["test"].model_copy(update={"rows": 500})
+    withheld = dataclasses.replace(filled.folder, manifest=manifest)
+    chosen = sides(filled, "good", "poor")
+    (pair,) = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    path = tmp_path / "comparisons" / METRIC_VERSION / f"{chosen[0].id}--{chosen[1].id}.json"
+    large = tuple(shift.model_copy(update={"n": 500}) for shift in pair.shifts)
+
+    def figures(subset: str) -> set[str]:
+        path.write_text(pair.model_copy(update={"shifts": large, "subset": subset}).model_dump_json())
+        (found,) = compare_sides(chosen, withheld, tmp_path, n_swaps=SWAPS)
+        return {each.figure for shift in found.shifts for each in shift.differences if each.value is not None}
+
+    assert figures("all") == {"ST", "SD", "TD"}
+    assert figures("fewshot") == set()
+
+
+def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    files = []
+    for name, error in (("a", 0.1), ("b", 0.6)):
+        parts = []
+        for target in id_folder.task("sa").domains:
+            rows = id_folder.split("sa", target, "test").sort("id")
+            wrong = np.random.default_rng(3).random(len(rows)) < error
+            labels = np.array(id_folder.task("sa").labels)
+            codes = (rows["label"].to_numpy() + wrong) % len(labels)
+            parts.append(rows.select("id", source=pl.lit("amazon"), prediction=pl.Series(labels[codes])))
+        files.append(tmp_path / f"{name}.csv")
+        pl.concat(parts).write_csv(files[-1])
+    result = compare_files(*files, id_folder, n_swaps=SWAPS)
+    (mean,) = result.means
+    assert (mean.task, mean.source, set(mean.targets)) == ("sa", "amazon", {"dynasent", "semeval", "sst"})
+    scores = [score_file(file, id_folder, n_draws=0).tasks[0].id_ood for file in files]
+    values = [each.mean_ood.value for each in scores if each is not None and each.mean_ood.value is not None]
+    assert mean.difference.value == pytest.approx(values[0] - values[1], abs=1e-12)
+    assert winner(mean.difference) == "a"
+    tests = [d.p for shift in result.shifts for d in shift.differences] + [mean.difference.p]
+    given = [np.nan if p is None else p for p in tests]
+    assert mean.difference.p_holm == holm(given)[-1]

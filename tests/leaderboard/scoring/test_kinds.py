@@ -1,0 +1,244 @@
+"""Scores of every task kind through the whole path, against plain scripts over the same rows."""
+
+import re
+import string
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from rouge_score.rouge_scorer import RougeScorer
+from seqeval.metrics import f1_score
+from seqeval.scheme import IOB2
+
+from builders.building.synthetic_grid import build_grid, noisy_predictions
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring import outcomes
+from leaderboard.scoring.score import checked_predictions, score_file
+from leaderboard.scoring.shape import Scores, Shift, TaskScores
+from validation.report import InvalidInput
+
+# One process builds the grid.
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    out = tmp_path_factory.mktemp("grid") / "grid"
+    build_grid(out, scale=0.02)
+    return DatasetFolder.open(out)
+
+
+@pytest.fixture(scope="module")
+def predictions(grid: DatasetFolder) -> pl.DataFrame:
+    return noisy_predictions(grid)
+
+
+@pytest.fixture(scope="module")
+def path(predictions: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("predictions") / "predictions.parquet"
+    predictions.write_parquet(path)
+    return path
+
+
+class _WordTokens:
+    """Token vectors from the letters of words, in place of an encoder."""
+
+    calls: list[int]
+    name, revision = "word-tokens", "1"
+
+    def __init__(self) -> None:
+        self.calls = []
+
+    def token_vectors(
+        self, texts: list[str], description: str = "", *, keep: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
+        assert len(set(texts)) == len(texts)
+        self.calls.append(len(texts))
+        words = [text.split() for text in texts]
+        vectors = [[1.0 + word.count(letter) for letter in "abcdefghij"] for text in words for word in text]
+        offsets = np.concatenate([[0], np.cumsum([len(text) for text in words])])
+        return np.array(vectors, dtype=np.float32).reshape(-1, 10), offsets
+
+
+@pytest.fixture(scope="module")
+def scores(grid: DatasetFolder, path: Path) -> Scores:
+    return score_file(path, grid, encoder=_WordTokens(), n_draws=50)  # type: ignore[arg-type]
+
+
+def task(scores: Scores, name: str) -> TaskScores:
+    return next(item for item in scores.tasks if item.task == name)
+
+
+def joined(grid: DatasetFolder, predictions: pl.DataFrame, name: str, shift: Shift) -> pl.DataFrame:
+    gold = grid.split(name, shift.target, "test")
+    return gold.join(predictions.filter(source=shift.source), on="id", how="inner", maintain_order="left")
+
+
+def test_all_seven_tasks_are_complete(scores: Scores) -> None:
+    assert [item.task for item in scores.tasks] == ["sa", "nli", "ab", "qa", "qg", "as", "tg"]
+    assert all(item.summary.complete for item in scores.tasks)
+    assert [len(item.shifts) for item in scores.tasks] == [30, 20, 20, 30, 30, 20, 30]
+    assert not scores.missing
+
+
+def test_span_f1_against_seqeval(grid: DatasetFolder, predictions: pl.DataFrame, scores: Scores) -> None:
+    labels = grid.task("ab").labels
+    for shift in task(scores, "ab").shifts[:6]:
+        rows = joined(grid, predictions, "ab", shift)
+        gold = [_as_bio([labels[code] for code in tags]) for tags in rows["tags"]]
+        predicted = [
+            ["O"] * len(tags) if text == "__unparsed__" else _as_bio(text.split(" "))
+            for text, tags in zip(rows["prediction"], rows["tags"], strict=True)
+        ]
+        expected = f1_score(gold, predicted, average="micro", mode="strict", scheme=IOB2)
+        assert shift.st.value == pytest.approx(expected, abs=1e-12)
+        assert shift.unparsed == pytest.approx((rows["prediction"] == "__unparsed__").mean())
+
+
+def _as_bio(tags: list[str]) -> list[str]:
+    """Rewrite runs of one polarity as BIO, which seqeval reads."""
+    previous = ["O", *tags]
+    return [
+        "O" if tag == "O" else ("I-" if before == tag else "B-") + tag[2:]
+        for before, tag in zip(previous, tags, strict=False)
+    ]
+
+
+def _plain_f1(prediction: str, answers: list[str]) -> float:
+    def words(text: str) -> list[str]:
+        text = "".join(letter for letter in text.lower() if letter not in set(string.punctuation))
+        return re.sub(r"\b(a|an|the)\b", " ", text).split()
+
+    best = 0.0
+    for answer in answers or [""]:
+        gold, found = words(answer), words(prediction)
+        common = sum((Counter(gold) & Counter(found)).values())
+        if not gold or not found:
+            best = max(best, float(gold == found))
+        elif common:
+            best = max(best, 2 * common / (len(gold) + len(found)))
+    return best
+
+
+def test_token_f1_against_a_plain_script(grid: DatasetFolder, predictions: pl.DataFrame, scores: Scores) -> None:
+    for shift in task(scores, "qa").shifts[:6]:
+        rows = joined(grid, predictions, "qa", shift)
+        each = np.array(
+            [
+                0.0 if text == "__unparsed__" else _plain_f1(text, answers["text"])
+                for text, answers in zip(rows["prediction"], rows["answers"], strict=True)
+            ]
+        )
+        has_answer = np.array([bool(answers["text"]) for answers in rows["answers"]])
+        assert shift.st.value == pytest.approx(each.mean(), abs=1e-12)
+        assert shift.secondary["answerable_f1"] == pytest.approx(each[has_answer].mean(), abs=1e-12)
+        assert shift.secondary["unanswerable_f1"] == pytest.approx(each[~has_answer].mean(), abs=1e-12)
+
+
+def test_depth_weights_a_per_example_score(grid: DatasetFolder, predictions: pl.DataFrame, scores: Scores) -> None:
+    shift = task(scores, "qa").shifts[0]
+    rows = joined(grid, predictions, "qa", shift)
+    weights = grid.depth("qa", shift.source, shift.target).drop_nulls("weight")
+    rows = rows.join(weights.select("id", "weight"), on="id", how="left", maintain_order="left")
+    each = [
+        0.0 if text == "__unparsed__" else _plain_f1(text, answers["text"])
+        for text, answers in zip(rows["prediction"], rows["answers"], strict=True)
+    ]
+    expected = np.average(each, weights=rows["weight"].to_numpy())
+    assert shift.depth_f1["0"].value == pytest.approx(expected, abs=1e-12)
+    assert shift.depth_score["0"].value == pytest.approx(expected, abs=1e-12)
+
+
+def test_rouge_l_against_its_package(grid: DatasetFolder, predictions: pl.DataFrame, scores: Scores) -> None:
+    scorer = RougeScorer(["rougeL"])
+    for shift in task(scores, "tg").shifts[:4]:
+        rows = joined(grid, predictions, "tg", shift)
+        each = [
+            0.0 if text == "__unparsed__" else scorer.score(reference, text)["rougeL"].fmeasure
+            for reference, text in zip(rows["target_text"], rows["prediction"], strict=True)
+        ]
+        assert shift.secondary["rouge_l"] == pytest.approx(np.mean(each), abs=1e-12)
+
+
+def test_bertscore_embeds_each_text_once_and_scores_every_pair(
+    grid: DatasetFolder, predictions: pl.DataFrame, path: Path, tmp_path: Path
+) -> None:
+    shifted = predictions.filter(pl.col("id").str.starts_with("synthetic/as/d1/"), source="d0")
+    shifted.write_parquet(tmp_path / "one.parquet")
+    encoder = _WordTokens()
+    scored = score_file(tmp_path / "one.parquet", grid, encoder=encoder, n_draws=0)  # type: ignore[arg-type]
+    shift = task(scored, "as").shifts[0]
+    rows = joined(grid, shifted, "as", shift)
+    each = []
+    for reference, text in zip(rows["target_text"], rows["prediction"], strict=True):
+        if text == "__unparsed__":
+            each.append(0.0)
+            continue
+        pair = [encoder.token_vectors([side])[0].astype(np.float64) for side in (text, reference)]
+        left, right = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in pair)
+        cosines = left @ right.T
+        precision, recall = cosines.max(axis=1).mean(), cosines.max(axis=0).mean()
+        each.append(2 * precision * recall / (precision + recall))
+    assert shift.st.value == pytest.approx(np.mean(each), abs=1e-6)
+    assert encoder.calls[:2] == [rows["target_text"].n_unique(), rows["prediction"].n_unique()]
+
+
+def test_bertscore_in_pieces_is_bertscore(
+    grid: DatasetFolder, path: Path, scores: Scores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outcomes, "_CANDIDATES", 7)
+    again = score_file(path, grid, encoder=_WordTokens(), n_draws=0)  # type: ignore[arg-type]
+    for name in ("qg", "as", "tg"):
+        for shift, other in zip(task(again, name).shifts, task(scores, name).shifts, strict=True):
+            assert shift.st.value == pytest.approx(other.st.value, abs=1e-6)
+
+
+def test_a_reference_without_an_encoder_gives_no_reference_td(grid: DatasetFolder, path: Path) -> None:
+    scored = score_file(path, grid, n_draws=0, reference=path)
+    assert all(shift.reference_td is None for shift in task(scored, "tg").shifts)
+
+
+def test_generation_without_an_encoder_is_a_named_gap(grid: DatasetFolder, path: Path) -> None:
+    scored = score_file(path, grid, n_draws=0)
+    titles = task(scored, "tg")
+    assert titles.summary.mean_st.value is None
+    assert titles.shifts[0].secondary["rouge_l"] is not None
+    said = [item.what for item in scored.missing if item.task == "tg"]
+    assert said == ["no bertscore_f1 without an encoder of tokens (pip install 'shiftbench[encoder]')"]
+
+
+def test_tags_are_read_from_every_format(grid: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path) -> None:
+    rows = predictions.filter(pl.col("id").str.starts_with("synthetic/ab/"))
+    listed = rows.with_columns(pl.col("prediction").str.split(" "))
+    rows.write_csv(tmp_path / "a.csv")
+    listed.write_parquet(tmp_path / "a.parquet")
+    listed.write_ndjson(tmp_path / "a.jsonl")
+    first = checked_predictions(tmp_path / "a.csv", grid)
+    assert first.equals(checked_predictions(tmp_path / "a.parquet", grid))
+    assert first.equals(checked_predictions(tmp_path / "a.jsonl", grid))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text + " O", r"row 1: tags and tokens differ in number; found \d+ tags for the \d+ tokens"),
+        (lambda text: text.replace("T-POS", "T-POZ"), "a tag is unknown; found 'T-POZ'.*did you mean 'T-POS'"),
+        (lambda text: text.replace(" ", "  ", 1), "tags and tokens differ in number"),
+    ],
+)
+def test_wrong_tags_are_refused(
+    grid: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path, change: object, words: str
+) -> None:
+    rows = predictions.filter(pl.col("id").str.starts_with("synthetic/ab/d0"), source="d0")
+    first = rows.with_row_index().filter(pl.col("prediction").str.contains("T-POS"))["index"][0]
+    rows = pl.concat([rows[first : first + 1], rows[:first], rows[first + 1 :]])
+    changed = [change(rows["prediction"][0]), *rows["prediction"][1:]]  # type: ignore[operator]
+    rows.with_columns(pl.Series("prediction", changed)).write_csv(tmp_path / "a.csv")
+    with pytest.raises(InvalidInput) as refused:
+        checked_predictions(tmp_path / "a.csv", grid)
+    assert re.search(words, str(refused.value))
+
+
+def test_a_folder_of_every_kind_is_sound(grid: DatasetFolder) -> None:
+    grid.check()

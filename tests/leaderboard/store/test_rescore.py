@@ -1,0 +1,135 @@
+"""Scoring a store again: every entry has scores of the current metrics, and who moved is told."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from huggingface_hub import HfApi
+from typer.testing import CliRunner
+
+import shiftbench
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.store import Store, open_store
+from leaderboard.store.rescore import Change, rescore
+from tests.hub.server import WRITE, running_hub
+
+from .conftest import Filled
+from .sending import Sender
+
+BOARD = "synthetic/nli@"
+
+
+@pytest.fixture
+def aged(filled: Filled, tmp_path: Path) -> Filled:
+    """The filled store as if metric version 2 had made its scores, in which the poor model was the best."""
+    store = Store(shutil.copytree(filled.store.root, tmp_path / "store"))
+    (store.root / "scores" / METRIC_VERSION).rename(store.root / "scores" / "2")
+    path = store.root / "scores" / "2" / f"{filled.entries['poor'].id}.json"
+    old = json.loads(path.read_text())
+    for task in old["tasks"]:
+        task["summary"]["mean_st"]["value"] = 0.99
+        task["since_forgotten"] = "shapes of other versions may be others"
+    path.write_text(json.dumps(old))
+    return Filled(store, filled.folder, filled.entries, filled.files)
+
+
+def values(filled: Filled, name: str) -> float:
+    scores = filled.store.scores(filled.entries[name], filled.folder)
+    value = scores.tasks[0].summary.mean_st.value
+    assert value is not None
+    return value
+
+
+def test_ranks_are_compared_with_the_version_before(aged: Filled) -> None:
+    for older in ("1", "1.9"):
+        (aged.store.root / "scores" / older).mkdir()
+    found = rescore(aged.store, [aged.folder])
+    assert (found.version, found.against) == (METRIC_VERSION, "2")
+    assert found.scored == tuple(aged.store.ids())
+    assert (found.kept, found.failed) == ((), {})
+    assert list(found.changes) == [f"{BOARD}{aged.folder.content_hash[:8]}"]
+    ids = {name: entry.id for name, entry in aged.entries.items()}
+    good, poor = values(aged, "good"), values(aged, "poor")
+    (changes,) = found.changes.values()
+    # Two entries share the first rank now, which was the second.
+    script = aged.entries["script"].card.name
+    assert set(changes) == {
+        Change(ids["good"], "Good model", 2, 1, good, good),
+        Change(ids["script"], script, 2, 1, good, good),
+        Change(ids["poor"], "Poor model", 1, 3, 0.99, poor),
+    }
+    assert [each.new_rank for each in changes] == [1, 1, 3]
+    again = rescore(aged.store, [aged.folder])
+    assert (again.scored, again.kept) == ((), found.scored)
+    assert again.changes == found.changes
+    assert rescore(aged.store, [aged.folder], every=True).scored == found.scored
+
+
+def test_what_cannot_be_scored_is_told_and_the_rest_goes_on(aged: Filled) -> None:
+    damaged, missing = sorted(entry.id for entry in aged.entries.values())[:2]
+    (aged.store.root / "entries" / damaged / "card.json").write_text("{")
+    (aged.store.root / "entries" / missing / "predictions.parquet").unlink()
+    found = rescore(aged.store, [aged.folder])
+    assert set(found.failed) == {damaged, missing}
+    assert "the entry's card is damaged" in found.failed[damaged]
+    assert len(found.scored) == 3
+    none = rescore(aged.store, [])
+    assert len(none.failed) == 5
+    assert none.changes == {}
+
+
+def test_withdrawn_entries_are_left_alone(aged: Filled) -> None:
+    gone = aged.entries["poor"]
+    aged.store.withdraw(gone.id, gone.submitter)
+    found = rescore(aged.store, [aged.folder])
+    assert gone.id not in (*found.scored, *found.failed)
+    assert list(found.changes.values()) == [()]
+
+
+def test_the_command_prints_who_moved(aged: Filled, tmp_path: Path) -> None:
+    out = tmp_path / "rescored.json"
+    where = ["--store", str(aged.store.root), "--data", str(aged.folder.path)]
+    result = CliRunner().invoke(shiftbench.app, ["rescore", *where, "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    assert f"metric version {METRIC_VERSION}: 5 scored, 0 kept, 0 failed" in result.output
+    poor = next(line for line in result.output.splitlines() if "Poor model" in line)
+    assert poor.split()[2:] == [
+        aged.entries["poor"].id,
+        "1",
+        "->",
+        "3",
+        "99.00",
+        "->",
+        f"{100 * values(aged, 'poor'):.2f}",
+    ]
+    read = json.loads(out.read_text())
+    (changes,) = read["changes"].values()
+    assert (read["against"], len(changes)) == ("2", 3)
+    shutil.rmtree(aged.store.root / "scores" / "2")
+    result = CliRunner().invoke(shiftbench.app, ["rescore", *where])
+    assert "0 scored, 5 kept, 0 failed\nthere are no scores of another metric version" in result.output
+
+
+@pytest.mark.usefixtures("basic_uploads")
+def test_scores_of_a_repository_are_sent_there(sender: Sender, tmp_path: Path) -> None:
+    with running_hub(tmp_path / "hub") as hub:
+        repository = hub.stored.create("org/entries", private=True)
+        api = HfApi(endpoint=hub.url, token=WRITE)
+        store = open_store("hf://datasets/org/entries", cache=tmp_path / "a", api=api)
+        ids = sorted(sender.send(store, name, "ada")[0].id for name in "abc")
+        files = dict(repository.commit("main").files)
+        for identity in ids:
+            old = json.loads(hub.stored.read("org/entries", f"scores/{METRIC_VERSION}/{identity}.json"))
+            files[f"scores/2/{identity}.json"] = hub.stored.store(json.dumps(old).encode(), lfs=False)
+        kept = {path: file for path, file in files.items() if f"scores/{METRIC_VERSION}/{ids[0]}" not in path}
+        repository.add("main", "by hand", kept)
+        fresh = open_store("hf://datasets/org/entries", cache=tmp_path / "b", api=api)
+        found = rescore(fresh, [sender.folder])
+        assert (found.scored, found.kept, found.against) == ((ids[0],), tuple(ids[1:]), "2")
+        assert list(found.changes.values()) == [()]
+        assert repository.commit("main").title == "Scores"
+        assert repository.commit("main").files.keys() == files.keys()
+        n_commits = len(repository.history())
+        rescore(fresh, [sender.folder])
+        assert len(repository.history()) == n_commits

@@ -1,0 +1,501 @@
+"""The board as a reader gets it: rows, order, filters, pages, what papers report, and nothing that runs."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Index, find_board
+from leaderboard.scoring.shape import Estimate
+from leaderboard.store import Store
+from leaderboard.views.board_data import board_csv, board_rows
+from leaderboard.views.board_page import board_page, rows_fragment
+from leaderboard.views.board_query import PAGE_ROWS, BoardQuery
+from leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
+from leaderboard.views.site import script
+from validation.cards import Card
+
+from .conftest import SCRIPT, Filled, Visible
+from .id_folder import id_predictions
+from .invented import invent
+
+
+class Table(HTMLParser):
+    """The cells of the board's body as texts, a list a row; headings of groups are one cell."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.heads: dict[str, str | None] = {}
+        self.addresses: dict[str, str] = {}
+        self.titles: list[str] = []
+        self.images: list[str] = []
+        self._in_title = False
+        self._in_head = False
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        assert not any(name.startswith("on") for name in found)
+        assert tag != "script"
+        if tag in ("thead", "tbody"):
+            self._in_head = tag == "thead"
+        elif tag == "tr" and not self._in_head:
+            self.rows.append([])
+        elif tag in ("td", "th") and not self._in_head:
+            self.rows[-1].append("")
+        elif tag == "th":
+            self.heads[str(len(self.heads))] = found.get("aria-sort")
+        elif tag == "a" and found.get("id"):
+            self.addresses[str(found["id"])] = str(found["href"])
+        elif tag == "title":
+            self._in_title = True
+        elif tag == "svg":
+            self.images.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "title":
+            self._in_title = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self.titles.append(data)
+        elif self.rows and not self._in_head and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def store(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The filled store with 120 invented entries, of two names the same."""
+    root = tmp_path_factory.mktemp("board") / "store"
+    shutil.copytree(filled.store.root, root)
+    templates = [filled.entries[name].id for name in ("good", "poor", "partial")]
+    invent(Store(root), templates, 120, names=119)
+    return Store(root)
+
+
+@pytest.fixture(scope="module")
+def index(filled: Filled, store: Store) -> Index:
+    found = Index([filled.folder], store)
+    assert found.settle()
+    return found
+
+
+def query(index: Index, asked: str = "") -> BoardQuery:
+    return BoardQuery.parse(parse_qsl(asked, keep_blank_values=True), index)
+
+
+def rows(index: Index, asked: str = "") -> Table:
+    return Table(rows_fragment(index, query(index, asked)))
+
+
+def names(index: Index, asked: str = "") -> list[str]:
+    """Names of the entries on a page, without what stands beside them."""
+    frame = index.frame(find_board(query(index, asked).board, index.boards()))
+    known = sorted(frame["name"].unique(), key=len, reverse=True)
+    cells = [row[2] for row in rows(index, asked).rows if len(row) > 1]
+    return [next((name for name in known if cell.startswith(name)), cell) for cell in cells]
+
+
+def frame_of(index: Index) -> pl.DataFrame:
+    return index.frame(index.boards()[0])
+
+
+# The question
+
+
+def test_an_address_is_read_and_written_back(index: Index) -> None:
+    asked = (
+        "board=synthetic/nli&q=bert&paradigm=few-shot&size=1b-10b&sort=worst_td&order=desc&columns=mean_st,date&page=2"
+    )
+    found = query(index, asked)
+    assert (found.q, found.paradigm, found.size, found.page) == ("bert", "few-shot", "1b-10b", 2)
+    assert found.columns == ("mean_st", "date")
+    assert query(index, urlsplit(found.address()).query) == found
+    # Another order starts on its first page.
+    assert query(index, urlsplit(found.address(sort="name", order="asc")).query).page == 1
+    assert BoardQuery().address() == "/"
+    # Checkboxes send a column each.
+    assert query(index, "columns=mean_st&columns=date").columns == ("mean_st", "date")
+    # A figure that is better when high is first sorted from the top, a drop from the bottom.
+    assert [query(index, f"sort={key}").order for key in ("mean_st", "worst_td", "name")] == ["desc", "asc", "asc"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("board=dr/nil", "no such board"),
+        ("paradigm=magic", "Paradigm: there is no choice 'magic'"),
+        ("size=huge", "Size"),
+        ("sort=mean_sst", "cannot be sorted by 'mean_sst'"),
+        ("sort=scenarios", "cannot be sorted"),
+        ("page=0", "no page '0'"),
+        ("page=-1", "no page"),
+        ("page=99999999999999999999", "no page"),
+        ("page=²", "no page"),
+        ("columns=__class__", "no column '__class__'"),
+        ("order=sideways", ""),
+        ("nonsense=1&page=7000", ""),
+    ],
+)
+def test_what_is_not_known_is_left_out_and_said(index: Index, asked: str, words: str) -> None:
+    found = query(index, asked)
+    assert words in " ".join(found.notes)
+    assert replace(found, notes=(), page=1) == replace(query(index), notes=())
+    shown = Visible(board_page(index, found)).text
+    assert words in shown
+    assert "Invented" in shown
+
+
+def test_the_page_opens_on_the_first_board_with_entries(filled: Filled, id_folder: DatasetFolder) -> None:
+    index = Index([id_folder, filled.folder], filled.store)
+    assert query(index).board == "synthetic/nli"
+    assert query(index, "board=boss/sa").board == "boss/sa"
+    shown = Visible(board_page(index, query(index)))
+    assert "/?board=boss%2Fner" in shown.links
+
+
+def test_a_board_that_may_be_behind_says_so_and_not_why(filled: Filled) -> None:
+    index = Index([filled.folder], filled.store)
+    assert "Last known" not in Visible(board_page(index, query(index))).text
+    filled.store.behind = "ORG/private: the Hub did not give it"
+    try:
+        shown = Visible(board_page(index, query(index))).text
+    finally:
+        filled.store.behind = None
+    assert "Last known. The place that keeps the entries cannot be asked now, so newer ones may be missing." in shown
+    assert "ORG/private" not in shown
+
+
+def test_without_data_or_entries_the_page_says_what_to_do(filled: Filled, tmp_path: Path) -> None:
+    nothing = Index([], Store(tmp_path))
+    assert "No data" in board_page(nothing, query(nothing))
+    empty = Index([filled.folder], Store(tmp_path))
+    shown = Visible(board_page(empty, query(empty)))
+    assert "No entries yet on this board" in shown.text
+    assert "table" not in shown.tags
+    assert "/submit" in shown.links
+
+
+# Rows
+
+
+def test_rows_come_by_rank_a_page_at_a_time_with_partial_ones_last(index: Index) -> None:
+    frame = frame_of(index)
+    seen: list[str] = []
+    for page in (1, 2, 3):
+        found = rows(index, f"page={page}")
+        assert sum(len(row) > 1 for row in found.rows) == min(PAGE_ROWS, frame.height - 50 * (page - 1))
+        seen += names(index, f"page={page}")
+    assert seen == frame["name"].to_list()
+    # Beyond the end is the end.
+    assert names(index, "page=900") == seen[100:]
+    last = rows(index, "page=3").rows
+    assert all(row[1] == "\N{EN DASH}" for row in last if len(row) > 1)
+    assert "no predictions of a model trained on it (and 1 more)" in last[-2][2]
+    heads = [row for row in rows(index, "page=2").rows if len(row) == 1]
+    assert [head[0].startswith("Not ranked: some shifts are missing") for head in heads] == [True]
+    assert heads[0] not in rows(index, "page=1").rows
+
+
+def test_every_row_begins_with_the_cell_of_the_picks(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    # A narrow page hides that column: of a row without it, figures would stand under other headings.
+    page = rows_fragment(index := Index([id_folder], Store(tmp_path)), query(index, "board=boss/sa"))
+    lines = [line for line in re.findall("<tr.*?</tr>", page) if '<th scope="row"' in line]
+    assert lines
+    assert all(re.match('<tr[^>]*><td class="sb-pick">', line) for line in lines)
+
+
+def test_a_rank_stands_beside_its_interval(index: Index) -> None:
+    first = frame_of(index).row(0, named=True)
+    assert rows(index).rows[0][1] == f"1[{first['rank_low']}\N{EN DASH}{first['rank_high']}]"
+    # Until it is computed the rank stands alone.
+    index_of_its_own = Index([*index.folders], index.store)
+    index_of_its_own.settle()
+    state = index_of_its_own._state
+    state.frames.clear()
+    index_of_its_own._ranks._found.clear()
+    assert rows(index_of_its_own).rows[0][1] == "1"
+
+
+def test_figures_have_digits_bounds_and_a_picture(index: Index) -> None:
+    row = frame_of(index).row(0, named=True)
+    found = rows(index, "columns=mean_st,worst_td")
+    value, low, high = (f"{100 * row[key]:.1f}" for key in ("mean_st", "mean_st.low", "mean_st.high"))
+    assert found.rows[0][3] == f"{value}[{low}, {high}]".replace("-", "\N{MINUS SIGN}")
+    assert found.titles[0] == f"Mean ST {value}, 95% interval from {low} to {high}"
+    assert len(found.images) == 2 * PAGE_ROWS
+    placebo = picture(Estimate(value=0.5, low=0.4, high=0.6), Scale(0.4, 0.9), "words", 0.9)
+    assert f'cx="{WIDTH - 4:.1f}"' in placebo
+    assert "<title>words</title>" in placebo
+    assert "sb-iv-bar" not in picture(Estimate(value=0.5), Scale(0.5, 0.5), "")
+    assert str(HEIGHT) in placebo
+
+
+def test_entries_of_one_name_show_their_ids(index: Index) -> None:
+    twins = frame_of(index).filter(pl.col("same_name").is_not_null())
+    assert twins.height == 2
+    cells = [row[2] for row in rows(index, f"q={twins['name'][0]}").rows if len(row) > 1]
+    for identity in twins["id"]:
+        assert any(f"{twins['name'][0]} {identity[:6]}" in cell for cell in cells)
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("key", ["mean_ss", "worst_td", "parameters", "name", "date", "family"])
+def test_sorting_keeps_missing_values_last(index: Index, key: str, order: str) -> None:
+    frame = frame_of(index)
+    for complete, page in ((True, 1), (False, 3)):
+        found = names(index, f"sort={key}&order={order}&page={page}")
+        group = frame.filter(pl.col("complete") == complete)
+        column = "submitted_at" if key == "date" else key
+        wanted = [value for value in group[column].to_list() if value is not None]
+        wanted.sort(key=lambda value: value.lower() if isinstance(value, str) else value, reverse=order == "desc")
+        by_name = dict(zip(group["name"], group[column], strict=True))
+        values = [by_name[name] for name in found if name in by_name]
+        known = [value for value in values if value is not None]
+        assert values[: len(known)] == known, "a missing value stands before a known one"
+        if page == 1:
+            assert known == wanted[: len(known)]
+        else:
+            assert known == (wanted[-len(known) :] if len(known) == len(values) else known)
+
+
+def test_headings_sort_and_say_which_way(index: Index) -> None:
+    found = rows(index, "sort=worst_td&order=asc")
+    assert list(found.heads.values()).count("ascending") == 1
+    assert set(found.heads.values()) == {"ascending", None}
+    assert "order=desc" in found.addresses["sort-worst_td"]
+    assert "sort=mean_st&order=desc" in found.addresses["sort-mean_st"]
+    assert "\N{UPWARDS ARROW}" in rows_fragment(index, query(index))
+    # The other way round, the best rank is last; partial entries stay below.
+    assert names(index, "sort=rank&order=desc")[0] == frame_of(index).filter("complete")["name"][-1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "keeps"),
+    [
+        ("q=invented", pl.col("name").str.contains("Invented")),
+        ("q=LLAMA", pl.col("family") == "llama"),
+        ("q=user3", pl.col("submitter") == "user3"),
+        ("q=.*", pl.lit(value=False)),
+        ("paradigm=few-shot", pl.col("paradigm") == "few-shot"),
+        ("size=lt100m", pl.col("parameters") < 100_000_000),
+        ("size=1b-10b", pl.col("parameters") == 7_000_000_000),
+        ("size=gt10b", pl.col("parameters") >= 10_000_000_000),
+        ("size=unknown", pl.col("parameters").is_null()),
+        ("shots=0", pl.col("shots") == 0),
+        ("shots=1-4", pl.col("shots") == 4),
+        ("shots=gt16", pl.col("shots") == 32),
+        ("selection=oracle", pl.col("model_selection") == "oracle"),
+        ("extra=yes", pl.col("extra_data").is_not_null()),
+        ("extra=no", pl.col("extra_data").is_null()),
+        ("origin=reported", pl.lit(value=False)),
+        ("origin=scored&size=gt10b&extra=no", (pl.col("parameters") > 1e10) & pl.col("extra_data").is_null()),
+    ],
+)  # fmt: skip
+def test_filters_keep_what_they_say(index: Index, asked: str, keeps: pl.Expr) -> None:
+    wanted = frame_of(index).filter(keeps)["name"].to_list()
+    found = [name for page in (1, 2, 3) for name in (names(index, f"{asked}&page={page}") if wanted else [])]
+    assert list(dict.fromkeys(found)) == list(dict.fromkeys(wanted))
+    text = Visible(rows_fragment(index, query(index, asked))).text
+    assert (f"of {len(wanted):,} row" in text) if wanted else ("Nothing matches" in text)
+    # The form shows what was asked.
+    page = board_page(index, query(index, asked))
+    name, value = parse_qsl(asked)[0]
+    assert (f'value="{value}"' in page) if name == "q" else (f'value="{value}" selected=""' in page)
+
+
+def test_columns_can_be_chosen(index: Index) -> None:
+    found = rows(index, "columns=submitter,mean_st")
+    assert len(found.rows[0]) == 3 + 2
+    assert len(found.heads) == 5
+    assert found.rows[0][4] == frame_of(index)["submitter"][0]
+    page = board_page(index, query(index, "columns=submitter,mean_st"))
+    assert page.count('checked=""') == 2
+
+
+def test_the_pager_leads_to_every_page(index: Index) -> None:
+    found = rows(index, "page=2&sort=name")
+    assert found.addresses["page-previous"] == "/?board=synthetic%2Fnli&sort=name&order=asc"
+    assert found.addresses["page-next"].endswith("page=3")
+    assert "page-2" not in found.addresses
+    assert not rows(index, "q=Poor model").addresses.keys() & {"page-next", "page-previous"}
+
+
+# What papers report
+
+
+@pytest.fixture(scope="module")
+def id_index(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Index:
+    """Entries in the shape of BOSS: a good, a zero-shot, a partial and a joined one."""
+    root = tmp_path_factory.mktemp("id-board")
+    store = Store(root / "store")
+    made = {"Good": ("ID", 0.1, None), "Zero": ("none", 0.15, None), "Partial": ("ID", 0.02, ["amazon", "sst"])}
+    for name, (source, errors, targets) in made.items():
+        parts = [
+            id_predictions(
+                id_folder, task, source.replace("ID", home), errors=errors, targets=targets if task == "sa" else None
+            )
+            for task, home in (("sa", "amazon"), ("ner", "few_nerd"))
+        ]
+        pl.concat(parts).write_parquet(root / "p.parquet")
+        card = Card(name=name, paradigm="zero-shot" if name == "Zero" else "fine-tuned", data=id_folder.content_hash)
+        store.submit(root / "p.parquet", card, [id_folder])
+    found = Index([id_folder], store)
+    assert found.settle()
+    return found
+
+
+def test_reported_rows_stand_below_and_are_sorted_by_themselves(id_index: Index) -> None:
+    found = rows(id_index, "board=boss/sa")
+    firsts = [row[0] if len(row) == 1 else row[2] for row in found.rows]
+    places = [
+        next(place for place, text in enumerate(firsts) if text.startswith(words))
+        for words in ("Good", "Zero", "Not ranked", "Partial", "Reported by the paper in BOSS Table 5", "Vanilla",
+                      "Reported by the paper in BOSS Table 6", "LLaMA-13B")
+    ]  # fmt: skip
+    assert places == sorted(places)
+    assert "not scored here" in firsts[places[4]]
+    for order in ("asc", "desc"):
+        found = rows(id_index, f"board=boss/sa&sort=mean_ood&order={order}&columns=mean_ood")
+        head = next(place for place, row in enumerate(found.rows) if "BOSS Table 5" in row[0])
+        values = [float(row[3]) for row in found.rows[head + 1 : head + 6]]
+        assert values == sorted(values, reverse=order == "desc")
+        assert found.rows[0][2].startswith("Good" if order == "desc" else "Zero")
+
+
+def test_reported_rows_are_filtered_by_what_papers_tell(id_index: Index) -> None:
+    only = rows(id_index, "board=boss/sa&origin=reported&paradigm=zero-shot")
+    assert {row[2].split(", ")[1].removesuffix("zero-shot")[:6] for row in only.rows if len(row) > 1} == {"0-shot"}
+    assert len([row for row in rows(id_index, "board=boss/sa&shots=0").rows if len(row) > 1]) == 6
+    scored = rows(id_index, "board=boss/sa&origin=scored")
+    assert len([row for row in scored.rows if len(row) > 1]) == 3
+    assert not any("BOSS" in row[0] for row in scored.rows)
+    # No paper tells a size: such a filter leaves its rows out.
+    assert (
+        "reported by papers" not in Visible(rows_fragment(id_index, query(id_index, "board=boss/sa&size=unknown"))).text
+    )
+
+
+def test_tasks_with_one_training_domain_have_a_column_for_each_data_set(id_index: Index) -> None:
+    page = Visible(board_page(id_index, query(id_index, "board=boss/sa")))
+    heads = ["Mean OOD", "Amazon (ID)", "Dynasent", "SemEval", "SST", "ID \N{MINUS SIGN} OOD"]
+    table = page.text[page.text.index("in points") :]
+    places = [table.index(head) for head in heads]
+    assert places == sorted(places)
+    assert "4 types" not in page.text
+    assert "4 types" in Visible(rows_fragment(id_index, query(id_index, "board=boss/ner"))).text
+
+
+def test_an_empty_board_shows_what_papers_report(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    index = Index([id_folder], Store(tmp_path))
+    text = Visible(board_page(index, query(index, "board=boss/ner"))).text
+    assert text.index("No entries yet") < text.index("Reported by the paper in BOSS Table 5")
+
+
+# For programs
+
+
+def test_rows_as_data(index: Index, id_index: Index) -> None:
+    found = json.loads(json.dumps(board_rows(index, index.boards()[0]), allow_nan=False))
+    frame = frame_of(index)
+    assert [row["id"] for row in found] == frame["id"].to_list()
+    first = found[0]
+    assert first["rank"] == 1
+    assert first["rank_interval"] == [frame["rank_low"][0], frame["rank_high"][0]]
+    assert first["mean_st"] == {
+        "value": frame["mean_st"][0], "low": frame["mean_st.low"][0], "high": frame["mean_st.high"][0], "placebo": None,
+    }  # fmt: skip
+    assert set(first["depth_f1"]) == {"0", "50", "90"}
+    assert found[-1]["rank"] is None
+    assert found[-1]["missing"]
+    boss = json.loads(json.dumps(board_rows(id_index, find_board("boss/ner", id_index.boards())), allow_nan=False))
+    entries, printed = ([row for row in boss if (row["reported"] is None) == own] for own in (True, False))
+    assert boss == entries + printed
+    assert set(entries[0]["ood"]) == {"conll", "wnut", "e_ner"}
+    assert entries[0]["id_score"]["four_types"] > 0.5
+    assert {row["reported"] for row in printed} == {"BOSS Table 5", "BOSS Table 6"}
+    assert all((row["rank"], row["id"], row["verified"]) == (None, None, False) for row in printed)
+
+
+def test_csv_holds_the_rows_of_all_pages_as_fractions(index: Index) -> None:
+    frame = frame_of(index).filter(pl.col("paradigm") == "fine-tuned")
+    found = list(csv.DictReader(io.StringIO(board_csv(index, query(index, "paradigm=fine-tuned")))))
+    assert [row["id"] for row in found] == frame["id"].to_list()
+    assert [float(row["mean_st"]) for row in found] == frame["mean_st"].to_list()
+    assert float(found[0]["mean_st.low"]) == frame["mean_st.low"][0]
+
+
+# Nothing runs
+
+
+def fresh_copy(filled: Filled, tmp_path: Path) -> Path:
+    """Copy the store without what an index kept of it: cards are changed here, as they never are."""
+    root = tmp_path / "store"
+    shutil.copytree(filled.store.root, root, ignore=shutil.ignore_patterns("index"))
+    return root
+
+
+def test_texts_of_cards_stay_texts(filled: Filled, tmp_path: Path) -> None:
+    root = fresh_copy(filled, tmp_path)
+    path = root / "entries" / filled.entries["script"].id / "card.json"
+    content = json.loads(path.read_text())
+    evil = f'"><img src=x onerror=alert(1)>{SCRIPT}'
+    for key in ("name", "base_model", "family", "extra_data"):
+        content["card"][key] = evil
+    content["submitter"] = evil
+    path.write_text(json.dumps(content))
+    (root / "entries" / filled.entries["poor"].id / "card.json").write_text("{")
+    index = Index([filled.folder], Store(root))
+    every = "columns=base_model,family,extra_data,submitter,mean_st"
+    page = board_page(index, query(index, f"{every}&q=%3Cscript&sort=%22%3E%3Cimg&board=%3Cscript%3E"))
+    shown = Visible(page)
+    assert not {"script", "img"} & set(shown.tags)
+    assert shown.text.count(evil) == 5
+    assert "Not scored on this server (1)" in shown.text
+    assert all(link.startswith("/") for link in shown.links)
+    cells = next(csv.DictReader(io.StringIO(board_csv(index, query(index, "q=onerror")))))
+    assert cells["name"] == evil
+
+
+def test_csv_cells_are_no_formulas(filled: Filled, tmp_path: Path) -> None:
+    root = fresh_copy(filled, tmp_path)
+    path = root / "entries" / filled.entries["good"].id / "card.json"
+    content = json.loads(path.read_text())
+    content["card"]["name"] = "=HYPERLINK(1)"
+    path.write_text(json.dumps(content))
+    index = Index([filled.folder], Store(root))
+    assert "'=HYPERLINK(1)" in board_csv(index, query(index))
+
+
+def test_a_page_of_thousands_is_quick(index: Index) -> None:
+    """Bounds are generous: this machine may be busy."""
+    frame = frame_of(index)
+    many = pl.concat([frame] * 20)
+    board = index.boards()[0]
+    index._state.frames[board.name] = many
+    try:
+        asked = query(index, "q=invented&size=1b-10b&sort=worst_td")
+        rows_fragment(index, asked)
+        started = time.perf_counter()
+        for _ in range(5):
+            text = rows_fragment(index, asked)
+        assert (time.perf_counter() - started) / 5 < 0.5
+        assert f"{many.height:,} without filters" in text
+    finally:
+        index._state.frames[board.name] = frame
+
+
+def test_the_script_has_no_way_around_the_policy() -> None:
+    assert "eval(" not in script()
+    assert "http" not in script()

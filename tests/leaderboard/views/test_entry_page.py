@@ -1,0 +1,235 @@
+"""An entry's page: what it says of real scores in every shape, and that texts of users stay texts."""
+
+import re
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.disclosure import disclosed
+from leaderboard.scoring.examples import wrong_examples
+from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
+from leaderboard.scoring.shape import Scores
+from leaderboard.scoring.unseen import unseen_drops
+from leaderboard.store import Entry
+from leaderboard.views.entry_page import entry_page, public_years
+from leaderboard.views.headline import TRAINING_UNKNOWN
+from leaderboard.views.numbers import drop_points
+from validation.cards import Card
+
+from .conftest import SCRIPT, Filled, Visible
+from .id_folder import id_predictions
+from .shapes import build_dealt_folder, labels_with_errors
+
+DOMAINS = ["books", "films", "games"]
+IDENTITY = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, word_encoder: Any) -> DatasetFolder:
+    return build_dealt_folder(tmp_path_factory.mktemp("dealt") / "folder", DOMAINS, word_encoder)
+
+
+@pytest.fixture(scope="module")
+def predictions(folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("p") / "p.parquet"
+    frames = [
+        labels_with_errors(folder, "moods", DOMAINS, 0.3),
+        labels_with_errors(folder, "moods.placebo", list(folder.task("moods.placebo").domains), 0.3),
+    ]
+    pl.concat(frames).write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def scored(folder: DatasetFolder, predictions: Path) -> Scored:
+    return score(folder, predictions)
+
+
+def score(folder: DatasetFolder, path: Path, reference: Path | None = None) -> Scored:
+    pinned = checked_predictions(reference, folder) if reference else None
+    return score_predictions(checked_predictions(path, folder), folder, reference=pinned)
+
+
+def entry(**facts: Any) -> Entry:
+    card = Card(**{"name": "Model", "paradigm": "fine-tuned", "data": "0" * 64, **facts})
+    return Entry(IDENTITY, "ada", "2026-05-01T10:00:00+00:00", card)
+
+
+def page(scores: Scores | None, **options: Any) -> str:
+    return entry_page(IDENTITY, options.pop("entry", entry()), scores, **options)
+
+
+def seen(scores: Scores | None, **options: Any) -> Visible:
+    return Visible(page(scores, **options))
+
+
+def test_the_page_says_who_what_and_when_and_links_on(folder: DatasetFolder, scored: Scored) -> None:
+    shown = seen(scored.scores, folder=folder)
+    for words in ("Model", "sent by ada on 2026-05-01", "dealt/moods", "Scores as JSON"):
+        assert words in shown.text
+    assert f"/entry?id={IDENTITY}&task=moods" in shown.links
+    assert f"/compare?id={IDENTITY}&task=moods" in shown.links
+    assert f"/scores.json?id={IDENTITY}" in shown.links
+
+
+def test_headline_stands_with_intervals_and_placebo_values(scored: Scored) -> None:
+    moods, placebo = scored.scores.tasks
+    text = seen(scored.scores).text
+    for drop in ("average_drop", "worst_sd", "worst_td"):
+        assert f"placebo {drop_points(getattr(placebo.summary, drop).value)}" in text
+    assert f"split-half {drop_points(moods.summary.worst_td_split_half)}" in text
+    assert TRAINING_UNKNOWN in text
+    assert "total [" not in text
+
+
+def test_five_seeds_have_total_intervals(folder: DatasetFolder, tmp_path: Path) -> None:
+    labels_with_errors(folder, "moods", DOMAINS, 0.3, range(5)).write_parquet(tmp_path / "p.parquet")
+    text = seen(score(folder, tmp_path / "p.parquet").scores, folder=folder).text
+    assert text.count("total [") == 3
+    assert TRAINING_UNKNOWN not in text
+    assert "No predictions of moods.placebo: no placebo value beside drops." in text
+
+
+def test_placebo_tasks_are_no_choices_of_their_own(filled: Filled, scored: Scored) -> None:
+    assert "sb-choices" not in page(scored.scores)
+    both = scored.scores.model_copy(
+        update={"tasks": (*scored.scores.tasks, scored.scores.tasks[0].model_copy(update={"task": "other"}))}
+    )
+    shown = seen(both, task="other")
+    assert f"/entry?id={IDENTITY}&task=moods" in shown.links
+    assert f"/entry?id={IDENTITY}&task=moods.placebo" not in shown.links
+    assert "dealt/other" in shown.text
+    assert "dealt/moods" in seen(both, task="no such task").text
+
+
+def test_every_shift_stands_in_the_table(scored: Scored) -> None:
+    task = scored.scores.tasks[0]
+    table = page(scored.scores).split("Every shift</h2>")[1]
+    rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th><th scope=\"row\">(.*?)</th>(.*?)</tr>", table)
+    assert [(source, target) for source, target, _ in rows] == [(s.source, s.target) for s in task.shifts]
+    for (_, _, cells), shift in zip(rows, task.shifts, strict=True):
+        assert drop_points(shift.td.value) in cells
+        assert ("not resolved" in cells) != shift.resolved
+        assert f"{shift.n:,}" in cells
+
+
+def test_a_reference_td_is_marked_as_such(folder: DatasetFolder, predictions: Path, tmp_path: Path) -> None:
+    labels_with_errors(folder, "moods", ["books"], 0.3).write_parquet(tmp_path / "p.parquet")
+    scores = score(folder, tmp_path / "p.parquet", reference=predictions).scores
+    assert page(scores).count("reference ") == 2
+    assert "against the in-domain score of a reference" in page(scores)
+
+
+def test_exposure_of_public_and_withheld_labels(folder: DatasetFolder, scored: Scored) -> None:
+    assert public_years(folder, "moods") == (2014, 2014)
+    text = seen(scored.scores, folder=folder, looks=3).text
+    assert "Test labels are public." in text
+    assert "look at withheld labels" not in text
+    assert "public since 2014: 12 years when this was sent" in text
+    gold = DatasetFolder(folder.path, folder.manifest.model_copy(update={"label_key": "0" * 64}))
+    text = seen(disclosed(scored.scores, gold), folder=gold, looks=3).text
+    assert "This is this submitter's 3rd look at withheld labels of this data." in text
+
+
+def test_examples_of_the_worst_shifts(folder: DatasetFolder, scored: Scored, predictions: Path) -> None:
+    give = partial(wrong_examples, predictions, folder)
+    shown = seen(scored.scores, folder=folder, examples=give)
+    worst = max(scored.scores.tasks[0].shifts, key=lambda shift: shift.td.value or -1)
+    example = give("moods", worst.source, worst.target)[0]
+    assert example.id in shown.text
+    assert dict(example.texts)["text"] in shown.text
+    gold = DatasetFolder(folder.path, folder.manifest.model_copy(update={"label_key": "0" * 64}))
+    hidden = seen(disclosed(scored.scores, gold), folder=gold, examples=give).text
+    assert "sent by" in hidden
+    assert example.id not in hidden
+
+
+def test_domains_not_in_pretraining(folder: DatasetFolder, scored: Scored) -> None:
+    card = entry(pretraining_domains=("books",)).card
+    text = seen(scored.scores, unseen=lambda task: unseen_drops(scored.table, card, folder, task)).text
+    assert "pretraining is known to hold books" in text
+    assert "2 of 6" in text
+    assert "not known to be in pretraining" not in seen(scored.scores).text
+
+
+@pytest.mark.parametrize("name", ["good", "partial", "zero-shot"])
+def test_entries_of_any_shape_have_a_page(filled: Filled, name: str) -> None:
+    item = filled.entries[name]
+    scores = filled.store.scores(item, filled.folder)
+    shown = seen(
+        scores, entry=item, folder=filled.folder, examples=partial(wrong_examples, filled.files[name], filled.folder)
+    )
+    assert "Synthetic data." in shown.text
+    assert "What is missing" in shown.text
+    assert ("n/a" in shown.text) == (name != "good")
+    assert ("Flips" in shown.text) == (name != "zero-shot")
+    assert ("zero-shot only" in shown.text) == (name == "zero-shot")
+
+
+def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    frames = [id_predictions(id_folder, "sa", "amazon"), id_predictions(id_folder, "ner", "few_nerd")]
+    pl.concat(frames).write_parquet(tmp_path / "p.parquet")
+    scores = score(id_folder, tmp_path / "p.parquet").scores
+    text = seen(scores, folder=id_folder, task="ner").text
+    for words in ("Mean OOD", "few_nerd (ID)", "4 types", "Out of distribution", "as good as in distribution"):
+        assert words in text
+    assert text.count("4 types") == 4, "the ID score and three OOD ones"
+    assert "Source drop (SD)" in text
+    assert "Target drop (TD)" not in text, "no model was trained on a target"
+    give = partial(wrong_examples, tmp_path / "p.parquet", id_folder)
+    assert "person" in seen(scores, folder=id_folder, task="ner", examples=give).text
+
+
+def test_an_entry_without_scores_says_why(folder: DatasetFolder) -> None:
+    shown = seen(None, reasons=[f"made for another version {SCRIPT}"])
+    assert "Not scored on this server." in shown.text
+    assert SCRIPT in shown.text
+    assert "script" not in shown.tags
+    assert IDENTITY in Visible(entry_page(IDENTITY, None, None, ["the card is damaged"])).text
+
+
+def test_texts_of_a_card_are_inert_in_every_field(folder: DatasetFolder, scored: Scored) -> None:
+    texts = {name: f'{SCRIPT}"><img src=x onerror=alert(1)>{name}' for name in (
+        "name", "base_model", "family", "extra_data", "command", "contact", "licence")}  # fmt: skip
+    card = entry(**texts, versions={SCRIPT: SCRIPT}, pretraining_domains=(SCRIPT,), url="https://example.org/a?b=1&c=2")
+    markup = page(scored.scores, entry=Entry(IDENTITY, SCRIPT, card.submitted_at, card.card), folder=folder)
+    shown = Visible(markup)  # which refuses on... attributes
+    assert not {"script", "img"} & set(shown.tags)
+    for text in texts.values():
+        assert text in shown.text
+    assert "https://example.org/a?b=1&c=2" in shown.links
+    evil = card.card.model_copy(update={"url": "javascript:alert(1)"})
+    links = seen(scored.scores, entry=Entry(IDENTITY, "a", card.submitted_at, evil)).links
+    assert not [url for url in links if url.startswith("javascript")]
+
+
+def test_example_texts_are_inert(folder: DatasetFolder, scored: Scored, predictions: Path) -> None:
+    def evil(task: str, source: str, target: str) -> Any:
+        found = wrong_examples(predictions, folder, task, source, target, n=1)[0]
+        return [type(found)(found.id, (("text", SCRIPT),), SCRIPT, SCRIPT, 0.0)]
+
+    shown = seen(scored.scores, folder=folder, examples=evil)
+    assert "script" not in shown.tags
+    assert shown.text.count(SCRIPT) == 9
+
+
+@pytest.mark.parametrize("n_domains", [6, 10])
+def test_a_page_is_drawn_quickly(n_domains: int, tmp_path: Path, word_encoder: Any) -> None:
+    names = [f"domain-{number}" for number in range(n_domains)]
+    wide = build_dealt_folder(tmp_path / "wide", names, word_encoder, n_test=40)
+    labels_with_errors(wide, "moods", names, 0.3).write_parquet(tmp_path / "p.parquet")
+    found = score(wide, tmp_path / "p.parquet")
+    give = partial(wrong_examples, tmp_path / "p.parquet", wide)
+    seconds = []
+    for _ in range(4):
+        start = time.process_time()
+        text = page(found.scores, folder=wide, examples=give)
+        seconds.append(time.process_time() - start)
+    first, warm = 1000 * seconds[0], 1000 * min(seconds[1:])
+    print(f"{n_domains} x {n_domains}: first {first:.0f} ms, then {warm:.0f} ms, {len(text):,} bytes")
+    assert min(seconds[1:]) < 0.4

@@ -1,0 +1,101 @@
+"""A comparison as LaTeX, Markdown, CSV and BibTeX: names of any kind stay text."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaderboard.comparing.files import Comparison, Difference, MeanComparison, ShiftComparison, p_text
+from leaderboard.views.exports import bibtex, csv_table, latex, latex_text, markdown, markdown_text
+
+NASTY = r"=a_b & 50% {x} \input{y} $1|2# ~^ <i> [z](https://e.org)"
+
+
+def pair(b: str = "b" * 16) -> Comparison:
+    differences = (
+        Difference(figure="ST", value=0.1234, p=0.00001, p_holm=0.00003),
+        Difference(figure="SD", value=-0.0001, p=0.5, p_holm=0.5),
+        Difference(figure="TD", value=None, p=None, p_holm=None),
+    )
+    shift = ShiftComparison(task="nli", source="a_b", target="c", n=10, runs=1, differences=differences)
+    mean = MeanComparison(
+        task="nli",
+        source="a_b",
+        targets=("c", "d"),
+        difference=Difference(figure="mean OOD", value=0.1, p=0.2, p_holm=0.4),
+    )
+    return Comparison(
+        a="a" * 16,
+        b=b,
+        data="d" * 64,
+        subset="all",
+        metric_version="3",
+        n_swaps=100_000,
+        seed=0,
+        shifts=(shift,),
+        means=(mean,),
+        only_a=(),
+        only_b=(),
+    )
+
+
+def test_latex_is_a_booktabs_table() -> None:
+    lines = latex([pair()], ["Good", "Poor"]).splitlines()
+    assert lines[:2] == [r"\begin{tabular}{llrrrrrr}", r"\toprule"]
+    assert lines[4] == r"nli: a\_b $\to$ c & Poor & $\mathbf{+12.3}$ & $<$0.0001 & $+0.0$ & 0.5000 & n/a & n/a \\"
+    assert lines[5] == r"nli: a\_b, mean OOD & Poor & $+10.0$ & 0.4000 &  &  &  &  \\"
+    assert lines[-3:-1] == [r"\bottomrule", r"\end{tabular}"]
+    assert lines[-1].startswith("% Good minus the other, in points")
+
+
+def test_markdown_is_a_table_of_as_many_cells_in_each_row() -> None:
+    rows = [line for line in markdown([pair()], ["Good", NASTY]).splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {9}
+    assert "**+12.3**" in rows[2]
+    assert "&lt; 0.0001" in rows[2]
+
+
+def test_csv_has_a_row_for_each_difference_and_no_formula() -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_table([pair()], [NASTY, "Poor"]), newline="")))
+    assert [row["figure"] for row in rows] == ["ST", "SD", "TD", "mean OOD"]
+    assert {row["a"] for row in rows} == {f"'{NASTY}"}
+    assert (rows[0]["a_minus_b"], rows[2]["a_minus_b"], rows[0]["p"]) == ("0.1234", "", "1e-05")
+    assert [row["better"] for row in rows] == [f"'{NASTY}", "", "", ""]
+
+
+def test_bibtex_names_the_entries_and_balances_its_braces() -> None:
+    text = bibtex([pair()], [NASTY, "Poor"], ["A is better than B"])
+    assert text.startswith("@misc{shiftbench-aaaaaa-bbbbbb,\n")
+    plain = re.sub(r"\\text[a-z]+\{\}", "", text)
+    depth = 0
+    for letter in plain:
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        assert depth >= 0
+    assert depth == 0
+    assert "A is better than B." in text
+
+
+@given(st.text())
+def test_no_text_says_anything_to_latex(text: str) -> None:
+    left = re.sub(r"\\(text[a-z]+\{\}|[&%$#_{}])", "", latex_text(text))
+    assert not set(left) & set("\\&%$#_{}~^\n")
+
+
+@given(st.text())
+def test_no_text_breaks_a_markdown_table(text: str) -> None:
+    assert not re.search(r"(?<!\\)(\\\\)*[|<\[*`]|\n", re.sub(r"\\.", "", markdown_text(text)))
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.0, "< 0.0001"), (0.00009, "< 0.0001"), (0.0001, "0.0001"), (1.0, "1.0000")])
+def test_no_p_value_is_written_as_zero(p: float, text: str) -> None:
+    assert p_text(p) == text
+
+
+def test_two_comparisons_make_one_table(tmp_path: Path) -> None:
+    table = latex([pair(), pair("c" * 16)], ["Good", "Poor", "Middling"])
+    assert table.count("& Poor &") == table.count("& Middling &") == 2
+    assert "c" * 16 in table

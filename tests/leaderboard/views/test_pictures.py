@@ -1,0 +1,360 @@
+"""Pictures drawn on the server: what they show is what the scores say, as well-formed SVG, in any shape of data."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import checked_predictions, score_predictions
+from leaderboard.scoring.shape import Scores, Shift, TaskScores
+from leaderboard.views.html import Markup, tag
+from leaderboard.views.pictures import by_idd, colours, curves, flips, heatmap, id_ood, plane
+from leaderboard.views.pictures.axes import SYMBOLS, mark, round_axis
+
+from .conftest import SCRIPT, Visible
+from .id_folder import id_predictions
+from .shapes import build_dealt_folder, labels_with_errors
+
+DOMAINS = ["books", "films", "games"]
+
+
+def score(folder: DatasetFolder, frame: pl.DataFrame, place: Path) -> Scores:
+    frame.write_parquet(place / "p.parquet")
+    return score_predictions(checked_predictions(place / "p.parquet", folder), folder).scores
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, word_encoder: Any) -> DatasetFolder:
+    return build_dealt_folder(tmp_path_factory.mktemp("dealt") / "folder", DOMAINS, word_encoder)
+
+
+@pytest.fixture(scope="module")
+def tasks(folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> dict[str, TaskScores]:
+    """A task of two seeds with its placebo."""
+    frames = [
+        labels_with_errors(folder, "moods", DOMAINS, 0.3, range(2)),
+        labels_with_errors(folder, "moods.placebo", list(folder.task("moods.placebo").domains), 0.3, range(2)),
+    ]
+    scores = score(folder, pl.concat(frames), tmp_path_factory.mktemp("p"))
+    return {task.task: task for task in scores.tasks}
+
+
+@pytest.fixture(scope="module")
+def task(tasks: dict[str, TaskScores]) -> TaskScores:
+    return tasks["moods"]
+
+
+def svg(markup: str) -> ET.Element:
+    """The picture among some markup, parsed as XML."""
+    found = re.search(r'<svg(?:(?!<svg).)*class="sb-picture">.*?</svg>', markup, re.DOTALL)
+    assert found is not None
+    return ET.fromstring(found[0])
+
+
+def marks(picture: ET.Element) -> list[ET.Element]:
+    return [part for part in picture.iter() if {"sb-filled", "sb-hollow"} & set(part.get("class", "").split())]
+
+
+def words(element: ET.Element) -> str:
+    return element.findtext("title") or ""
+
+
+def every_picture(task: TaskScores, placebo: TaskScores | None = None) -> list[Markup]:
+    return [
+        heatmap.heatmap(task, "ST"),
+        heatmap.heatmap(task, "SD"),
+        heatmap.heatmap(task, "TD"),
+        plane.scenario_plane(task, placebo),
+        by_idd.drops_by_idd(task),
+        curves.depth_curves([("one", task)]),
+        curves.drops_by_depth([("one", task)]),
+        flips.flip_bars(task),
+    ]
+
+
+def test_pictures_name_and_describe_themselves(task: TaskScores) -> None:
+    for drawn in every_picture(task)[3:]:
+        picture = svg(drawn)
+        assert picture.get("role") == "img"
+        assert picture.findtext("title")
+        assert len(picture.findtext("desc") or "") > 30
+        assert picture.get("viewBox", "").startswith("0 0 420 ")
+        assert not {part.tag for part in picture.iter()} & {"script", "foreignObject", "image", "a", "style"}
+
+
+def test_heatmap_cells_hold_the_scores(task: TaskScores) -> None:
+    table = ET.fromstring(heatmap.heatmap(task, "TD"))
+    rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")][1:]
+    by_shift = {(shift.source, shift.target): shift for shift in task.shifts}
+    for row, source in zip(rows, DOMAINS, strict=True):
+        assert row[0] == source
+        for text, target in zip(row[1:], DOMAINS, strict=True):
+            if source == target:
+                assert text == ""
+            else:
+                value = by_shift[source, target].td.value
+                assert value is not None
+                assert float(text.replace("−", "-")) == round(100 * value, 1)
+    titles = [cell.get("title", "") for cell in table.iter("td")]
+    assert sum("ST" in text and "[" in text for text in titles) == 6
+
+
+def test_text_in_cells_can_be_read() -> None:
+    for measure in ("ST", "SD"):
+        for step in range(101):
+            fill, ink = colours.cell_colours(step / 100, 0.0, 1.0, measure)  # type: ignore[arg-type]
+            red, green, blue = (float(part) for part in re.findall(r"\d+", fill))
+            assert colours.contrast((red, green, blue), colours._rgb(ink)) >= 4.5
+
+
+def position(element: ET.Element) -> tuple[float, float]:
+    if element.tag == "circle":
+        return float(element.get("cx", "")), float(element.get("cy", ""))
+    x, y = re.findall(r"translate\(([-\d.]+) ([-\d.]+)\)", element.get("transform", ""))[0]
+    return float(x), float(y)
+
+
+def test_plane_places_every_shift_by_its_drops(tasks: dict[str, TaskScores]) -> None:
+    task, placebo = tasks["moods"], tasks["moods.placebo"]
+    picture = svg(plane.scenario_plane(task, placebo))
+    found = [part for part in marks(picture) if not words(part).startswith("placebo")]
+    assert len(found) == len(task.shifts) == 6
+    where = {tuple(words(part).split("\n")[0].split(" → ")): position(part) for part in found}
+    ordered = sorted(task.shifts, key=lambda shift: shift.sd.value or 0)
+    across = [where[shift.source, shift.target][0] for shift in ordered]
+    assert across == sorted(across)
+    ordered = sorted(task.shifts, key=lambda shift: shift.td.value or 0)
+    heights = [where[shift.source, shift.target][1] for shift in ordered]
+    assert heights == sorted(heights, reverse=True), "TD goes up"
+    # SD and TD on one scale: equal steps are equal lengths.
+    first, last = ordered[0], ordered[-1]
+    left, right = where[first.source, first.target], where[last.source, last.target]
+    steps = [(b.value or 0) - (a.value or 0) for a, b in ((first.sd, last.sd), (first.td, last.td))]
+    assert (right[0] - left[0]) * steps[1] == pytest.approx(-(right[1] - left[1]) * steps[0], abs=0.1)
+    cloud = [part for part in marks(picture) if words(part).startswith("placebo")]
+    assert len(cloud) == len(placebo.shifts)
+    assert all("sb-hollow" in part.get("class", "") for part in cloud)
+    assert [text.text for text in picture.iter("text") if "sb-quadrant" in text.get("class", "")] == [
+        "Classic", "Observed", "Unobserved", "No Challenge",
+    ]  # fmt: skip
+
+
+def test_resolved_shifts_are_filled_and_sources_differ_by_symbol_too(task: TaskScores) -> None:
+    first, *others = task.shifts
+    known = first.model_copy(update={"resolved": True, "scenario_support": {"Classic": 0.99}})
+    shifts = (known, *(shift.model_copy(update={"resolved": False}) for shift in others))
+    found = marks(svg(plane.scenario_plane(task.model_copy(update={"shifts": shifts}))))
+    filled = [part for part in found if "sb-filled" in part.get("class", "")]
+    assert [words(part).split("\n")[0] for part in filled] == [f"{known.source} → {known.target}"]
+    assert "of replicates: Classic 99%" in words(filled[0])
+    shapes = {(part.tag, part.get("d")) for part in found}
+    assert len(shapes) == len({shift.source for shift in shifts})
+
+
+def whiskers(picture: ET.Element) -> list[ET.Element]:
+    return [part for part in picture.iter("line") if "sb-whisker" in part.get("class", "")]
+
+
+def test_crosses_reach_from_end_to_end_of_the_intervals(task: TaskScores) -> None:
+    shift = task.shifts[0]
+    alone = task.model_copy(update={"shifts": (shift,)})
+    picture = svg(plane.scenario_plane(alone))
+    across, upright = whiskers(picture)
+    x, y = position(marks(picture)[0])
+    lengths = [float(across.get("x2", "")) - float(across.get("x1", "")),
+               float(upright.get("y1", "")) - float(upright.get("y2", ""))]  # fmt: skip
+    widths = [(drop.high or 0) - (drop.low or 0) for drop in (shift.sd, shift.td)]
+    assert lengths[0] / lengths[1] == pytest.approx(widths[0] / widths[1], rel=0.01)
+    assert float(across.get("x1", "")) < x < float(across.get("x2", ""))
+    assert float(upright.get("y2", "")) < y < float(upright.get("y1", ""))
+    for line in (across, upright):
+        assert all(0 <= float(line.get(end, "")) <= 420 for end in ("x1", "x2", "y1", "y2"))
+    bare = {name: {"value": getattr(shift, name).value} for name in ("sd", "td")}
+    without = TaskScores.model_validate(alone.model_dump() | {"shifts": [shift.model_dump() | bare]})
+    assert whiskers(svg(plane.scenario_plane(without))) == []
+
+
+def test_drops_by_idd_are_running_means_that_meet(task: TaskScores) -> None:
+    drawn = by_idd.drops_by_idd(task)
+    about = svg(drawn).findtext("desc") or ""
+    hardest = max(task.shifts, key=lambda shift: shift.idd.value or 0)
+    average = task.summary.average_drop.value
+    for name, start, end in (("SD", hardest.sd.value, average), ("TD", hardest.td.value, average)):
+        assert start is not None
+        assert end is not None
+        said = re.search(rf"mean {name} from ([^ ]+) to ([^ ,]+)", about)
+        assert said is not None
+        numbers = [float(text.replace("−", "-").rstrip(".")) for text in said.groups()]
+        assert numbers == pytest.approx([round(100 * start, 1), round(100 * end, 1)], abs=0.051)
+    assert "mean IDD from" in about
+
+
+def test_depth_curves_show_the_mean_its_interval_and_effective_sizes(task: TaskScores) -> None:
+    picture = svg(curves.depth_curves([("", task)]))
+    thick = [part for part in marks(picture) if "λ = " in words(part)]
+    assert len(thick) == 5
+    low, high = task.summary.depth_f1["50"].low, task.summary.depth_f1["50"].high
+    assert low is not None
+    assert high is not None
+    assert f"[{100 * low:.1f}, {100 * high:.1f}]" in words(thick[2])
+    thin = [part for part in picture.iter("path") if "sb-thin" in part.get("class", "")]
+    assert len(thin) == 6
+    below = [text.text for text in picture.iter("text") if "sb-below" in text.get("class", "")]
+    assert len(below) == 5
+    sizes = [shift.effective_n["90"] for shift in task.shifts]
+    assert below[-1] in (f"{min(sizes):.0f}–{max(sizes):.0f}", f"{min(sizes):.0f}")
+
+
+def test_entries_overlay_in_colours_and_symbols_of_their_own(task: TaskScores) -> None:
+    drawn = curves.depth_curves([("Alpha", task), ("Beta", task), ("Gamma", task)])
+    picture = svg(drawn)
+    thick = [part for part in marks(picture) if "λ = " in words(part)]
+    assert len(thick) == 15
+    assert len({part.get("class") for part in thick}) == 3
+    assert len({(part.tag, part.get("d")) for part in thick}) == 3
+    assert len({position(part)[0] for part in thick}) == 15, "intervals stand side by side"
+    assert all(name in Visible(drawn).text for name in ("Alpha", "Beta", "Gamma"))
+    both = curves.drops_by_depth([("Alpha", task), ("Beta", task)])
+    assert "Beta: mean TD" in Visible(both).text
+
+
+def test_mean_drops_by_depth_are_means_over_the_shifts(task: TaskScores) -> None:
+    means = dict(curves.mean_drops(task))
+    by_hand = sum(shift.depth_td["50"].value or 0 for shift in task.shifts) / len(task.shifts)
+    assert means["mean TD"]["50"].value == pytest.approx(by_hand)
+
+
+def test_flips_show_loss_gain_and_half_the_churn(task: TaskScores) -> None:
+    picture = svg(flips.flip_bars(task))
+    groups = list(picture.iter("g"))
+    assert len(groups) == 6
+    for group in groups:
+        name = words(group).split("\n")[0]
+        shift = next(s for s in task.shifts if f"{s.source} → {s.target}" == name)
+        assert shift.flips is not None
+        bars = {rect.get("class"): float(rect.get("width", "")) for rect in group.iter("rect")}
+        assert bars["sb-loss"] * shift.flips.gain == pytest.approx(bars["sb-gain"] * shift.flips.loss, abs=0.1)
+        ticks = [line for line in group.iter("line") if line.get("class") == "sb-churn"]
+        assert len(ticks) == 2
+        churn = [shift.flips.churn_in_domain, shift.flips.churn_cross_domain]
+        assert None not in churn
+        reach = float(ticks[1].get("x1", "")) - float(ticks[0].get("x1", ""))
+        scale = bars["sb-loss"] / shift.flips.loss
+        assert reach == pytest.approx(scale * sum(part or 0 for part in churn) / 2, abs=0.3)
+
+
+def test_one_run_has_no_churn(folder: DatasetFolder, tmp_path: Path) -> None:
+    scores = score(folder, labels_with_errors(folder, "moods", DOMAINS, 0.3), tmp_path)
+    drawn = flips.flip_bars(scores.tasks[0])
+    assert "sb-churn" not in drawn
+    assert "seed churn not measured" in drawn
+
+
+def test_id_ood_plane(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    scores = score(id_folder, id_predictions(id_folder, "sa", "amazon"), tmp_path)
+    found = scores.tasks[0].id_ood
+    assert found is not None
+    drawn = id_ood.id_ood_plane([("", found)])
+    picture = svg(drawn)
+    assert len(marks(picture)) == len(found.ood) == 3
+    assert any("sb-identity" in part.get("class", "") for part in picture.iter("line"))
+    heights = {words(part).split(" ")[0]: position(part)[1] for part in marks(picture)}
+    assert sorted(heights, key=lambda name: -heights[name]) == sorted(
+        heights, key=lambda name: found.ood[name].value or 0
+    )
+    two = id_ood.id_ood_plane([("Alpha", found), ("Beta", found)])
+    assert len(marks(svg(two))) == 6
+    assert "Beta: amazon (ID)" in (svg(two).findtext("desc") or "")
+
+
+def test_joined_sources_are_in_no_mean(folder: DatasetFolder, tmp_path: Path) -> None:
+    frame = labels_with_errors(folder, "moods", [*DOMAINS[:2], "books+films"], 0.3)
+    task = score(folder, frame, tmp_path).tasks[0]
+    assert len(task.shifts) == 5
+    depth = svg(curves.depth_curves([("", task)]))
+    assert len([part for part in depth.iter("path") if "sb-thin" in part.get("class", "")]) == 4
+    text = Visible(curves.drops_by_depth([("", task)])).text
+    assert "mean SD of 4 shifts" in text
+    assert "mean TD of 2 shifts" in text
+    assert Visible(heatmap.heatmap(task, "ST")).text.count("n/a") == 0, "a part of a joined source is no target"
+
+
+def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -> None:
+    zero_shot = score(folder, labels_with_errors(folder, "moods", ["none"], 0.3), tmp_path).tasks[0]
+    assert not plane.with_drops(zero_shot)
+    assert not curves.has_depth(zero_shot)
+    assert not curves.has_depth_drops(zero_shot)
+    assert not flips.has_flips(zero_shot)
+    assert not by_idd.has_idd_order(zero_shot)
+    assert "none (zero-shot)" in Visible(heatmap.heatmap(zero_shot, "ST")).text
+    partial = score(folder, labels_with_errors(folder, "moods", DOMAINS[:2], 0.3), tmp_path).tasks[0]
+    assert Visible(heatmap.heatmap(partial, "TD")).text.count("n/a") == 2
+    assert len(marks(svg(plane.scenario_plane(partial)))) == 2
+
+
+def test_figures_that_are_hidden_leave_gaps(task: TaskScores) -> None:
+    """Where labels are withheld, small slices have no figures: pictures must do without."""
+    nothing = {"value": None, "low": None, "high": None}
+    content = task.model_dump()
+    hidden: Any = content["shifts"][0]
+    hidden |= dict.fromkeys(("st", "ss", "tt", "sd", "td", "idd"), nothing)
+    hidden |= {"scenario": "Unknown", "resolved": False, "scenario_support": {}, "flips": None, "prior_fixed": None}
+    hidden |= {name: {} for name in ("depth_f1", "depth_score", "depth_sd", "depth_td", "effective_n", "total")}
+    shown = TaskScores.model_validate(content)
+    drawn = every_picture(shown)
+    assert Visible(drawn[0]).text.count("n/a") == 1
+    assert len(marks(svg(drawn[3]))) == 5
+    assert len(list(svg(drawn[-1]).iter("g"))) == 5
+
+
+def test_names_are_text_in_every_picture(tasks: dict[str, TaskScores]) -> None:
+    evil = f'"><a href="x">{SCRIPT}'
+    text = tasks["moods"].model_dump_json().replace(json.dumps(DOMAINS[0]), json.dumps(evil))
+    renamed = TaskScores.model_validate_json(text)
+    assert renamed.domains[0] == evil
+    for drawn in every_picture(renamed):
+        shown = Visible(drawn)
+        assert "script" not in shown.tags
+        assert "a" not in shown.tags
+
+
+def test_long_names_are_cut_in_bars_and_whole_when_pointed_at(task: TaskScores) -> None:
+    long = "a-domain-with-a-name-that-goes-on-and-on"
+    renamed = TaskScores.model_validate_json(task.model_dump_json().replace(DOMAINS[0], long))
+    picture = svg(flips.flip_bars(renamed))
+    written = [text.text or "" for text in picture.iter("text") if "sb-row-name" in text.get("class", "")]
+    assert max(map(len, written)) <= 24
+    assert any(long in words(group) for group in picture.iter("g"))
+
+
+def test_axes_have_round_ticks_and_hold_their_values() -> None:
+    axis = round_axis((-3.2, 17.9), 0, 100)
+    assert axis.low <= -3.2
+    assert axis.high >= 17.9
+    assert set(axis.ticks) <= {-5.0, 0.0, 5.0, 10.0, 15.0, 20.0}
+    assert axis.at(axis.low) == 0
+    assert axis.at(axis.high) == 100
+    assert round_axis((4.0, 4.0), 0, 100).at(4.0) == pytest.approx(50, abs=30), "one value still has room"
+
+
+def test_every_symbol_is_drawn_and_differs() -> None:
+    drawn = {re.sub(r"class=\"[^\"]*\"", "", mark(5, 5, symbol, "sb-c0")) for symbol in SYMBOLS}
+    assert len(drawn) == len(SYMBOLS) == 8
+    assert tag("i", mark(1, 2, "circle", "x", words="<b>")).count("&lt;b&gt;") == 1
+
+
+def test_shifts_of_any_sign_stay_inside_the_plane(task: TaskScores) -> None:
+    far = [shift.model_copy(update={"sd": _moved(shift, -0.9), "td": _moved(shift, 0.9)}) for shift in task.shifts]
+    for part in marks(svg(plane.scenario_plane(task.model_copy(update={"shifts": tuple(far)})))):
+        x, y = position(part)
+        assert 0 <= x <= 420
+        assert 0 <= y <= 420
+
+
+def _moved(shift: Shift, by: float) -> Any:
+    return shift.sd.model_copy(update={"value": by, "low": by - 0.1, "high": by + 0.1})

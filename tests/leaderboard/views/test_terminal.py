@@ -1,0 +1,105 @@
+"""Tables for a terminal: nothing is cut, whatever the width."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from baselines import majority
+from leaderboard.bench.scores import Timing
+from leaderboard.comparing.files import compare_files
+from leaderboard.scoring.score import score_file
+from leaderboard.scoring.shape import Estimate, Scores
+from leaderboard.views.terminal import print_board, print_comparisons, print_coverage, print_scores, print_timing
+
+from .conftest import Filled
+
+
+@pytest.fixture(scope="module")
+def preds(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("tables") / "preds.parquet"
+    majority.main("nli", filled.folder.path, out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def scores(filled: Filled, preds: Path) -> Scores:
+    return score_file(preds, filled.folder)
+
+
+def console(width: int) -> Console:
+    return Console(width=width, file=io.StringIO())
+
+
+def printed(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Path, width: int) -> None:
+    out = console(width)
+    print_scores(scores, out)
+    print_board([("Majority, of the source's train split", scores)], out)
+    print_comparisons([compare_files(preds, preds, filled.folder, n_swaps=1000)], out)
+    text = printed(out)
+    assert "…" not in text
+    assert "Majority, of the source's train split" in text
+    for shift in scores.tasks[0].shifts:
+        assert f"{shift.source} -> {shift.target}" in text
+        assert f"{100 * (shift.st.value or 0):.1f}" in text
+
+
+def test_the_board_is_a_table_at_120_columns(scores: Scores) -> None:
+    out = console(120)
+    print_board([("Majority", scores)], out)
+    assert any(
+        line.split()
+        == ["entry", "mean", "SS", "mean", "ST", "average", "drop", "worst", "SD", "worst", "TD", "DF1@0", "DF1@90"]
+        for line in printed(out).splitlines()
+    )
+
+
+def test_the_board_warns_once_of_synthetic_data(scores: Scores) -> None:
+    out = console(120)
+    print_board([("A", scores), ("B", scores)], out)
+    assert printed(out).count("Synthetic data") == 1
+
+
+def test_a_reference_td_is_shown_apart(scores: Scores) -> None:
+    title = "TD against the reference's TT"
+    out = console(120)
+    print_scores(scores, out)
+    assert title not in printed(out)
+    task = scores.tasks[0]
+    flagged = task.shifts[0].model_copy(update={"reference_td": Estimate(value=0.123)})
+    task = task.model_copy(update={"shifts": (flagged, *task.shifts[1:])})
+    out = console(120)
+    print_scores(scores.model_copy(update={"tasks": (task,)}), out)
+    assert "12.3" in printed(out).split(title)[1]
+
+
+def test_what_p_is_of_and_what_training_variance_needs(scores: Scores) -> None:
+    out = console(120)
+    print_scores(scores, out)
+    text = " ".join(printed(out).split())
+    assert "p if training on a domain did not help there (permutation)" in text
+    assert "Training variance was not measured; that needs single sources, every shift among them" in text
+
+
+def test_coverage_has_its_standard_error() -> None:
+    out = console(120)
+    print_coverage({"total": {"ST": 0.9, "scenario": 1.0}}, 100, out)
+    assert "90.00% ± 3.00" in printed(out)
+    assert "100.00% ± 0.00" in printed(out)
+
+
+def test_a_timing_is_one_line() -> None:
+    out = console(30)
+    print_timing(Timing("depth", 1.0, "a loop", 40.0, 40.0, None, "at least 20 times faster", True), out)
+    print_timing(Timing("scoring", 1.0, None, None, None, None, "under 4 s", None), out)
+    assert printed(out).splitlines() == [
+        "depth: 1.00 s; a loop: 40.00 s; 40.00 times faster; wanted at least 20 times faster: met",
+        "scoring: 1.00 s; wanted under 4 s at --scale 1",
+    ]
