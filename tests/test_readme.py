@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from leaderboard.scoring.shape import Shift
-from shiftbench import app
+from shiftbench.command import app
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -39,6 +39,9 @@ SOURCE_JOINER = "+"
 PLACEBO = ".placebo"
 """Ends the name of a placebo task, whose domains are dealt at random."""
 
+WORD = r"\w+(?:['’]\w+)*"
+"""A word of a text, as a regular expression: ``don't`` is one word, ``well-kept`` two."""
+
 _NAME = r"[a-z0-9][a-z0-9_-]*"
 _ID = re.compile(rf"({_NAME})/({_NAME}(?:{re.escape(PLACEBO)})?)/({_NAME})/({'|'.join(SPLITS)})/([0-9a-f]{{12}})")
 _NAME_ALONE = re.compile(_NAME)

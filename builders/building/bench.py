@@ -22,9 +22,9 @@ import polars as pl
 
 from builders.dr.posts import AS
 from builders.reading.intake import Consumer, Sample, read_file
-from builders.reading.upstream_file import BLOCK
 from builders.specs.spec import Transform
 from builders.specs.transforms import rename
+from builders.specs.upstream_file import BLOCK
 from builders.tables import subreddits
 
 FULL = 2_000_000_000

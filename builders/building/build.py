@@ -13,8 +13,9 @@ from builders.assembling.assemble import AssembledTask, assemble
 from builders.assembling.cut import Splits
 from builders.assembling.placebo import placebo_task
 from builders.cache import cache_folder
+from builders.checksums import file_sha256
 from builders.encoder import Encoder
-from builders.folder.manifest import Manifest, SourceFacts, SourceFile, TransformCount, file_sha256
+from builders.folder.manifest import Manifest, SourceFacts, SourceFile, TransformCount
 from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, in_file, read_file
 from builders.specs.spec import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
 from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave

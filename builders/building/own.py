@@ -12,8 +12,9 @@ import polars as pl
 
 from builders.assembling.assemble import assemble
 from builders.assembling.cut import Splits
+from builders.checksums import file_sha256
 from builders.encoder import Encoder
-from builders.folder.manifest import Manifest, SourceFacts, SourceFile, file_sha256
+from builders.folder.manifest import Manifest, SourceFacts, SourceFile
 from builders.specs.spec import TaskSpec
 from builders.specs.transforms import text_digest
 from builders.writing.withhold import label_key, secret_seed

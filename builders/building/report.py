@@ -8,9 +8,9 @@ from rich.table import Table
 
 from builders.building.bench import ReadTiming
 from builders.folder.manifest import Manifest, TaskManifest, paper_sizes
+from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
 from builders.writing.dataset_card import pairing_lines
-from builders.writing.writer import read_statistics
 from validation.vocabulary import PLACEBO, SPLITS
 
 

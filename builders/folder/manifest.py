@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 import pydantic
 
+from builders.checksums import file_sha256
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import SOURCE_JOINER, TaskKind
 
@@ -331,12 +332,6 @@ def closed_words(sources: Sequence[SourceFacts]) -> str:
     if not others:
         return f"the licence of {last} does not allow publishing its rows"
     return f"the licences of {', '.join(others)} and {last} do not allow publishing their rows"
-
-
-def file_sha256(path: Path) -> str:
-    """Hash a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def data_files_sha256(folder: Path) -> dict[str, str]:

@@ -9,8 +9,8 @@ import polars as pl
 
 from builders.folder.manifest import Manifest, TaskManifest
 from builders.folder.reader import DatasetFolder, depth_path, split_path, subset_path
-from builders.statistics.card import picture_path
-from builders.writing.writer import place_file, read_statistics, write_data, write_facts, write_subset
+from builders.folder.statistics import picture_path, read_statistics
+from builders.writing.writer import place_file, write_data, write_facts, write_subset
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import PLACEBO
 

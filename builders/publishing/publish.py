@@ -14,10 +14,10 @@ from typing import Any
 
 from builders.folder.manifest import DATA_FOLDERS, MANIFEST, content_hash
 from builders.folder.reader import DatasetFolder
+from builders.folder.statistics import data_path, picture_path
 from builders.hub_access import cause, trying, writing_to_hub
 from builders.publishing.public import refuse_closed
 from builders.publishing.repository import HASHING_THREADS, LocalFile, Target, changed_files, local_files, read_remote
-from builders.statistics.card import data_path, picture_path
 from builders.writing.croissant import CROISSANT
 from builders.writing.writer import README
 from validation.report import InvalidInput, Problem

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "rating": pl.String()})

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 from lxml import etree
 
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem, did_you_mean
 
 SCHEMA = pl.Schema(

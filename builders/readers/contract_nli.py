@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from builders.readers.json_document import RELEASE, json_document
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem, did_you_mean
 
 SCHEMA = pl.Schema({"premise": pl.String(), "hypothesis": pl.String(), "choice": pl.String(), "document": pl.String()})

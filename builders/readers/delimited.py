@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.reading.upstream_file import UpstreamFile, decode
+from builders.specs.upstream_file import UpstreamFile, decode
 from validation.csv_text import repeated_columns
 from validation.report import InvalidInput, Problem, did_you_mean
 

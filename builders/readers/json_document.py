@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 RELEASE = "is this the upstream release that the build expects?"

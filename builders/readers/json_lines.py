@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from builders.reading.upstream_file import UpstreamFile, decode
+from builders.specs.upstream_file import UpstreamFile, decode
 from validation.json_text import json_line
 from validation.report import InvalidInput, Problem
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from builders.readers.json_document import RELEASE
-from builders.reading.upstream_file import BLOCK, LONGEST_LINE, UpstreamFile
+from builders.specs.upstream_file import BLOCK, LONGEST_LINE, UpstreamFile
 from validation.report import InvalidInput, Problem
 
 _SPACE = " \t\r\n"

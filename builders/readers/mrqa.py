@@ -14,7 +14,7 @@ import polars as pl
 
 from builders.readers.json_document import RELEASE
 from builders.readers.squad import SCHEMA
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 _BOM = b"\xef\xbb\xbf"

@@ -15,7 +15,7 @@ import msgspec
 import polars as pl
 
 from builders.readers.json_document import RELEASE, json_document
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema(

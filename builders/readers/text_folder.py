@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 import polars as pl
 
 from builders.readers.delimited import quoted_csv
-from builders.reading.upstream_file import UpstreamFile, decode
+from builders.specs.upstream_file import UpstreamFile, decode
 from validation.report import InvalidInput, Problem, and_more
 
 TAR_SCHEMA = pl.Schema({"label": pl.String(), "name": pl.String(), "text": pl.String()})

@@ -10,7 +10,7 @@ from itertools import islice
 
 import polars as pl
 
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "document": pl.String()})

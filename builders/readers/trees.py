@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "root": pl.String()})

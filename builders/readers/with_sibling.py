@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem, and_more
 
 _Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]

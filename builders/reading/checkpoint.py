@@ -13,8 +13,8 @@ import polars as pl
 import pydantic
 from filelock import FileLock, Timeout
 
-from builders.folder.manifest import file_sha256
-from builders.reading.upstream_file import Position
+from builders.checksums import file_sha256
+from builders.specs.upstream_file import Position
 
 _STATE = "state.json"
 

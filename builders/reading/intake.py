@@ -15,11 +15,11 @@ from typing import Any
 import polars as pl
 from tqdm import tqdm
 
-from builders.folder.manifest import file_sha256
+from builders.checksums import file_sha256
 from builders.reading.checkpoint import Checkpoint, State, checkpoint_key
 from builders.reading.sampling import STRATUM, Reservoir, compact
-from builders.reading.upstream_file import BLOCK, Position, UpstreamFile
 from builders.specs.spec import Reader, Transform
+from builders.specs.upstream_file import BLOCK, Position, UpstreamFile
 from validation.report import InvalidInput
 
 LARGE = 1 << 28

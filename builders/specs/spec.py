@@ -10,7 +10,7 @@ import polars as pl
 import pydantic
 
 from builders.folder.manifest import Pairing, Provenance
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.vocabulary import TaskKind
 
 Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]

@@ -8,8 +8,9 @@ import polars as pl
 
 from builders.specs.balances import ANSWERED
 from builders.specs.spec import Transform
-from builders.specs.words import WORD, words
+from builders.specs.words import words
 from validation.report import InvalidInput, Problem, and_more, did_you_mean
+from validation.vocabulary import WORD
 
 
 def rename(columns: Mapping[str, str]) -> Transform:

@@ -2,8 +2,7 @@
 
 import polars as pl
 
-WORD = r"\w+(?:['’]\w+)*"
-"""Letters and digits, with apostrophes inside: ``don't`` is one word, ``well-kept`` two."""
+from validation.vocabulary import WORD
 
 
 def words(column: str) -> pl.Expr:

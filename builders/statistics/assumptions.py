@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from builders.statistics.duplicates import Repeats, SplitRepeats
-from builders.statistics.task_statistics import SplitStatistics, TaskStatistics
+from builders.folder.statistics import Repeats, SplitRepeats, SplitStatistics, TaskStatistics
 from validation.vocabulary import SPLITS, TaskKind
 
 CLASS_SHARE_TOLERANCE = 0.05

@@ -2,28 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from builders.statistics.task_statistics import DomainStatistics, Lengths, TaskStatistics
+from builders.folder.statistics import DomainStatistics, Lengths, TaskStatistics, data_path, picture_path
 from validation.vocabulary import TaskKind
 
 UNDEFINED = "n/a"
-
-
-def picture_path(task: str) -> str:
-    """Say where in a dataset folder the picture of a task's statistics lies.
-
-    >>> picture_path("sa")
-    'statistics/sa.png'
-    """
-    return f"statistics/{task}.png"
-
-
-def data_path(task: str) -> str:
-    """Say where in a dataset folder a task's statistics lie as JSON.
-
-    >>> data_path("sa")
-    'statistics/sa.json'
-    """
-    return f"statistics/{task}.json"
 
 
 def statistics_section(name: str, statistics: TaskStatistics) -> str:

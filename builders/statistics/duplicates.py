@@ -11,20 +11,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pydantic
 from numpy.typing import NDArray
 
-from builders.specs.words import WORD
-from validation.vocabulary import SPLITS, TOKENS
+from builders.folder.statistics import N_EXAMPLES, SIMILAR, DuplicateCounts, Examples, Repeats, SplitRepeats
+from validation.vocabulary import SPLITS, TOKENS, WORD
 
 SHINGLE = 3
 """Words of a shingle. A shorter text is one shingle."""
-
-SIMILAR = 0.8
-"""Smallest Jaccard similarity of two texts' shingle sets that makes them near-duplicates."""
-
-N_EXAMPLES = 5
-"""Example pairs reported of each kind."""
 
 _BANDS, _BAND_ROWS = 25, 5
 # A pair of similarity s is compared with probability 1 - (1 - s^5)^25: 0.99995 at 0.8, 0.06 at 0.3.
@@ -43,64 +36,6 @@ _PAIR_CHUNK = 50_000
 
 U64 = NDArray[np.uint64]
 Ints = NDArray[np.int64]
-
-
-class _Facts(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class Repeats(_Facts):
-    """Rows of one split of one domain that have a duplicate elsewhere; where, the field that holds this says.
-
-    A row is counted once however many duplicates it has. It may count both as ``exact`` and as ``near``.
-
-    Attributes:
-        domain: the rows' domain.
-        split: the rows' split.
-        rows: rows there are, with a duplicate or without.
-        exact: rows for which another row has equal inputs.
-        near: rows for which a row of another group has inputs that differ, but are similar by at least ``SIMILAR``.
-    """
-
-    domain: str
-    split: str
-    rows: int
-    exact: int
-    near: int
-
-
-class SplitRepeats(Repeats):
-    """Rows of a split that have a duplicate in the split ``other`` of the same domain."""
-
-    other: str
-
-
-class Examples(_Facts):
-    """Up to ``N_EXAMPLES`` pairs of ids: the row counted (the least ids first), and one duplicate that it has."""
-
-    exact: tuple[tuple[str, str], ...] = ()
-    near: tuple[tuple[str, str], ...] = ()
-
-
-class DuplicateCounts(_Facts):
-    """Repeats and near-repeats of a task's inputs.
-
-    Attributes:
-        within: of every domain and split, rows that have a duplicate in the same split of the same domain.
-        across_splits: of every domain, test rows with a duplicate in train, validation rows with one in train, and
-            test rows with one in validation; only pairs of splits that the domain has.
-        across_domains: of every domain and split, rows that have a duplicate in any split of any other domain;
-            empty when there is one domain.
-        examples: of each of these, by its name.
-        uncompared: pairs that were not compared because a bucket of look-alikes was too large, counted once for
-            each band that they share. Above 0 the near counts may be too low.
-    """
-
-    within: tuple[Repeats, ...]
-    across_splits: tuple[SplitRepeats, ...]
-    across_domains: tuple[Repeats, ...]
-    examples: dict[str, Examples]
-    uncompared: int
 
 
 def comparison_rows(domains: Mapping[str, Mapping[str, pl.DataFrame]], inputs: Sequence[str]) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from builders.statistics.task_statistics import Lengths, SplitStatistics, TaskStatistics
+from builders.folder.statistics import Lengths, SplitStatistics, TaskStatistics
 from validation.vocabulary import SPLITS, TaskKind
 
 if TYPE_CHECKING:

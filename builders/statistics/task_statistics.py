@@ -10,18 +10,23 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
-import pydantic
 from numpy.typing import NDArray
 
+from builders.folder.statistics import (
+    QUANTILES,
+    DomainStatistics,
+    LengthDistance,
+    Lengths,
+    PairDepth,
+    SplitStatistics,
+    TaskStatistics,
+)
 from builders.specs.spec import Balance
-from builders.specs.words import WORD, words
-from builders.statistics.duplicates import DuplicateCounts, comparison_rows, duplicates, input_text
+from builders.specs.words import words
+from builders.statistics.duplicates import comparison_rows, duplicates, input_text
 from leaderboard.metrics.depth import q_statistic
 from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
-from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind
-
-QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-"""Quantiles given of every length."""
+from validation.vocabulary import GOLD, SPLITS, TOKENS, WORD, TaskKind
 
 _CHUNK = 20_000
 
@@ -39,128 +44,6 @@ class Spec(Protocol):
     def labels(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def balance(self) -> Balance | None: ...  # noqa: D102
-
-
-class _Facts(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class Lengths(_Facts):
-    """Lengths of a split's texts, in words (tagging: in tokens).
-
-    Attributes:
-        mean: mean over the rows.
-        sd: standard deviation of these rows (divided by their number).
-        quantiles: at ``QUANTILES``, between two rows interpolated linearly.
-    """
-
-    mean: float
-    sd: float
-    quantiles: tuple[float, float, float, float, float, float, float]
-
-
-class SplitStatistics(_Facts):
-    """One split of one domain.
-
-    Attributes:
-        rows: its rows, at least 1.
-        groups: its groups.
-        labels: rows of each class by name, classes without a row included; empty unless classification.
-        tags: tokens of each tag by name, likewise; empty unless tagging.
-        unanswered: questions without an answer; None unless extractive QA.
-        input_words: length of all inputs of a row together.
-        target_words: length of the text to be generated; None unless generation.
-    """
-
-    rows: int
-    groups: int
-    labels: dict[str, int] = {}
-    tags: dict[str, int] = {}
-    unanswered: int | None = None
-    input_words: Lengths
-    target_words: Lengths | None = None
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Shares of the classes, tags, or questions without and with an answer, in [0, 1]; empty for generation."""
-        counts = self.labels or self.tags
-        if self.unanswered is not None:
-            counts = {"no answer": self.unanswered, "answer": self.rows - self.unanswered}
-        total = sum(counts.values())
-        return {name: count / total for name, count in counts.items()} if total else {}
-
-
-class DomainStatistics(_Facts):
-    """One domain.
-
-    Attributes:
-        splits: its splits.
-        vocabulary: distinct words of its train inputs; None without a train split.
-        unseen_test_share: share of the word occurrences of its test inputs whose word its train inputs lack, in
-            [0, 1]; None without both splits or without a word in test.
-        groups_in_several_splits: groups that more than one of its splits has.
-    """
-
-    splits: dict[str, SplitStatistics]
-    vocabulary: int | None
-    unseen_test_share: float | None
-    groups_in_several_splits: int
-
-
-class PairDepth(_Facts):
-    """How deep a target's test texts lie in a source (DF1 equations 1 and 8).
-
-    Attributes:
-        source: the source domain.
-        target: the target domain; the source itself is given too, for comparison.
-        q: chance that a train text of the source is no deeper in it than a test text of the target, in [0, 1].
-        mean_depth: mean depth of the target's test texts in the source, in [0, 2].
-    """
-
-    source: str
-    target: str
-    q: float
-    mean_depth: float
-
-
-class LengthDistance(_Facts):
-    """The two domains whose targets differ most in length, in one split.
-
-    Attributes:
-        split: the split.
-        domains: the two domains.
-        distance: Kolmogorov-Smirnov distance of their target lengths in words, in [0, 1]: the largest difference
-            between the shares of rows that are no longer than some length.
-    """
-
-    split: str
-    domains: tuple[str, str]
-    distance: float
-
-
-class TaskStatistics(_Facts):
-    """Statistics of one task.
-
-    Attributes:
-        kind: what is predicted.
-        domains: by domain.
-        divergence: Jensen-Shannon divergence in bits, in [0, 1], of the words of each two domains' train inputs (DR
-            appendix A.1), by domain and domain, both ways and with itself (0). A domain without such a word is
-            absent.
-        depths: of every pair with a depth table; empty without an encoder.
-        target_lengths: of every split that several domains have; empty unless generation.
-        duplicates: repeats and near-repeats.
-        no_answer_wanted: share of questions without an answer that the spec asks for, in [0, 1]; None where it
-            asks for none.
-    """
-
-    kind: TaskKind
-    domains: dict[str, DomainStatistics]
-    divergence: dict[str, dict[str, float]]
-    depths: tuple[PairDepth, ...]
-    target_lengths: tuple[LengthDistance, ...]
-    duplicates: DuplicateCounts
-    no_answer_wanted: float | None
 
 
 def task_statistics(spec: Spec, domains: Mapping[str, Mapping[str, pl.DataFrame]], depths: Depths) -> TaskStatistics:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from builders.folder.configs import config_name
 from builders.folder.manifest import DomainFacts, Manifest, TaskManifest, paper_sizes
 from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
+from builders.folder.statistics import TaskStatistics
 from builders.statistics.card import statistics_section
-from builders.statistics.task_statistics import TaskStatistics
 from builders.writing.front_matter import front_matter
 from validation.report import counted
 from validation.vocabulary import GOLD, SPLITS

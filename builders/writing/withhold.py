@@ -36,9 +36,9 @@ import polars as pl
 
 from builders.assembling.assemble import AssembledTask
 from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskManifest
+from builders.folder.statistics import TaskStatistics
 from builders.specs.spec import TaskSpec
 from builders.specs.transforms import as_texts
-from builders.statistics.task_statistics import TaskStatistics
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD
 

@@ -33,9 +33,9 @@ from builders.folder.manifest import (
     rows_sha256,
 )
 from builders.folder.reader import depth_path, subset_path
-from builders.statistics.card import data_path, picture_path
+from builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
 from builders.statistics.pictures import statistics_picture
-from builders.statistics.task_statistics import TaskStatistics, task_statistics
+from builders.statistics.task_statistics import task_statistics
 from builders.writing.croissant import CROISSANT, croissant
 from builders.writing.dataset_card import dataset_card
 from builders.writing.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
@@ -197,11 +197,6 @@ def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
     path = folder / data_path(task)
     path.parent.mkdir(exist_ok=True)
     path.write_text(statistics.model_dump_json(indent=2) + "\n", encoding="utf-8")
-
-
-def read_statistics(folder: Path, task: str) -> TaskStatistics:
-    """Read a task's statistics back."""
-    return TaskStatistics.model_validate_json((folder / data_path(task)).read_text(encoding="utf-8"))
 
 
 def write_subset(path: Path, ids: pl.DataFrame) -> None:

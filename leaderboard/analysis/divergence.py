@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from builders.writing.writer import read_statistics
+from builders.folder.statistics import read_statistics
 from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
 from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
 from leaderboard.analysis.found import Found, found

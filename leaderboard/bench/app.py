@@ -28,7 +28,7 @@ from tqdm import tqdm
 
 from builders.building.synthetic_grid import build_grid, noisy_predictions
 from builders.folder.reader import DatasetFolder
-from leaderboard.bench.scores import Timing
+from leaderboard.bench.timing import Timing
 from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
 from leaderboard.store.derived import scores_path, table_path

@@ -23,6 +23,7 @@ import polars as pl
 from builders.building.synthetic_grid import build_grid, noisy_predictions
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
+from leaderboard.bench.timing import Timing
 from leaderboard.metrics.depth import LAMBDAS, least_deep, tte_depth
 from leaderboard.scoring.replicates import N_DRAWS
 from leaderboard.scoring.score import checked_predictions, score_predictions
@@ -33,26 +34,6 @@ DIMENSIONS = 384
 _LOOP_PAIRS = 20_000
 _LIMIT = 4.0
 """Seconds that the paper's submission may take."""
-
-
-@dataclass(frozen=True)
-class Timing:
-    """One measurement, in the keys that ``shiftbench bench --json`` prints.
-
-    ``seconds`` are ours. Where ours should be faster than a yardstick, ``speedup`` is yardstick / ours; where it may
-    take a bit longer, ``cost_ratio`` is ours / yardstick; the other one is null. Both are null, and so is the
-    yardstick, where the target is a plain limit in seconds. ``met`` is null where the target does not hold because
-    the submission has not the paper's size.
-    """
-
-    name: str
-    seconds: float
-    yardstick: str | None
-    yardstick_seconds: float | None
-    speedup: float | None
-    cost_ratio: float | None
-    wanted: str
-    met: bool | None
 
 
 def run_bench(scale: float = 1.0) -> Iterator[Timing]:

@@ -4,7 +4,7 @@ index   what the store holds now, with the rows of each board
 boards  which tables there are, and their rows
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
-kept    the same on disk, so that a server starts without reading every entry again
+index_cache  the same on disk, so that a server starts without reading every entry again
 """
 
 from leaderboard.board.boards import Board, find_board

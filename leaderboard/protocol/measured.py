@@ -10,14 +10,13 @@ import polars as pl
 from builders.encoder import Encoder
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from builders.specs.words import WORD
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
 from leaderboard.scoring.intervals import Figure
 from leaderboard.scoring.replicates import Floats, task_values
 from leaderboard.scoring.score import checked_predictions, encoder_name
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import NO_SOURCE, TOKENS, TaskKind
+from validation.vocabulary import NO_SOURCE, TOKENS, WORD, TaskKind
 
 
 def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:

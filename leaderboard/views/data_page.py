@@ -8,8 +8,7 @@ import polars as pl
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from builders.statistics.task_statistics import TaskStatistics
-from builders.writing.writer import read_statistics
+from builders.folder.statistics import TaskStatistics, read_statistics
 from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.views.cells import choices, fact_list, scroll_box
 from leaderboard.views.entry_page import citation_years

@@ -11,7 +11,6 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from leaderboard.bench.scores import Timing
 from leaderboard.comparing.files import Comparison, Difference, p_text, winner
 from leaderboard.metrics.coverage import CAUTIOUS
 from leaderboard.scoring.id_ood import ID_OOD
@@ -116,22 +115,6 @@ def print_rescored(found: Rescored, console: Console) -> None:
             console.print(f"\n{title}: all places and scores are the same", markup=False, highlight=False)
 
 
-def print_timing(timing: Timing, console: Console) -> None:
-    """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold."""
-    said = f"{timing.name}: {_seconds(timing.seconds)}"
-    if timing.yardstick is not None and timing.yardstick_seconds is not None:
-        said += f"; {timing.yardstick}: {_seconds(timing.yardstick_seconds)}"
-    if timing.speedup is not None:
-        said += f"; {timing.speedup:,.2f} times faster"
-    if timing.cost_ratio is not None:
-        said += f"; {timing.cost_ratio:,.2f} times as long"
-    verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
-    style = {True: "green", False: "red", None: None}[timing.met]
-    console.print(
-        f"{said}; wanted {timing.wanted}{verdict}", style=style, markup=False, highlight=False, soft_wrap=True
-    )
-
-
 def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, console: Console) -> None:
     """Print how often each kind of interval held the truth, with the standard error of that share."""
     rows = []
@@ -190,10 +173,6 @@ def _packed(items: Sequence[str], width: int) -> Iterator[str]:
         line = longer
     if line:
         yield line
-
-
-def _seconds(value: float) -> str:
-    return f"{value:,.2f} s" if value >= 1 else f"{1000 * value:,.2f} ms"
 
 
 def warnings(scores: Scores) -> list[str]:

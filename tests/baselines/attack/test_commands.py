@@ -23,7 +23,7 @@ from baselines.attack.search import Attacked, Example, Limits, attack_texts
 from builders.building.own import build_own
 from builders.folder.reader import DatasetFolder
 from builders.readers.delimited import raw_tsv
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 LABELS = ("benign", "toxic")

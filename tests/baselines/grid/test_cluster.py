@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from baselines.grid.cluster import _Dataset, _needs, _packed, _unpacked, _work
 from baselines.grid.trial import Trial, installed
 from builders.folder.reader import DatasetFolder
-from shiftbench import app
+from shiftbench.command import app
 from validation.report import InvalidInput
 
 ray = pytest.importorskip("ray")

@@ -9,7 +9,7 @@ import typer
 from baselines.grid.plan import Plan, read_plan
 from baselines.grid.trial import Trial
 from builders.folder.reader import DatasetFolder
-from shiftbench import PROGRAMS, app
+from shiftbench.command import PROGRAMS, app
 from validation.report import InvalidInput
 
 MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"

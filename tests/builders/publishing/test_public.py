@@ -11,9 +11,9 @@ import yaml
 
 from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
+from builders.folder.statistics import read_statistics
 from builders.publishing.public import closed_domains, public_copy, published_folder
 from builders.writing import writer
-from builders.writing.writer import read_statistics
 from leaderboard.scoring.score import checked_predictions, score_file
 from validation.report import InvalidInput
 

@@ -7,7 +7,7 @@ import pytest
 
 from builders.readers.aligned_lines import SCHEMA, rated_texts
 from builders.reading.intake import Consumer, read_file
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 READ = rated_texts("label.txt", 5)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.readers.aspect_terms import SCHEMA, aspect_terms, tokenise
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders.readers.contract_nli import SCHEMA, contract_nli
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 CURE = "is this the upstream release that the build expects?"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from builders.readers import delimited
 from builders.readers.delimited import quoted_csv, raw_tsv
-from builders.reading.upstream_file import UpstreamFile
 from builders.specs.spec import Reader
 from builders.specs.transforms import keep_in
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders.readers import json_list as module
 from builders.readers.json_list import JsonList, json_list
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 READ = json_list("premise", "label")

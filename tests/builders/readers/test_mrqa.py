@@ -10,7 +10,7 @@ import pytest
 
 from builders.readers.mrqa import mrqa
 from builders.readers.squad import SCHEMA
-from builders.reading.upstream_file import Position, UpstreamFile
+from builders.specs.upstream_file import Position, UpstreamFile
 from validation.report import InvalidInput
 
 CONTEXT = "[TLE] Two Wells [PAR] The Old  Café has 😀 two wells; two, I say."

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builders.folder.manifest import file_sha256
+from builders.checksums import file_sha256
 from builders.readers import parquet_rows as module
 from builders.readers.parquet_rows import parquet_rows
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 TEXTS = ["n/a", "", "null", "ö\r\n", "None"]

@@ -12,10 +12,10 @@ from builders.readers.delimited import quoted_csv
 from builders.readers.squad import squad
 from builders.readers.text_folder import listed_texts
 from builders.readers.token_lines import token_lines
-from builders.reading.upstream_file import UpstreamFile
 from builders.specs.spec import Reader, Transform
 from builders.specs.tagging import bio_tags
 from builders.specs.transforms import keep_tagged
+from builders.specs.upstream_file import UpstreamFile
 
 pytestmark = pytest.mark.real
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from builders.readers.squad import SCHEMA, squad
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 CONTEXT = "Zürich-on-Sand has 😀 two wells. The old well is dry."

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.readers.tagged_text import SCHEMA, tagged_text
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 ODD = "a\u2028b\u00a0c\x0cd\x85e\rf"

@@ -9,11 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.manifest import file_sha256
+from builders.checksums import file_sha256
 from builders.readers import text_folder
 from builders.readers.text_folder import TAR_SCHEMA, listed_texts, tar_texts
-from builders.reading.upstream_file import UpstreamFile
 from builders.specs.spec import Reader
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 LISTED = listed_texts("file_id", "label", folder="all_files")

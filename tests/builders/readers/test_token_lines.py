@@ -7,7 +7,7 @@ import pytest
 
 from builders.readers import token_lines as module
 from builders.readers.token_lines import SCHEMA, TokenLines, token_lines
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 AGAIN = "fetch the file again; it may be cut off or edited"

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builders.readers.trees import SCHEMA, trees
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 AGAIN = "fetch the file again; it may be cut off or edited"

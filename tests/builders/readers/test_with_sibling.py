@@ -7,7 +7,7 @@ import pytest
 
 from builders.readers.delimited import quoted_csv
 from builders.readers.with_sibling import WithSibling
-from builders.reading.upstream_file import UpstreamFile
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 LABELS = quoted_csv("id", "label", header=("id", "label"))

@@ -17,8 +17,8 @@ from polars.testing import assert_frame_equal
 
 from builders.readers.json_lines import JsonLines, json_lines
 from builders.reading.intake import Consumer, FileRead, Sample, StepCount, read_file
-from builders.reading.upstream_file import UpstreamFile
 from builders.specs.spec import Reader, Transform
+from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
 N_ROWS = 60

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 import pytest
 from rich.console import Console
 
-from builders.statistics.assumptions import Assumption, check_assumptions, print_assumptions
-from builders.statistics.duplicates import DuplicateCounts, Repeats, SplitRepeats
-from builders.statistics.task_statistics import (
+from builders.folder.statistics import (
     DomainStatistics,
+    DuplicateCounts,
     LengthDistance,
     Lengths,
+    Repeats,
+    SplitRepeats,
     SplitStatistics,
     TaskStatistics,
 )
+from builders.statistics.assumptions import Assumption, check_assumptions, print_assumptions
 from validation.vocabulary import TaskKind
 
 LENGTHS = Lengths(mean=1, sd=0, quantiles=(1, 1, 1, 1, 1, 1, 1))

@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders.folder.statistics import DuplicateCounts
 from builders.statistics import duplicates as module
-from builders.statistics.duplicates import DuplicateCounts, comparison_rows, duplicates
+from builders.statistics.duplicates import comparison_rows, duplicates
 
 LONG = "the quick brown fox jumps over the lazy dog while seven other dogs watch it from behind the old wooden fence"
 

@@ -6,10 +6,16 @@ from collections.abc import Iterator
 import matplotlib as mpl
 import pytest
 
+from builders.folder.statistics import (
+    DomainStatistics,
+    DuplicateCounts,
+    Lengths,
+    PairDepth,
+    SplitStatistics,
+    TaskStatistics,
+)
 from builders.statistics import pictures
-from builders.statistics.duplicates import DuplicateCounts
 from builders.statistics.pictures import statistics_picture
-from builders.statistics.task_statistics import DomainStatistics, Lengths, PairDepth, SplitStatistics, TaskStatistics
 from validation.vocabulary import SPLITS, TaskKind
 
 NAMES = ("relationships", "kitchen", "philosophy", "dvd", "books", "electronics", "restaurants")

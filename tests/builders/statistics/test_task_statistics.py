@@ -12,11 +12,11 @@ from scipy.spatial.distance import jensenshannon
 from scipy.stats import ks_2samp
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
+from builders.folder.statistics import TaskStatistics
 from builders.specs.spec import Balance
-from builders.specs.words import WORD
 from builders.statistics.card import statistics_section
-from builders.statistics.task_statistics import TaskStatistics, task_statistics
-from validation.vocabulary import TaskKind
+from builders.statistics.task_statistics import task_statistics
+from validation.vocabulary import WORD, TaskKind
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,12 @@ from builders.cache import recall_folder
 from builders.encoder import Encoder
 from builders.folder.manifest import Manifest, labels_sha256, rows_sha256
 from builders.folder.reader import DatasetFolder
+from builders.folder.statistics import read_statistics
 from builders.publishing.public import public_copy
 from builders.specs.spec import TaskSpec
 from builders.writing import withhold
 from builders.writing.withhold import exchanged, told_by, withheld_folders
-from builders.writing.writer import read_statistics, write_folder
+from builders.writing.writer import write_folder
 from leaderboard.comparing.files import compare_files
 from leaderboard.scoring.score import checked_predictions, score_file
 from leaderboard.store import Store

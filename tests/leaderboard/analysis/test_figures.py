@@ -21,7 +21,7 @@ from leaderboard.analysis.entries import Result, results_of
 from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
 from leaderboard.commands import scores as commands
 from leaderboard.scoring.shape import Estimate, Scores
-from shiftbench import app
+from shiftbench.command import app
 from validation.report import InvalidInput
 
 from .conftest import State, both_tasks, entry, write_entry

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from builders.writing.writer import read_statistics
+from builders.folder.statistics import read_statistics
 from leaderboard.analysis.difficulty import find_drops_by_difficulty
 from leaderboard.analysis.divergence import find_divergence
 from leaderboard.analysis.entries import Result, results_of

@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from baselines import majority
-from leaderboard.bench.scores import Timing
+from leaderboard.bench.timing import Timing, print_timing
 from leaderboard.comparing.files import compare_files
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Estimate, Scores
-from leaderboard.views.terminal import print_board, print_comparisons, print_coverage, print_scores, print_timing
+from leaderboard.views.terminal import print_board, print_comparisons, print_coverage, print_scores
 
 from .conftest import Filled
 

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from builders.building.own import build_own
-from leaderboard.own_data import Columns, scored_own_data
 from leaderboard.scoring.score import score_file
-from shiftbench import app
+from shiftbench.command import app
+from shiftbench.own_data import Columns, scored_own_data
 from validation.report import InvalidInput
 
 from .conftest import SCRIPT, Visible

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders.reading import upstream_file
-from builders.reading.upstream_file import Position, UpstreamFile, decode
+from builders.specs import upstream_file
+from builders.specs.upstream_file import Position, UpstreamFile, decode
 from validation.report import InvalidInput
 
 LINES = b"one\r\ntwo\n\nthree\nf\xc3\xb6ur"

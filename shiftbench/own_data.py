@@ -18,6 +18,8 @@ from builders.encoder import Encoder
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
+from leaderboard.views.folder_report import card_beside
+from leaderboard.views.report_page import report_html
 from validation.csv_text import csv_text, repeated_columns
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
@@ -98,6 +100,12 @@ def scored_own_data(
         checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
         repeats = int((~ids["first"]).sum()) if columns.id else 0
         yield OwnScores(scores, folder, kept, own_ids, repeats)
+
+
+def own_report(predictions: Path, csv: Path, found: OwnScores) -> str:
+    """Give the report of a prediction file for a CSV, while its scores' context lasts."""
+    title, card = f"{predictions.name} on {csv.name}", card_beside(predictions)
+    return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
 
 
 def _rows(csv: Path, columns: Columns) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from typing import Protocol
 from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
-from builders.folder.manifest import file_sha256
+from builders.checksums import file_sha256
 from validation.report import InvalidInput, Problem
 
 BLOCK = 1 << 24

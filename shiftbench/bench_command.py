@@ -1,0 +1,65 @@
+"""The command ``bench``. Everything heavier than typer is imported inside it."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from validation.command_line import JsonOption, console, write_json
+
+
+class Bench(StrEnum):
+    """What ``bench`` times."""
+
+    SCORES = "scores"
+    BUILD = "build"
+    APP = "app"
+    TRAIN = "train"
+
+
+def bench(
+    what: Annotated[
+        Bench,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="'scores': scoring; 'build': a large upstream file; 'app': the leaderboard; 'train': fine-tuning.",
+        ),
+    ] = Bench.SCORES,
+    scale: Annotated[
+        float,
+        typer.Option(
+            "--scale", metavar="X", help="Share of the full size, at which alone targets are judged.", min=0.001
+        ),
+    ] = 1.0,
+    json_: JsonOption = None,
+) -> None:
+    """Time scoring, reading a large upstream file, the leaderboard with 10,000 entries, or fine-tuning.
+
+    Needs the extra 'dev', fine-tuning the extra 'train'.
+
+    Example: shiftbench bench build
+    """
+    from dataclasses import asdict
+
+    from baselines.training.bench import print_rate_timing, run_training_bench
+    from builders.building.bench import run_read_bench
+    from builders.building.report import print_read_timing
+    from leaderboard.bench.app import run_app_bench
+    from leaderboard.bench.scores import peak_memory, run_bench
+    from leaderboard.bench.timing import print_timing
+
+    runs: dict[Bench, tuple[Any, Any]] = {
+        Bench.SCORES: (run_bench, print_timing),
+        Bench.BUILD: (run_read_bench, print_read_timing),
+        Bench.APP: (run_app_bench, print_timing),
+        Bench.TRAIN: (run_training_bench, print_rate_timing),
+    }
+    run, show = runs[what]
+    timings = []
+    for timing in run(scale):
+        timings.append(timing)
+        if json_ != "-":
+            show(timing, console())
+    if what is Bench.SCORES:
+        typer.echo(f"peak memory {peak_memory() / 2**20:,.0f} MiB", err=True)
+    write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)

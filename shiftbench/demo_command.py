@@ -1,0 +1,80 @@
+"""The command ``demo``: build, train, score and show. Everything heavier than typer is imported inside it."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from builders.building.commands import sentence_encoder
+from leaderboard.commands.server import serve
+from validation.command_line import PortOption, console, require
+
+DEMO_PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
+"""Those that ``demo`` runs: they need no weights but the sentence encoder's, and no server."""
+
+
+def demo(
+    raw: Annotated[
+        Path | None,
+        typer.Option("--raw", metavar="DIR", help="Folder of upstream files. Default: a synthetic corpus."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for data, predictions and store.")] = Path(
+        "build/demo"
+    ),
+    port: PortOption = 7860,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop when the scores are stored.")] = False,
+) -> None:
+    """Build, train, score and show: everything once, on real rows (--raw) or on synthetic ones.
+
+    Example: shiftbench demo
+    """
+    from builders.building.build import build as build_benchmark
+    from builders.building.synthetic import build_synthetic
+    from builders.cache import check_cache
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.store import Store
+    from leaderboard.views.terminal import print_board
+    from validation.cards import read_card
+
+    check_cache()
+    if not no_serve:
+        require("gradio", "app")
+        from leaderboard.app.server import usable_port
+
+        port = usable_port("127.0.0.1", port)
+    data = out / ("dr" if raw else "synthetic")
+    typer.echo(f"1/4 building {data} from {raw or 'generated texts (synthetic: no --raw given)'}", err=True)
+    if raw:
+        build_benchmark("dr", "nli", raw, data, partial=True, overwrite=True, encoder=sentence_encoder(), placebo=False)
+    else:
+        build_synthetic(data, overwrite=True, encoder=sentence_encoder())
+    folder = DatasetFolder.open(data)
+    store = Store(out / f"store-{data.name}")
+    results = []
+    for number, task in enumerate(folder.manifest.tasks, start=1):
+        for program in DEMO_PROGRAMS:
+            typer.echo(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})", err=True)
+            predictions = out / f"{data.name}-{task}-{program}.parquet"
+            _run(["train", program, task, "--data", str(data), "--out", str(predictions)])
+            card = read_card(predictions.with_suffix(".card.yaml"))
+            entry, _ = store.submit(predictions, card, [folder])
+            results.append((entry.card.name, store.scores(entry, folder)))
+    typer.echo(f"3/4 checked, scored and stored {len(results)} entries in {store.root}", err=True)
+    print_board(results, console())
+    if no_serve:
+        return
+    typer.echo("4/4 showing them in a page; Ctrl-C stops", err=True)
+    serve([data], str(store.root), port)
+
+
+def _run(arguments: list[str]) -> None:
+    """Run a command as if it had been typed, because cards record what was."""
+    from shiftbench.command import app
+
+    typed = sys.argv
+    sys.argv = [typed[0], *arguments]
+    try:
+        typer.main.get_command(app).main(arguments, standalone_mode=False)
+    finally:
+        sys.argv = typed
