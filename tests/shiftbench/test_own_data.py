@@ -12,9 +12,8 @@ from builders.building.own import build_own
 from leaderboard.scoring.score import score_file
 from shiftbench.command import app
 from shiftbench.own_data import Columns, scored_own_data
+from tests.leaderboard.conftest import SCRIPT, Visible
 from validation.report import InvalidInput
-
-from .conftest import SCRIPT, Visible
 
 COLUMNS = Columns(domain="topic", label="verdict", text="body", id="key")
 DOMAINS = ("Sci Fi", "toys", "garden & home")
@@ -183,7 +182,7 @@ def test_the_command_writes_a_report_that_needs_nothing_else(tmp_path: Path) -> 
 
 
 def test_a_dataset_folder_has_a_report_too(tmp_path: Path, filled: object) -> None:
-    from .conftest import Filled
+    from tests.conftest import Filled
 
     assert isinstance(filled, Filled)
     report = tmp_path / "report.html"

@@ -15,9 +15,8 @@ from builders.folder.statistics import read_statistics
 from builders.publishing.public import closed_domains, public_copy, published_folder
 from builders.writing import writer
 from leaderboard.scoring.score import checked_predictions, score_file
+from tests.builders.conftest import CLOSED, Mix
 from validation.report import InvalidInput
-
-from .conftest import CLOSED, Mix
 
 WHY = "the licence of Closed texts does not allow publishing its rows"
 TASKS_OF_SA = ("sa.kettles", "sa.lamps", "sa.bicycles", "sa.tents")

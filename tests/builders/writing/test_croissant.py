@@ -14,8 +14,7 @@ from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
 from builders.writing import writer
 from builders.writing.croissant import croissant
-
-from .conftest import CLOSED, Mix
+from tests.builders.conftest import CLOSED, Mix
 
 
 @pytest.fixture

@@ -36,10 +36,9 @@ from builders.writing.writer import write_folder
 from leaderboard.comparing.files import compare_files
 from leaderboard.scoring.score import checked_predictions, score_file
 from leaderboard.store import Store
+from tests.builders.folder.test_load_dataset import load
 from validation.report import InvalidInput
 from validation.vocabulary import GOLD, TaskKind
-
-from .test_load_dataset import load
 
 ROOT = Path(__file__).parents[3]
 KEY, OTHER_KEY = "5a" * 32, "c3" * 32

@@ -11,11 +11,10 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.analysis.entries import Analysed, Result, results_of
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
+from tests.leaderboard.id_folder import build_id_folder, id_predictions
+from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 from validation.cards import Card, write_card
 from validation.predictions import check_predictions
-
-from ..id_folder import build_id_folder, id_predictions
-from ..shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ("amber", "blue", "coral")
 State = Callable[..., Result]

@@ -12,10 +12,10 @@ from leaderboard.analysis.entries import Result, bounded, read_entries, results_
 from leaderboard.analysis.series import series_of, state_value
 from leaderboard.scoring.shape import Estimate, Interval, Scores
 from leaderboard.store import Store
+from tests.leaderboard.shapes import labels_with_errors
 from validation.cards import read_card
 from validation.report import InvalidInput
 
-from ..shapes import labels_with_errors
 from .conftest import DOMAINS, State, entry, write_entry
 
 

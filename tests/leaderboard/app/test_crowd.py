@@ -14,9 +14,8 @@ from gradio_client import Client, handle_file
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.server import Settings, serve
 from leaderboard.store import Store
+from tests.leaderboard.app.test_server import free_port
 from validation.cards import Card
-
-from .test_app import free_port
 
 QUOTA = 3
 

@@ -16,11 +16,10 @@ import yaml
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.server import serve
 from leaderboard.store import Store
+from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.conftest import SCRIPT, Filled, fill
+from tests.leaderboard.id_folder import fill_id_store
 from validation.cards import write_card
-
-from .conftest import SCRIPT, Filled, fill
-from .id_folder import fill_id_store
-from .test_app import free_port
 
 pytestmark = pytest.mark.browser
 

@@ -21,9 +21,8 @@ from leaderboard.app.limits import MAX_BODY_BYTES
 from leaderboard.app.server import Server, serve
 from leaderboard.board import Index
 from leaderboard.store import Store
+from tests.leaderboard.conftest import Filled, fill
 from validation.report import InvalidInput
-
-from .conftest import Filled, fill
 
 
 class Served:

@@ -23,10 +23,9 @@ from tests.hub.clients import finish, start, start_publish
 from tests.hub.server import READ, LoopbackHub, running_hub
 from tests.hub.sign_in import CLIENT_ID, CLIENT_SECRET
 from tests.hub.spaces import stored_name
+from tests.leaderboard.conftest import predict
 from validation.cards import Card
 from validation.report import InvalidInput
-
-from .conftest import predict
 
 SPACE, DATA, ENTRIES = "acme/board", "acme/data", "acme/entries"
 CONFIG = SpaceConfig((DATA,), ENTRIES, daily_quota=2)

@@ -20,13 +20,12 @@ from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
 from leaderboard.views.board_page import rows_fragment
 from leaderboard.views.board_query import BoardQuery
+from tests.leaderboard.conftest import SCRIPT, Filled, predict
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.invented import invent
 from validation.cards import Card
 from validation.predictions import check_predictions
 from validation.report import InvalidInput
-
-from .conftest import SCRIPT, Filled, predict
-from .id_folder import id_predictions
-from .invented import invent
 
 
 @pytest.fixture

@@ -14,9 +14,8 @@ from leaderboard.board import Index, submission
 from leaderboard.board.submission import MAX_PROBLEMS, Answer, check, submit, withdraw
 from leaderboard.store import Store
 from leaderboard.views.answer import answer_html
+from tests.leaderboard.conftest import Filled, Visible, predict
 from validation.report import InvalidInput, Problem
-
-from .conftest import Filled, Visible, predict
 
 
 @pytest.fixture

@@ -14,9 +14,8 @@ from leaderboard.comparing.files import Comparison, Difference, compare_files, c
 from leaderboard.metrics.comparison import holm
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import METRIC_VERSION
+from tests.leaderboard.conftest import Filled
 from validation.report import InvalidInput
-
-from .conftest import Filled
 
 SWAPS = 2000
 

@@ -12,9 +12,8 @@ from leaderboard.scoring import disclosure
 from leaderboard.scoring.disclosure import disclosed
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Scores
-
-from .conftest import Filled
-from .id_folder import id_predictions
+from tests.leaderboard.conftest import Filled
+from tests.leaderboard.id_folder import id_predictions
 
 
 def gold(folder: DatasetFolder) -> DatasetFolder:

@@ -10,9 +10,8 @@ from builders.building.synthetic_grid import build_grid, noisy_predictions
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring import examples
 from leaderboard.scoring.examples import MAX_LETTERS, why_hidden, wrong_examples
+from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 from validation.vocabulary import UNPARSED
-
-from .shapes import build_dealt_folder, labels_with_errors
 
 
 @pytest.fixture(scope="module")

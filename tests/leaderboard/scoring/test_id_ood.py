@@ -14,9 +14,8 @@ from leaderboard.metrics.tagging import RARER_TO_MISCELLANEOUS
 from leaderboard.scoring.score import checked_predictions, score_file
 from leaderboard.scoring.shape import IdOod, Scores, TaskScores
 from leaderboard.views.terminal import print_board, print_scores
+from tests.leaderboard.id_folder import id_predictions
 from validation.report import InvalidInput
-
-from .id_folder import id_predictions
 
 OOD = ("dynasent", "semeval", "sst")
 

@@ -10,9 +10,8 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.unseen import seen_domains, unseen_drops
+from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 from validation.cards import Card
-
-from .shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ["books", "films", "games", "tools"]
 

@@ -9,9 +9,8 @@ import pytest
 
 from leaderboard.store import Store
 from tests.hub.server import running_hub
-
-from .crowd import NAMES, Where, check_whole, crowd, kills, send_again
-from .sending import Sender
+from tests.leaderboard.crowd import NAMES, Where, check_whole, crowd, kills, send_again
+from tests.leaderboard.sending import Sender
 
 QUOTA = 5
 LONG = pytest.mark.long

@@ -20,9 +20,8 @@ from leaderboard.store import Store, open_store
 from leaderboard.store import hub as hub_module
 from tests.hub.faults import Fault
 from tests.hub.server import READ, WRITE, LoopbackHub, running_hub
+from tests.leaderboard.sending import Sender
 from validation.report import InvalidInput
-
-from .sending import Sender
 
 REPO = "org/entries"
 PLACE = f"hf://datasets/{REPO}"

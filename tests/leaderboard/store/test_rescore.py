@@ -13,9 +13,8 @@ from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, open_store
 from leaderboard.store.rescore import Change, rescore
 from tests.hub.server import WRITE, running_hub
-
-from .conftest import Filled
-from .sending import Sender
+from tests.leaderboard.conftest import Filled
+from tests.leaderboard.sending import Sender
 
 BOARD = "synthetic/nli@"
 

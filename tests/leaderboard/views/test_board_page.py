@@ -23,11 +23,10 @@ from leaderboard.views.board_page import board_page, rows_fragment
 from leaderboard.views.board_query import PAGE_ROWS, BoardQuery
 from leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
 from leaderboard.views.site import script
+from tests.leaderboard.conftest import SCRIPT, Filled, Visible
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.invented import invent
 from validation.cards import Card
-
-from .conftest import SCRIPT, Filled, Visible
-from .id_folder import id_predictions
-from .invented import invent
 
 
 class Table(HTMLParser):

@@ -12,8 +12,7 @@ from leaderboard.views.compare_page import Choice, Compared, compare_page
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
 from leaderboard.views.html import Markup
 from leaderboard.views.site import page
-
-from .conftest import SCRIPT, Filled, Visible
+from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 
 
 def choices(filled: Filled) -> list[Choice]:

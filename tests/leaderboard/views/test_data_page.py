@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from leaderboard.views.data_page import data_page
-
-from .conftest import Filled, Visible
+from tests.leaderboard.conftest import Filled, Visible
 
 
 def test_a_version_is_offered_once_and_another_one_by_its_hash(filled: Filled) -> None:

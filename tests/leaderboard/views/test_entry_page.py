@@ -19,11 +19,10 @@ from leaderboard.store import Entry
 from leaderboard.views.entry_page import entry_page, public_years
 from leaderboard.views.headline import TRAINING_UNKNOWN
 from leaderboard.views.numbers import drop_points
+from tests.leaderboard.conftest import SCRIPT, Filled, Visible
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 from validation.cards import Card
-
-from .conftest import SCRIPT, Filled, Visible
-from .id_folder import id_predictions
-from .shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ["books", "films", "games"]
 IDENTITY = "0123456789abcdef"

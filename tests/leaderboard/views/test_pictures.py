@@ -15,10 +15,9 @@ from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.pictures import by_idd, colours, curves, flips, heatmap, id_ood, plane
 from leaderboard.views.pictures.axes import SYMBOLS, mark, round_axis
-
-from .conftest import SCRIPT, Visible
-from .id_folder import id_predictions
-from .shapes import build_dealt_folder, labels_with_errors
+from tests.leaderboard.conftest import SCRIPT, Visible
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ["books", "films", "games"]
 

@@ -14,8 +14,7 @@ from leaderboard.board.boards import boards_of
 from leaderboard.views import reported
 from leaderboard.views.reported import ReportedRow, reported_tables
 from tests.conftest import SHARED
-
-from .id_folder import NER
+from tests.leaderboard.id_folder import NER
 
 DATA = Path(reported.__file__).parent
 DROPS = {

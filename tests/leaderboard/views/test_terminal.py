@@ -12,8 +12,7 @@ from leaderboard.comparing.files import compare_files
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Estimate, Scores
 from leaderboard.views.terminal import print_board, print_comparisons, print_coverage, print_scores
-
-from .conftest import Filled
+from tests.leaderboard.conftest import Filled
 
 
 @pytest.fixture(scope="module")
