@@ -181,19 +181,6 @@ def test_the_command_writes_a_report_that_needs_nothing_else(tmp_path: Path) -> 
     assert set(Path(tempfile.gettempdir()).glob("shiftbench-*")) <= before
 
 
-def test_a_dataset_folder_has_a_report_too(tmp_path: Path, filled: object) -> None:
-    from tests.conftest import Filled
-
-    assert isinstance(filled, Filled)
-    report = tmp_path / "report.html"
-    command = ["score", str(filled.files["good"]), "--data", str(filled.folder.path), "--report", str(report)]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
-    shown = Visible(report.read_text(encoding="utf-8"))
-    assert "Synthetic data." in shown.text
-    assert "of the texts that it got wrong" in shown.text
-
-
 def test_options_of_a_csv_are_refused_for_a_folder(tmp_path: Path) -> None:
     command = ["score", "p.csv", "--data", str(tmp_path), "--id-column", "key"]
     result = CliRunner().invoke(app, command)

@@ -8,10 +8,10 @@ import pytest
 from huggingface_hub import HfApi
 from typer.testing import CliRunner
 
-import shiftbench
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, open_store
 from leaderboard.store.rescore import Change, rescore
+from shiftbench.command import app
 from tests.hub.server import WRITE, running_hub
 from tests.leaderboard.conftest import Filled
 from tests.leaderboard.sending import Sender
@@ -89,7 +89,7 @@ def test_withdrawn_entries_are_left_alone(aged: Filled) -> None:
 def test_the_command_prints_who_moved(aged: Filled, tmp_path: Path) -> None:
     out = tmp_path / "rescored.json"
     where = ["--store", str(aged.store.root), "--data", str(aged.folder.path)]
-    result = CliRunner().invoke(shiftbench.app, ["rescore", *where, "--json", str(out)])
+    result = CliRunner().invoke(app, ["rescore", *where, "--json", str(out)])
     assert result.exit_code == 0, result.output
     assert f"metric version {METRIC_VERSION}: 5 scored, 0 kept, 0 failed" in result.output
     poor = next(line for line in result.output.splitlines() if "Poor model" in line)
@@ -106,7 +106,7 @@ def test_the_command_prints_who_moved(aged: Filled, tmp_path: Path) -> None:
     (changes,) = read["changes"].values()
     assert (read["against"], len(changes)) == ("2", 3)
     shutil.rmtree(aged.store.root / "scores" / "2")
-    result = CliRunner().invoke(shiftbench.app, ["rescore", *where])
+    result = CliRunner().invoke(app, ["rescore", *where])
     assert "0 scored, 5 kept, 0 failed\nthere are no scores of another metric version" in result.output
 
 
