@@ -1,0 +1,122 @@
+"""What version 0.1.0 (commit 9d56ca1) wrote opens, serves, scores, rescores and goes on as before.
+
+``written_by_0_1_0`` was made by that version's own commands from ``rows.csv``, whose texts are invented: ``build own``,
+``train``, ``score``, ``submit``, an index that kept its rows and ranks, and a ``grid`` of two trials.
+"""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.app.server import serve
+from leaderboard.board import Index
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.store import Store
+from shiftbench.command import app
+
+WRITTEN = Path(__file__).parent / "written_by_0_1_0"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A copy, because a store and a grid are written to."""
+    return Path(shutil.copytree(WRITTEN, tmp_path / "written"))
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def points(scores: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Collect the point figures of every shift, which no metric version may move."""
+    keys = ("source", "target", "st", "ss", "tt", "sd", "td", "scenario")
+    return [tuple(shift[key] for key in keys) for shift in scores["tasks"][0]["shifts"]]
+
+
+def test_the_dataset_folder_opens_and_is_sound(written: Path) -> None:
+    folder = DatasetFolder.open(written / "data")
+    folder.check()
+    assert folder.content_hash.startswith("90bc82ac5200")
+    assert {name: len(folder.split("gadgets", name, "test")) for name in folder.task("gadgets").domains} == {
+        "ferry": 40,
+        "kettle": 40,
+        "violin": 40,
+    }
+
+
+def test_the_same_rows_build_the_same_bytes(written: Path, tmp_path: Path) -> None:
+    run("build", "own", "gadgets", "--raw", written / "rows.csv", "--out", tmp_path / "again", "--no-depth")
+    files = sorted(path.relative_to(written / "data") for path in (written / "data/data").rglob("*.parquet"))
+    assert len(files) == 9
+    for file in files:
+        assert (tmp_path / "again" / file).read_bytes() == (written / "data" / file).read_bytes(), file
+
+
+def test_training_gives_the_same_prediction_file(written: Path, tmp_path: Path) -> None:
+    for program, name in (("majority", "majority"), ("tfidf-lr", "tfidf")):
+        run("train", program, "gadgets", "--data", written / "data", "--out", tmp_path / f"{name}.parquet")
+        assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(pl.read_parquet(written / f"{name}.parquet"))
+
+
+def test_the_prediction_file_has_the_same_scores(written: Path, tmp_path: Path) -> None:
+    run("score", written / "tfidf.parquet", "--data", written / "data", "--json", tmp_path / "scores.json")
+    then, now = (json.loads(path.read_text()) for path in (written / "scores.json", tmp_path / "scores.json"))
+    assert points(now) == points(then)
+    if now["metric_version"] == then["metric_version"]:
+        assert now == then
+
+
+def test_the_store_opens_with_what_its_index_kept(written: Path) -> None:
+    folder, store = DatasetFolder.open(written / "data"), Store(written / "store")
+    assert set(store.ids()) == {"6b008d4048332f36", "f77d793656760352"}
+    index = Index([folder], store)
+    index.settle()
+    (board,) = index.boards()
+    assert board.task == "gadgets"
+    rows = index.frame(board)
+    assert sorted(rows["name"]) == ["Majority", "TF-IDF + LR"]
+
+
+def test_the_store_is_scored_again(written: Path) -> None:
+    run("rescore", "--store", written / "store", "--data", written / "data", "--all")
+    folder, store = DatasetFolder.open(written / "data"), Store(written / "store")
+    then = json.loads((WRITTEN / "scores.json").read_text())
+    now = store.scores(store.entry("f77d793656760352"), folder).model_dump(mode="json")
+    assert now["metric_version"] == METRIC_VERSION
+    assert points(now) == points(then)
+
+
+def test_the_store_is_served(written: Path) -> None:
+    server = serve([DatasetFolder.open(written / "data")], Store(written / "store"), port=0, block=False)
+    try:
+        until = time.monotonic() + 30
+        page = ""
+        while "TF-IDF" not in page and time.monotonic() < until:
+            with urlopen(f"{server.url}/?board=gadgets", timeout=30) as answer:
+                page = answer.read().decode()
+        assert "TF-IDF + LR" in page
+    finally:
+        server.close()
+
+
+def test_the_grid_goes_on_without_training_again(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(written)
+    before = {path: path.stat().st_mtime_ns for path in written.glob("results/runs/**/predictions.parquet")}
+    predictions = (written / "results/gadgets/m.parquet").read_bytes()
+    (written / "results/gadgets/m.parquet").unlink()
+    run("grid", "grid.toml")
+    assert (written / "results/gadgets/m.parquet").read_bytes() == predictions
+    after = {path: path.stat().st_mtime_ns for path in written.glob("results/runs/**/predictions.parquet")}
+    # With other versions of the libraries that compute, trials are others and run beside the old ones.
+    assert after.items() >= before.items()
+    assert len(after) in (len(before), 2 * len(before))
