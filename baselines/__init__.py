@@ -1,1 +1,4 @@
-"""Reference models, one program per file; each writes a prediction file and its card."""
+"""Reference models, one program a file.
+
+In: a dataset folder. Out: a prediction file, and the card that says how it was made.
+"""

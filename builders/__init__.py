@@ -1,1 +1,13 @@
-"""Everything about data: specs, readers, transforms, the dataset folder, the cached encoder."""
+"""Everything about data: from upstream files to the dataset folder that the other rooms read.
+
+In: upstream files, or a CSV of one's own. Out: dataset folders, here and on the Hub. Floors, from the top:
+
+building                     builds and their commands
+boss, df1, publishing        specs of benchmarks; the Hub
+dr, writing                  specs; a folder written
+readers, assembling          upstream formats; splits of a task
+reading, statistics          streams; figures of a task
+specs, encoder               the vocabulary of specs; sentence vectors
+folder                       the dataset folder, which other rooms import
+tables, cache, checksums, hub_access   the ground floor
+"""

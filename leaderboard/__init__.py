@@ -1,1 +1,13 @@
-"""Metrics, scoring, store, views and the page, in that order of import."""
+"""Everything about scores: from a prediction file to a place on a board.
+
+In: dataset folders, prediction files and cards. Out: scores, comparisons, boards, pages. Floors, from the top:
+
+commands                     what a person types
+bench                        how fast, how right
+analysis, app, protocol      the papers' figures; the web application; the choice of data sets
+views                        scores as pages, pictures and tables
+board                        all entries as columns, with ranks
+store, comparing             entries that never change; tests between two models
+scoring                      a prediction file to its scores
+metrics                      pure functions
+"""

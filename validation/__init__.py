@@ -1,1 +1,4 @@
-"""Vocabulary, schemas and error reports: what every other room agrees on. Imports nothing of ours."""
+"""Vocabulary, schemas and error reports: what every other room agrees on. Imports nothing of ours.
+
+In: files and frames from outside. Out: typed rows and cards, or every problem with its place and cure.
+"""

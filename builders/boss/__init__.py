@@ -3,6 +3,8 @@
 Each data set is a literal in the module of its task. Source: BOSS paper, sec. 2 (Tables 1 and 4), appendix C
 (processing) and D (candidates); where the authors' code does otherwise than the paper says, and the reported sizes
 agree with the code, the code is followed.
+
+In: nothing; these are decisions. Out: ``TASKS``, the specs that ``building`` carries out.
 """
 
 from builders.boss.answering import EQA, EQA_CANDIDATES

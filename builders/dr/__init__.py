@@ -1,6 +1,8 @@
 """The Domain Robustness benchmark: seven tasks, thirty-nine domains, each a literal in the module of its task.
 
 Source: Domain Robustness paper, sec. 4, Table 2 (sizes), appendix D (processing) and C.7 (the imbalanced variant).
+
+In: nothing; these are decisions. Out: ``TASKS``, the specs that ``building`` carries out.
 """
 
 from builders.dr.aspects import AB

@@ -1,1 +1,4 @@
-"""The statistics page of a task: its figures, whether they keep what is assumed, its picture and part of the card."""
+"""Statistics of a task: figures, whether they keep what is assumed, their picture and part of the card.
+
+In: a task's rows and depths. Out: ``TaskStatistics``, whether the paper's assumptions hold, a picture, a section.
+"""

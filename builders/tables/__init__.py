@@ -2,6 +2,8 @@
 
 Both are decisions, typed by people: the domain of each of SQuAD's titles, and the domain of each subreddit with a tier
 (``core`` names the topic, ``extended`` widens it).
+
+In: two CSV files beside this one. Out: the names of a domain's documents or subreddits.
 """
 
 from functools import cache

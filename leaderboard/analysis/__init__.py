@@ -12,4 +12,6 @@ grids       Theorem 1, ranks with a domain left out, means over models
 figures     the list of all of them; drawing and writing
 
 Each analysis finds its rows first, and draws nothing that is not in them. Rows are fractions, pictures are in points.
+
+In: prediction files with cards, or a store. Out: pictures as PNG and their rows as CSV.
 """

@@ -5,6 +5,8 @@ boards  which tables there are, and their rows
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
 index_cache  the same on disk, so that a server starts without reading every entry again
+
+In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.
 """
 
 from leaderboard.board.boards import Board, find_board

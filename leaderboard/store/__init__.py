@@ -9,6 +9,8 @@
 ROOT is a local folder or a dataset repository of the Hub (``open_store``). An entry's id is a hash of submitter, card
 and predictions: the same file sent twice is the same entry. What was withdrawn stays withdrawn: the same file sent
 again is refused, and its sender told so; with another card it is another entry.
+
+In: a checked submission. Out: an entry that never changes, its scores, and the list of all entries.
 """
 
 from leaderboard.store.entries import LOCAL_SUBMITTER, Entry

@@ -14,4 +14,6 @@ data_page   a task's domains: sizes, divergences, depths, sources
 about_page  what is measured, and how programs ask for it
 site        the shell of every page, the style sheet (css) and the script
 html        tags that escape everything; numbers, cells, notices: what several pages share
+
+In: scores, entries, boards. Out: HTML, SVG, CSV and tables for the terminal.
 """

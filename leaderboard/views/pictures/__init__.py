@@ -13,4 +13,6 @@ flips       transfer loss and gain of every shift
 depths      how deep targets lie in a source
 
 Values come in as fractions and are drawn in points. Colours are CSS variables, so that light and dark both work.
+
+In: scores of one task. Out: SVG, or an HTML table.
 """
