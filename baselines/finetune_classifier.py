@@ -9,6 +9,7 @@ Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -16,15 +17,15 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
+from baselines.program import RunOptions, with_options
 from baselines.robust.method import Method, Robustness
 from baselines.robust.synonyms import SynonymSource
-from baselines.runs import Predict, Run, Trained, require_two_labels, train_and_predict
+from baselines.runs import Predict, Run, Trained, require_two_labels
 from baselines.training.finetuner import Finetuner, Score
-from baselines.training.options import TrainingOptions, with_options
-from baselines.training.outputs import default_name, training_work, write_training
+from baselines.training.options import TrainingOptions
+from baselines.training.outputs import default_name
+from baselines.training.program import finetune
 from builders.folder.manifest import TaskManifest
-from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
 from validation.report import InvalidInput, Problem
 
@@ -146,40 +147,28 @@ class Classifier(Finetuner):
         return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
 
 
-@with_options(TrainingOptions)
+@with_options
 def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    training: TrainingOptions,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
+    runs: RunOptions,
+    *,
     method: Methods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
+    training: TrainingOptions,
 ) -> None:
     """Fine-tune an encoder (or T5) as a classifier, with robustness methods if asked.
 
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
-    check_out_path(out)
-    folder = DatasetFolder.open(data)
     robustness = Robustness.of(method, synonyms)
-    more = {"methods": sorted(robustness.methods), "synonyms": synonyms} if method else {}
-    work = training_work(out, "finetune-classifier", folder, task, training, target, candidates, **more)
-    results = train_and_predict(
-        Classifier(folder.task(task), training, robustness).fit,
-        folder,
-        task,
-        sources=source,
-        targets=target,
-        seeds=seed,
-        candidates=candidates,
-        work=work,
+    methods = sorted(robustness.methods)
+    finetune(
+        "finetune-classifier",
+        partial(Classifier, robustness=robustness),
+        runs,
+        training,
+        settings={"methods": methods, "synonyms": synonyms} if method else {},
+        facts={"name": ", ".join([default_name(training), *methods])},
     )
-    name = ", ".join([default_name(training), *sorted(robustness.methods)])
-    write_training(results, folder, training, out, work, name=name)
 
 
 if __name__ == "__main__":

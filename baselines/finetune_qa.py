@@ -17,14 +17,13 @@ import numpy as np
 import polars as pl
 import typer
 
-from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
-from baselines.runs import Predict, Run, train_and_predict
+from baselines.program import RunOptions, with_options
+from baselines.runs import Predict, Run
 from baselines.training.finetuner import Finetuner, Score
-from baselines.training.options import RECIPES, TrainingOptions, with_options
-from baselines.training.outputs import training_work, write_training
+from baselines.training.options import RECIPES, TrainingOptions
+from baselines.training.program import finetune
 from baselines.training.qa_windows import Answers, Logits, QaWindows, null_threshold, qa_windows
 from builders.folder.manifest import TaskManifest
-from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
@@ -114,36 +113,13 @@ def _f1(answers: Sequence[str], rows: pl.DataFrame) -> np.ndarray:
     return qa_scores(answers, rows["answers"].struct.field("text").to_list()).f1
 
 
-@with_options(TrainingOptions)
-def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    training: TrainingOptions,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
-) -> None:
+@with_options
+def main(runs: RunOptions, training: TrainingOptions) -> None:
     """Fine-tune an encoder to answer questions by a span of their context.
 
     Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
     """
-    check_out_path(out)
-    folder = DatasetFolder.open(data)
-    work = training_work(out, "finetune-qa", folder, task, training, target, candidates)
-    results = train_and_predict(
-        Answerer(folder.task(task), training).fit,
-        folder,
-        task,
-        sources=source,
-        targets=target,
-        seeds=seed,
-        candidates=candidates,
-        kinds=(TaskKind.EXTRACTIVE_QA,),
-        work=work,
-    )
-    write_training(results, folder, training, out, work)
+    finetune("finetune-qa", Answerer, runs, training, kinds=(TaskKind.EXTRACTIVE_QA,))
 
 
 if __name__ == "__main__":

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 import typer
 
-from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
-from baselines.runs import Predict, Run, train_and_predict
+from baselines.program import RunOptions, with_options
+from baselines.runs import Predict, Run
 from baselines.training.finetuner import Finetuner, Score
-from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions, with_options
-from baselines.training.outputs import default_name, training_work, write_training
+from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
+from baselines.training.outputs import default_name
+from baselines.training.program import finetune
 from baselines.training.text_to_text import encoded, input_form, predicted_texts, target_texts
 from builders.folder.manifest import TaskManifest
-from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.generation import rouge_l
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem
@@ -125,39 +125,16 @@ def _written(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
     return list(model.generate(**batch).cpu().numpy())
 
 
-@with_options(WritingOptions)
-def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    training: WritingOptions,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
-) -> None:
+@with_options
+def main(runs: RunOptions, training: WritingOptions) -> None:
     """Fine-tune an encoder-decoder that writes its answer.
 
     Example: shiftbench train finetune-seq2seq as --data build/dr --out t5.parquet --model google-t5/t5-small
     """
-    check_out_path(out)
-    folder = DatasetFolder.open(data)
-    work = training_work(out, "finetune-seq2seq", folder, task, training, target, candidates)
-    results = train_and_predict(
-        Writer(folder.task(task), training).fit,
-        folder,
-        task,
-        sources=source,
-        targets=target,
-        seeds=seed,
-        candidates=candidates,
-        kinds=(TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA),
-        work=work,
-    )
-    facts: dict[str, Any] = (
-        {"name": f"{default_name(training)}, from scratch", "base_model": None} if training.from_scratch else {}
-    )
-    write_training(results, folder, training, out, work, **facts)
+    kinds = (TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA)
+    name = f"{default_name(training)}, from scratch"
+    facts = {"name": name, "base_model": None} if training.from_scratch else {}
+    finetune("finetune-seq2seq", Writer, runs, training, kinds=kinds, facts=facts)
 
 
 if __name__ == "__main__":

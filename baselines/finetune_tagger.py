@@ -15,14 +15,13 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import Candidates, Data, Out, Seeds, Sources, Targets, TaskName, check_out_path
-from baselines.runs import Predict, Run, train_and_predict
+from baselines.program import RunOptions, with_options
+from baselines.runs import Predict, Run
 from baselines.training.finetuner import Finetuner, Score
-from baselines.training.options import TrainingOptions, with_options
-from baselines.training.outputs import training_work, write_training
+from baselines.training.options import TrainingOptions
+from baselines.training.program import finetune
 from baselines.training.word_pieces import WordPieces, word_pieces
 from builders.folder.manifest import TaskManifest
-from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
 from validation.vocabulary import TaskKind
 
@@ -84,36 +83,13 @@ def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int6
     return list(model(**batch).logits.argmax(dim=-1).cpu().numpy())
 
 
-@with_options(TrainingOptions)
-def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    training: TrainingOptions,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
-) -> None:
+@with_options
+def main(runs: RunOptions, training: TrainingOptions) -> None:
     """Fine-tune an encoder as a tagger.
 
     Example: shiftbench train finetune-tagger ab --data build/dr --out minilm.parquet --epochs 3
     """
-    check_out_path(out)
-    folder = DatasetFolder.open(data)
-    work = training_work(out, "finetune-tagger", folder, task, training, target, candidates)
-    results = train_and_predict(
-        Tagger(folder.task(task), training).fit,
-        folder,
-        task,
-        sources=source,
-        targets=target,
-        seeds=seed,
-        candidates=candidates,
-        kinds=(TaskKind.TAGGING,),
-        work=work,
-    )
-    write_training(results, folder, training, out, work)
+    finetune("finetune-tagger", Tagger, runs, training, kinds=(TaskKind.TAGGING,))
 
 
 if __name__ == "__main__":

@@ -11,20 +11,8 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import (
-    Candidates,
-    Data,
-    Out,
-    Seeds,
-    Sources,
-    Targets,
-    TaskName,
-    check_out_path,
-    make_card,
-    write_outputs,
-)
-from baselines.runs import Predict, Run, train_and_predict
-from builders.folder.reader import DatasetFolder
+from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
+from baselines.runs import Predict, Run
 
 
 def fit(run: Run) -> Predict:
@@ -38,24 +26,16 @@ def fit(run: Run) -> Predict:
     return predict
 
 
-def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
-) -> None:
+@with_options
+def main(runs: RunOptions) -> None:
     """Predict the source's most frequent label, whatever the text.
 
     Example: shiftbench train majority nli --data build/dr --out majority.parquet
     """
-    check_out_path(out)
-    folder = DatasetFolder.open(data)
-    results = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates)
+    folder = runs.open_folder()
+    results = train_runs(fit, folder, runs)
     card = make_card(folder, name="Majority", family="majority", parameters=1, paradigm="other", licence="Apache-2.0")
-    write_outputs(results.predictions, card, out)
+    write_outputs(results.predictions, card, runs.out)
 
 
 if __name__ == "__main__":

@@ -17,23 +17,11 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import (
-    Candidates,
-    Data,
-    Out,
-    Seeds,
-    Sources,
-    Targets,
-    TaskName,
-    check_out_path,
-    make_card,
-    write_outputs,
-)
-from baselines.runs import Run, Trained, Work, require_two_labels, train_and_predict
+from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
+from baselines.runs import Run, Trained, Work, require_two_labels
 from baselines.training.models import model_version
 from baselines.training.options import Precision, Settings, TrainingOptions
 from builders.folder.manifest import TaskManifest
-from builders.folder.reader import DatasetFolder
 from validation.command_line import require
 
 WARMUP_STEPS = 200
@@ -111,14 +99,9 @@ class Mscl:
         return probabilities.argmax(axis=1), probabilities.max(axis=1)
 
 
+@with_options
 def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
+    runs: RunOptions,
     model: ModelName = "roberta-large",
     epochs: Epochs = SETTINGS.epochs,
     learning_rate: LearningRate = SETTINGS.learning_rate,
@@ -129,26 +112,23 @@ def main(
 
     Example: shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
     """
-    check_out_path(out)
+    folder = runs.open_folder()
     require("peft", "train")
-    folder = DatasetFolder.open(data)
     settings = replace(SETTINGS, epochs=epochs, learning_rate=learning_rate, accumulate=accumulate)
-    program = Mscl(folder.task(task), model, settings, precision)
+    program = Mscl(folder.task(runs.task), model, settings, precision)
     made_of = {
         "program": "mscl",
         "data": folder.content_hash,
-        "task": task,
-        "targets": target,
-        "candidates": candidates,
+        "task": runs.task,
+        "targets": runs.target,
+        "candidates": runs.candidates,
         "model": [model, model_version(model)],
         "settings": asdict(settings),
         "precision": precision,
         "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
     }
-    work = Work(out, made_of)
-    results = train_and_predict(
-        program.fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates, work=work
-    )
+    work = Work(runs.out, made_of)
+    results = train_runs(program.fit, folder, runs, work=work)
     card = make_card(
         folder,
         libraries=_LIBRARIES,
@@ -158,7 +138,7 @@ def main(
         parameters=results.records[0]["parameters"],
         paradigm="fine-tuned",
     )
-    write_outputs(results.predictions, card, out)
+    write_outputs(results.predictions, card, runs.out)
     work.clear()
 
 

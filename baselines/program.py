@@ -1,9 +1,11 @@
 """What every baseline program shares: its options, its card and the files it writes; the training loop is ``runs``."""
 
+import inspect
 import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +13,7 @@ from typing import Annotated, Any
 import polars as pl
 import typer
 
+from baselines.runs import Fit, Results, train_and_predict
 from builders.folder.reader import DatasetFolder
 from validation.cards import Card, write_card
 from validation.command_line import DataOption
@@ -38,6 +41,78 @@ Seeds = Annotated[
     list[int] | None,
     typer.Option("--seed", help="Seed of a run; repeat for more runs. Default: 0.", min=0, max=2**32 - 1),
 ]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of a program that trains: one run a source and seed, each predicting every target."""
+
+    task: TaskName
+    data: Data
+    out: Out
+    source: Sources = None
+    target: Targets = None
+    seed: Seeds = None
+    candidates: Candidates = False
+
+    def open_folder(self) -> DatasetFolder:
+        """Open the dataset folder, after checking that the output can be written."""
+        check_out_path(self.out)
+        return DatasetFolder.open(self.data)
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Build a command that has the fields of the dataclasses among its parameters as options of its own.
+
+    Each such parameter is replaced by the fields, which typer then reads as if they stood there; the command itself
+    gets the dataclass.
+    """
+    own = inspect.signature(command).parameters.values()
+    classes: dict[str, Any] = {
+        parameter.name: parameter.annotation for parameter in own if is_dataclass(parameter.annotation)
+    }
+    signature = inspect.Signature(
+        [each for parameter in own for each in (_fields_as(parameter) if parameter.name in classes else [parameter])]
+    )
+
+    def run(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind(*args, **kwargs).arguments
+        for name, options in classes.items():
+            typed = {field.name: given.pop(field.name) for field in fields(options) if field.name in given}
+            given[name] = options(**typed)
+        command(**given)
+
+    run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return run
+
+
+def _fields_as(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """List the fields of a parameter's dataclass as parameters of the same kind."""
+    return [
+        inspect.Parameter(
+            field.name,
+            parameter.kind,
+            annotation=field.type,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+        )
+        for field in fields(parameter.annotation)
+    ]
+
+
+def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any) -> Results:
+    """Train and predict what the options ask for; further arguments as for ``train_and_predict``."""
+    return train_and_predict(
+        fit,
+        folder,
+        options.task,
+        sources=options.source,
+        targets=options.target,
+        seeds=options.seed,
+        candidates=options.candidates,
+        **more,
+    )
 
 
 def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:

@@ -10,45 +10,30 @@ demonstrations, all of which may have the same.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import polars as pl
 import typer
 
-from baselines.program import Data, Out, Seeds, Sources, Targets, TaskName, check_out_path, make_card, write_outputs
-from baselines.prompting.asking import Asker, Budget, Prices
-from baselines.prompting.cache import AnswerStore
+from baselines.program import with_options
 from baselines.prompting.demonstrations import Choose, require_rows
-from baselines.prompting.local import LocalModel
-from baselines.prompting.options import (
-    API_KEY_ENV,
-    CONCURRENCY,
-    ApiKeyEnv,
-    BaseUrl,
-    Concurrency,
-    Instruction,
-    Local,
-    MaxCost,
-    MaxRequests,
-    MaxTokens,
-    ModelName,
-    Parameters,
-    PriceIn,
-    PriceOut,
-    Subset,
-    open_model,
-)
-from baselines.prompting.run import chosen_subset, print_account, prompt_and_predict
-from baselines.prompting.task_prompt import Protocol, TaskPrompt
+from baselines.prompting.options import PromptingOptions
+from baselines.prompting.program import PromptingProgram
+from baselines.prompting.task_prompt import Protocol
 from baselines.robust.in_context import nearest
 from baselines.sbert_lr import EncoderName
-from builders.cache import check_cache
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder.reader import DatasetFolder
 
-Shots = Annotated[
-    int, typer.Option("--shots", metavar="N", help="Nearest source texts that are shown.", min=1, max=1000)
-]
+
+@dataclass(frozen=True)
+class RetrievalOptions(PromptingOptions):
+    """The options of a program that prompts, and those of retrieval."""
+
+    shots: Annotated[
+        int, typer.Option("--shots", metavar="N", help="Nearest source texts that are shown.", min=1, max=1000)
+    ] = 3
+    encoder: EncoderName = DEFAULT_ENCODER
 
 
 def nearest_demonstrations(encoder: Encoder, inputs: tuple[str, ...], shots: int) -> Choose:
@@ -63,68 +48,21 @@ def nearest_demonstrations(encoder: Encoder, inputs: tuple[str, ...], shots: int
     return choose
 
 
-def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    model: ModelName,
-    base_url: BaseUrl = None,
-    local: Local = False,
-    shots: Shots = 3,
-    encoder: EncoderName = DEFAULT_ENCODER,
-    instruction: Instruction = None,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    subset: Subset = None,
-    api_key_env: ApiKeyEnv = API_KEY_ENV,
-    concurrency: Concurrency = CONCURRENCY,
-    param: Parameters = None,
-    max_tokens: MaxTokens = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    max_requests: MaxRequests = None,
-    max_cost: MaxCost = None,
-) -> None:
+@with_options
+def main(options: RetrievalOptions) -> None:
     """Prompt a large language model with the source texts that are nearest to each test text.
 
     Example: shiftbench train rag nli --data build/dr --out rag.parquet --model NAME
     """
-    check_out_path(out)
-    check_cache()
-    folder = DatasetFolder.open(data)
-    prompt = TaskPrompt.of(folder, task, Protocol.DR, instruction, max_tokens)
-    llm = open_model(
-        model, local=local, base_url=base_url, api_key_env=api_key_env, concurrency=concurrency, parameters=param
-    )
-    rows = chosen_subset(folder, task, subset)
-    with AnswerStore() as store:
-        asker = Asker(llm, store, Prices(price_in, price_out), Budget(max_requests, max_cost))
-        predictions = prompt_and_predict(
-            asker,
-            prompt,
-            nearest_demonstrations(Encoder(encoder), folder.task(task).inputs, shots),
-            folder,
-            task,
-            sources=source,
-            targets=target,
-            seeds=seed,
-            subset=rows,
-        )
-    print_account(asker, predictions)
-    card = make_card(
-        folder,
-        libraries=["sentence-transformers", *(["torch", "transformers"] if local else ["openai"])],
-        name=f"RAG: {model}, {shots} nearest texts",
-        base_model=model,
-        parameters=llm.parameters if isinstance(llm, LocalModel) else None,
+    program = PromptingProgram.of(options, Protocol.DR)
+    inputs = program.folder.task(options.task).inputs
+    program.ask_and_write(
+        nearest_demonstrations(Encoder(options.encoder), inputs, options.shots),
+        libraries=["sentence-transformers"],
+        name=f"RAG: {options.model}, {options.shots} nearest texts",
         paradigm="retrieval",
-        shots=shots,
-        tokens=sum(asker.tokens) if asker.tokens else None,
-        cost_usd=asker.cost,
-        subset=rows,
+        shots=options.shots,
     )
-    write_outputs(predictions, card, out)
 
 
 if __name__ == "__main__":

@@ -13,21 +13,9 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import (
-    Candidates,
-    Data,
-    Out,
-    Seeds,
-    Sources,
-    Targets,
-    TaskName,
-    check_out_path,
-    make_card,
-    write_outputs,
-)
-from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels, train_and_predict
+from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
+from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
-from builders.folder.reader import DatasetFolder
 
 EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a sentence encoder.")]
 
@@ -55,24 +43,15 @@ def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], s
     return Classifier(model.classes_, probabilities)
 
 
-def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
-    encoder: EncoderName = DEFAULT_ENCODER,
-) -> None:
+@with_options
+def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER) -> None:
     """Train logistic regression on frozen sentence embeddings.
 
     Example: shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
     """
-    check_out_path(out)
-    folder = DatasetFolder.open(data)
-    fit = fit_on(Encoder(encoder), folder.task(task).inputs)
-    results = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates)
+    folder = runs.open_folder()
+    fit = fit_on(Encoder(encoder), folder.task(runs.task).inputs)
+    results = train_runs(fit, folder, runs)
     card = make_card(
         folder,
         libraries=["scikit-learn", "sentence-transformers", "torch"],
@@ -82,7 +61,7 @@ def main(
         paradigm="fine-tuned",
         licence="Apache-2.0",
     )
-    write_outputs(results.predictions, card, out)
+    write_outputs(results.predictions, card, runs.out)
 
 
 if __name__ == "__main__":

@@ -11,20 +11,8 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import (
-    Candidates,
-    Data,
-    Out,
-    Seeds,
-    Sources,
-    Targets,
-    TaskName,
-    check_out_path,
-    make_card,
-    write_outputs,
-)
-from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels, train_and_predict
-from builders.folder.reader import DatasetFolder
+from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
+from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
 from validation.report import InvalidInput, Problem
 
 
@@ -60,23 +48,15 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Class
     return Classifier(model.classes_, probabilities)
 
 
-def main(
-    task: TaskName,
-    data: Data,
-    out: Out,
-    source: Sources = None,
-    target: Targets = None,
-    seed: Seeds = None,
-    candidates: Candidates = False,
-) -> None:
+@with_options
+def main(runs: RunOptions) -> None:
     """Train logistic regression on TF-IDF weights of words and word pairs.
 
     Example: shiftbench train tfidf-lr nli --data build/dr --out tfidf.parquet
     """
-    check_out_path(out)
-    folder = DatasetFolder.open(data)
-    fit = fit_on(folder.task(task).inputs)
-    results = train_and_predict(fit, folder, task, sources=source, targets=target, seeds=seed, candidates=candidates)
+    folder = runs.open_folder()
+    fit = fit_on(folder.task(runs.task).inputs)
+    results = train_runs(fit, folder, runs)
     card = make_card(
         folder,
         libraries=["scikit-learn"],
@@ -85,7 +65,7 @@ def main(
         paradigm="fine-tuned",
         licence="Apache-2.0",
     )
-    write_outputs(results.predictions, card, out)
+    write_outputs(results.predictions, card, runs.out)
 
 
 if __name__ == "__main__":

@@ -3,110 +3,134 @@
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
+from baselines.program import Data, Out, Seeds, Sources, Targets, TaskName
 from baselines.prompting.local import LocalModel
 from baselines.prompting.server import Server
-from baselines.prompting.task_prompt import Protocol
 from validation.command_line import require
 from validation.report import InvalidInput, Problem
 
-ModelName = Annotated[
-    str,
-    typer.Option("--model", metavar="NAME", help="The model's name on the server; with --local a folder or Hub id."),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--base-url", metavar="URL", help="An OpenAI-compatible server. Default: OPENAI_BASE_URL, or OpenAI's."
-    ),
-]
-Local = Annotated[bool, typer.Option("--local", help="Run the model on this machine, through transformers.")]
-ApiKeyEnv = Annotated[
-    str, typer.Option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the server's key.")
-]
-Concurrency = Annotated[
-    int, typer.Option("--concurrency", metavar="N", help="Requests under way at once.", min=1, max=1024)
-]
-Parameters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--param",
-        metavar="NAME=JSON",
-        help="Sent with each request, as 'reasoning_effort=low'; null leaves a default out, as 'temperature=null'. "
-        "Repeat for more.",
-    ),
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option("--max-tokens", metavar="N", help="Tokens of an answer. Default: what the kind of task needs.", min=1),
-]
-Subset = Annotated[
-    str | None,
-    typer.Option("--subset", metavar="NAME", help="Test rows to ask about. Default: 'fewshot' where there is one."),
-]
-ProtocolOption = Annotated[
-    Protocol | None,
-    typer.Option("--protocol", help="Layout of the prompts. Default: 'boss' for the benchmark boss, else 'dr'."),
-]
-Instruction = Annotated[
-    str | None,
-    typer.Option("--instruction", metavar="TEXT", help="Your words for the task; '{labels}' stands for its labels."),
-]
-_PRICE = "US dollars a million tokens"
-PriceIn = Annotated[
-    float | None, typer.Option("--price-in", metavar="USD", help=f"{_PRICE} that the model reads.", min=0)
-]
-PriceOut = Annotated[
-    float | None, typer.Option("--price-out", metavar="USD", help=f"{_PRICE} that the model writes.", min=0)
-]
-MaxRequests = Annotated[
-    int | None, typer.Option("--max-requests", metavar="N", help="Stop after N requests; answers are kept.", min=0)
-]
-MaxCost = Annotated[
-    float | None, typer.Option("--max-cost", metavar="USD", help="Stop when this was spent; answers are kept.", min=0)
-]
-
 OPENAI = "https://api.openai.com/v1"
 API_KEY_ENV = "OPENAI_API_KEY"
-CONCURRENCY = 8
 _OURS = ("model", "messages", "stream", "n")
+_PRICE = "US dollars a million tokens"
 
 
-def open_model(
-    name: str,
-    *,
-    local: bool,
-    base_url: str | None,
-    api_key_env: str,
-    concurrency: int,
-    parameters: Sequence[str] | None,
-) -> Server | LocalModel:
-    """Make the model that the options describe; nothing is asked or loaded yet."""
-    if local:
-        if base_url or parameters:
-            what, cure = "this is for a server", "leave it out, or leave --local out"
-            raise InvalidInput(Problem(what, "--base-url" if base_url else "--param", cure=cure))
-        return LocalModel(name)
-    require("openai", "llm")
-    address = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-    key = os.environ.get(api_key_env)
-    if not key and (address == OPENAI or api_key_env != API_KEY_ENV):
-        cure = f"set {api_key_env}, or give the --base-url of a server that needs no key"
-        raise InvalidInput(Problem("the server's key is not set", "--api-key-env", api_key_env, cure))
+@dataclass(frozen=True)
+class PromptingOptions:
+    """The options of a program that prompts, as typed; a program's own come behind them."""
+
+    task: TaskName
+    data: Data
+    out: Out
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", metavar="NAME", help="The model's name on the server; with --local a folder or Hub id."
+        ),
+    ]
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            "--base-url", metavar="URL", help="An OpenAI-compatible server. Default: OPENAI_BASE_URL, or OpenAI's."
+        ),
+    ] = None
+    local: Annotated[bool, typer.Option("--local", help="Run the model on this machine, through transformers.")] = False
+    shots: Annotated[
+        int | None,
+        typer.Option(
+            "--shots",
+            metavar="N",
+            help="Demonstrations a prompt; 0: none, no source. Default: DR 4; BOSS one a label, entities 7, "
+            "questions 1.",
+            min=0,
+            max=1000,
+        ),
+    ] = None
+    instruction: Annotated[
+        str | None,
+        typer.Option(
+            "--instruction", metavar="TEXT", help="Your words for the task; '{labels}' stands for its labels."
+        ),
+    ] = None
+    source: Sources = None
+    target: Targets = None
+    seed: Seeds = None
+    subset: Annotated[
+        str | None,
+        typer.Option("--subset", metavar="NAME", help="Test rows to ask about. Default: 'fewshot' where there is one."),
+    ] = None
+    api_key_env: Annotated[
+        str, typer.Option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the server's key.")
+    ] = API_KEY_ENV
+    concurrency: Annotated[
+        int, typer.Option("--concurrency", metavar="N", help="Requests under way at once.", min=1, max=1024)
+    ] = 8
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            metavar="NAME=JSON",
+            help="Sent with each request, as 'reasoning_effort=low'; null leaves a default out, as 'temperature=null'. "
+            "Repeat for more.",
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens", metavar="N", help="Tokens of an answer. Default: what the kind of task needs.", min=1
+        ),
+    ] = None
+    price_in: Annotated[
+        float | None, typer.Option("--price-in", metavar="USD", help=f"{_PRICE} that the model reads.", min=0)
+    ] = None
+    price_out: Annotated[
+        float | None, typer.Option("--price-out", metavar="USD", help=f"{_PRICE} that the model writes.", min=0)
+    ] = None
+    max_requests: Annotated[
+        int | None, typer.Option("--max-requests", metavar="N", help="Stop after N requests; answers are kept.", min=0)
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="USD", help="Stop when this was spent; answers are kept.", min=0),
+    ] = None
+
+    def open_model(self) -> Server | LocalModel:
+        """Build the model that the options describe; nothing is asked or loaded yet.
+
+        Raises: InvalidInput when options do not go together, or the server's key or address cannot be used.
+        """
+        if self.local:
+            if self.base_url or self.param:
+                what, cure = "this is for a server", "leave it out, or leave --local out"
+                raise InvalidInput(Problem(what, "--base-url" if self.base_url else "--param", cure=cure))
+            return LocalModel(self.model)
+        require("openai", "llm")
+        address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        return Server(
+            self.model,
+            base_url=_checked(address),
+            api_key=_key(self.api_key_env, is_needed=address == OPENAI) or "none",
+            concurrency=self.concurrency,
+            parameters=_parsed(self.param or ()),
+        )
+
+
+def _key(variable: str, *, is_needed: bool) -> str | None:
+    """Read the server's key from the environment, None where there is none and none is needed."""
+    key = os.environ.get(variable)
+    if not key and (is_needed or variable != API_KEY_ENV):
+        cure = f"set {variable}, or give the --base-url of a server that needs no key"
+        raise InvalidInput(Problem("the server's key is not set", "--api-key-env", variable, cure))
     if key and not (key.isascii() and key.isprintable()):
         cure = "set it again, without a line break or quotes from elsewhere"
-        raise InvalidInput(Problem("the server's key holds what no key can", "--api-key-env", api_key_env, cure))
-    return Server(
-        name,
-        base_url=_checked(address),
-        api_key=key or "none",
-        concurrency=concurrency,
-        parameters=_parsed(parameters or ()),
-    )
+        raise InvalidInput(Problem("the server's key holds what no key can", "--api-key-env", variable, cure))
+    return key
 
 
 def _checked(address: str) -> str:

@@ -1,8 +1,7 @@
 """The options that all fine-tuning programs have, and the settings that come out of them."""
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -184,38 +183,6 @@ class TrainingOptions:
             raise InvalidInput(Problem("a sweep keeps no states", "--keep-state", cure=cure))
         if self.sweep != "none" and self.epochs == 0:
             raise InvalidInput(Problem("a sweep has nothing to choose by without training", "--epochs", "0"))
-
-
-def with_options(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command have the fields of a dataclass as options of its own, and get them as one value.
-
-    The function's parameter of that type is replaced by the fields, which typer then reads as if they stood there.
-    """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command).parameters
-        (name,) = (parameter.name for parameter in own.values() if parameter.annotation is options)
-        added = {
-            field.name: inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                annotation=field.type,
-                default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            )
-            for field in fields(options)
-        }
-        kept = [parameter for parameter in own.values() if parameter.name != name]
-
-        def run(*args: Any, **kwargs: Any) -> None:
-            given = {field: kwargs.pop(field) for field in added if field in kwargs}
-            command(*args, **kwargs, **{name: options(**given)})
-
-        run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
-        run.__signature__ = inspect.Signature([*kept, *added.values()])  # type: ignore[attr-defined]
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*kept, *added.values()]}
-        return run
-
-    return decorate
 
 
 def _unknown(option: str, value: str, known: list[str]) -> InvalidInput:

@@ -1,13 +1,13 @@
 """What a fine-tuning program leaves behind: prediction files with cards, and what the trainings have to tell."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from baselines.program import make_card, write_outputs
+from baselines.program import RunOptions, make_card, write_outputs
 from baselines.runs import Results, Work
 from baselines.training.models import model_version
 from baselines.training.options import Adapter, TrainingOptions
@@ -18,25 +18,15 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 
 
 def training_work(
-    out: Path,
-    program: str,
-    folder: DatasetFolder,
-    task: str,
-    options: TrainingOptions,
-    targets: Sequence[str] | None,
-    candidates: bool,
-    **more: Any,
+    program: str, folder: DatasetFolder, runs: RunOptions, options: TrainingOptions, more: Mapping[str, Any]
 ) -> Work:
-    """Give the folder beside the prediction file where finished runs are kept, with all that they depend on.
+    """Return the folder beside the prediction file where finished runs are kept, with all that they depend on.
 
     Args:
-        out: the prediction file to be.
         program: name of the program.
         folder: the dataset.
-        task: a task of it.
-        options: the options that all programs have.
-        targets: what is predicted.
-        candidates: whether candidates are, too.
+        runs: what is trained on and predicted; sources and seeds tell the runs in the folder apart.
+        options: how.
         more: options of the program alone.
     """
     require("peft", "train")
@@ -44,15 +34,15 @@ def training_work(
     settings = {
         "program": program,
         "data": folder.content_hash,
-        "task": task,
-        "targets": targets,
-        "candidates": candidates,
+        "task": runs.task,
+        "targets": runs.target,
+        "candidates": runs.candidates,
         "options": asdict(replace(options, name=None)),
         "model": model_version(options.model),
         "versions": _versions(),
         **more,
     }
-    return Work(out, settings)
+    return Work(runs.out, settings)
 
 
 def write_training(

@@ -2,8 +2,10 @@
 
 import shutil
 import sys
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from baselines.majority import main as majority
-from baselines.program import make_card, write_outputs
+from baselines.program import make_card, with_options, write_outputs
 from baselines.runs import Predict, Run, train_and_predict
 from builders.building.own import build_own
 from builders.folder.reader import DatasetFolder
@@ -207,3 +209,38 @@ def test_an_unknown_task_is_named(synthetic: DatasetFolder, tmp_path: Path) -> N
     copy = shutil.copytree(synthetic.path, tmp_path / "copy", ignore=shutil.ignore_patterns("*.parquet"))
     with pytest.raises(InvalidInput, match="the folder has no such task; found 'nil'; did you mean 'nli'"):
         majority("nil", copy, tmp_path / "p.csv")
+
+
+@dataclass(frozen=True)
+class Place:
+    street: str
+    number: Annotated[int, typer.Option("--number", help="Which house.")] = 1
+
+
+@dataclass(frozen=True)
+class Size:
+    size: Annotated[int, typer.Option("--size", help="How large.")] = 3
+    name: Annotated[str | None, typer.Option("--name", help="What it is called.")] = None
+
+
+def test_a_command_has_the_fields_of_its_dataclasses_where_these_stand() -> None:
+    seen: list[tuple[Place, bool, Size]] = []
+
+    @with_options
+    def main(place: Place, *, loud: Annotated[bool, typer.Option("--loud")] = False, size: Size) -> None:
+        """Build a house."""
+        seen.append((place, loud, size))
+
+    app = typer.Typer(rich_markup_mode=None)
+    app.command()(main)
+    assert CliRunner().invoke(app, ["Mill Lane", "--size", "7"]).exit_code == 0
+    assert CliRunner().invoke(app, ["Mill Lane", "--number", "2", "--loud", "--name", "x"]).exit_code == 0
+    assert CliRunner().invoke(app, []).exit_code == 2
+    assert seen == [(Place("Mill Lane"), False, Size(7)), (Place("Mill Lane", 2), True, Size(3, "x"))]
+    text = CliRunner().invoke(app, ["--help"]).output
+    order = [text.index(word) for word in ("Build a house.", "--number", "--loud", "--size", "--name")]
+    assert order == sorted(order)
+    main("High Street", 4, size=1)
+    assert seen[-1] == (Place("High Street", 4), False, Size(1))
+    with pytest.raises(TypeError, match="street"):
+        main(size=1)

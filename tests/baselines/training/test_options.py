@@ -1,19 +1,10 @@
 """Options: what was typed stands, recipes fill in the rest, and what does not go together is refused."""
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from baselines.training.options import (
-    GENERATION_RECIPES,
-    GENERATION_SWEEPS,
-    Schedule,
-    TrainingOptions,
-    with_options,
-)
+from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, Schedule, TrainingOptions
 from validation.report import InvalidInput
 
 
@@ -68,27 +59,3 @@ def test_unknown_recipes_and_sweeps_are_named() -> None:
         TrainingOptions(recipe="bos").settings()
     with pytest.raises(InvalidInput, match="--sweep: there is no such choice; found 'd'"):
         TrainingOptions(sweep="d").candidates()
-
-
-@dataclass(frozen=True)
-class Two:
-    size: Annotated[int, typer.Option("--size", help="How many.")] = 3
-    name: Annotated[str | None, typer.Option("--name", help="What it is called.")] = None
-
-
-def test_a_command_gets_the_fields_of_its_options() -> None:
-    seen: list[tuple[str, Two]] = []
-
-    @with_options(Two)
-    def main(task: str, two: Two) -> None:
-        """Do it."""
-        seen.append((task, two))
-
-    app = typer.Typer()
-    app.command()(main)
-    assert CliRunner().invoke(app, ["nli", "--size", "7"]).exit_code == 0
-    assert CliRunner().invoke(app, ["sa", "--name", "x"]).exit_code == 0
-    assert seen == [("nli", Two(7)), ("sa", Two(3, "x"))]
-    assert "How many." in CliRunner().invoke(app, ["--help"]).output
-    main("qa", size=1)
-    assert seen[-1] == ("qa", Two(1))

@@ -1,0 +1,86 @@
+"""The course of a program that prompts: check all that was asked for, ask, and write predictions and card."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from baselines.program import check_out_path, make_card, write_outputs
+from baselines.prompting.asking import Asker, Budget, Prices
+from baselines.prompting.cache import AnswerStore
+from baselines.prompting.demonstrations import Choose
+from baselines.prompting.local import LocalModel
+from baselines.prompting.options import PromptingOptions
+from baselines.prompting.run import chosen_subset, print_account, prompt_and_predict
+from baselines.prompting.server import Server
+from baselines.prompting.task_prompt import Protocol, TaskPrompt
+from builders.cache import check_cache
+from builders.folder.reader import DatasetFolder
+
+
+@dataclass(frozen=True)
+class PromptingProgram:
+    """All that a program asks with, checked and opened.
+
+    Attributes:
+        options: as typed.
+        folder: the dataset.
+        prompt: how rows are put to the model.
+        model: the model; nothing was asked or loaded yet.
+        subset: the test rows to ask about.
+    """
+
+    options: PromptingOptions
+    folder: DatasetFolder
+    prompt: TaskPrompt
+    model: Server | LocalModel
+    subset: str
+
+    @classmethod
+    def of(cls, options: PromptingOptions, protocol: Protocol | None) -> "PromptingProgram":
+        """Build a program from its options; the protocol is by default that of the dataset's benchmark.
+
+        Raises: InvalidInput when output, cache, data, task or model cannot be used.
+        """
+        check_out_path(options.out)
+        check_cache()
+        folder = DatasetFolder.open(options.data)
+        prompt = TaskPrompt.of(folder, options.task, protocol, options.instruction, options.max_tokens)
+        model = options.open_model()
+        return cls(options, folder, prompt, model, chosen_subset(folder, options.task, options.subset))
+
+    def ask_and_write(self, choose: Choose | None, *, libraries: Sequence[str] = (), **facts: Any) -> None:
+        """Ask about all test rows, print what it took, and write prediction file and card.
+
+        Args:
+            choose: chooses demonstrations; None asks without any.
+            libraries: those of the program alone, for the card.
+            facts: the program's own facts of the card, its name among them.
+        Raises: InvalidInput when the model fails or its budget is spent; what was answered is kept.
+        """
+        options = self.options
+        with AnswerStore() as store:
+            prices, budget = Prices(options.price_in, options.price_out), Budget(options.max_requests, options.max_cost)
+            asker = Asker(self.model, store, prices, budget)
+            predictions = prompt_and_predict(
+                asker,
+                self.prompt,
+                choose,
+                self.folder,
+                options.task,
+                sources=options.source,
+                targets=options.target,
+                seeds=options.seed,
+                subset=self.subset,
+            )
+        print_account(asker, predictions)
+        card = make_card(
+            self.folder,
+            libraries=[*libraries, *(["torch", "transformers"] if options.local else ["openai"])],
+            base_model=options.model,
+            parameters=self.model.parameters if isinstance(self.model, LocalModel) else None,
+            tokens=sum(asker.tokens) if asker.tokens else None,
+            cost_usd=asker.cost,
+            subset=self.subset,
+            **facts,
+        )
+        write_outputs(predictions, card, options.out)

@@ -1,0 +1,43 @@
+"""The course of a fine-tuning program: train what the options ask for, and write predictions, cards and records."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from baselines.program import RunOptions, train_runs
+from baselines.training.finetuner import Finetuner
+from baselines.training.options import TrainingOptions
+from baselines.training.outputs import training_work, write_training
+from builders.folder.manifest import TaskManifest
+from validation.vocabulary import TaskKind
+
+Options = TypeVar("Options", bound=TrainingOptions)
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def finetune(
+    program: str,
+    trainer: Callable[[TaskManifest, Options], Finetuner],
+    runs: RunOptions,
+    training: Options,
+    *,
+    kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
+    settings: Mapping[str, Any] = _NOTHING,
+    facts: Mapping[str, Any] = _NOTHING,
+) -> None:
+    """Train a model a source and seed, and write prediction file, card and record.
+
+    Args:
+        program: the program's name as typed.
+        trainer: makes what trains models of a task.
+        runs: what to train on and predict.
+        training: how to train.
+        kinds: the kinds of task that the program is for.
+        settings: options of the program alone that its predictions depend on, as JSON data.
+        facts: facts of the card that are otherwise than the options say.
+    Raises: InvalidInput when an option, the data or the model cannot be trained with; nothing is written then.
+    """
+    folder = runs.open_folder()
+    work = training_work(program, folder, runs, training, settings)
+    results = train_runs(trainer(folder.task(runs.task), training).fit, folder, runs, kinds=kinds, work=work)
+    write_training(results, folder, training, runs.out, work, **facts)
