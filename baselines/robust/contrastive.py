@@ -13,27 +13,35 @@ from baselines.training.trainer import Batch
 DIMENSIONS = 256
 MEMORY = 128
 TEMPERATURE = 0.2
+BASE_TEMPERATURE = 1.0
 DROPOUT = 0.1
 EMPTY = -1
 """The label of a place in the memory that holds nothing yet."""
 
 
 def supervised_contrastive(
-    z: Tensor, labels: Tensor, memory: Tensor, memory_labels: Tensor, temperature: float = TEMPERATURE
+    z: Tensor,
+    labels: Tensor,
+    memory: Tensor,
+    memory_labels: Tensor,
+    temperature: float = TEMPERATURE,
+    base_temperature: float = BASE_TEMPERATURE,
 ) -> Tensor:
     """Supervised contrastive loss of a batch against itself and a memory.
 
-    Of an anchor i with positives P (the contrasts of its label), ``-mean_{p in P} log(exp(z_i . z_p / t) / sum_c
-    exp(z_i . z_c / t))`` over all contrasts c but itself. Anchors without positives are left out.
+    Of an anchor i with positives P (the contrasts of its label), ``-t / b mean_{p in P} log(exp(z_i . z_p / t) /
+    sum_c exp(z_i . z_c / t))`` over all contrasts c but itself. Anchors without positives are left out.
 
     Args:
         z: unit vectors of the anchors, shape (B, d). As contrasts they are detached: gradients flow to anchors alone.
         labels: shape (B,).
         memory: earlier z, shape (M, d).
         memory_labels: shape (M,); ``EMPTY`` where the memory holds nothing.
-        temperature: t.
-    Returns: the mean over the anchors that have positives; 0 where none has.
-    Source: Khosla et al. 2020, eq. 2 (positives averaged outside the logarithm); Tan et al. 2022, sec. 3.
+        temperature: t, above 0.
+        base_temperature: b, above 0; ``t / b`` keeps gradients of one size whatever the temperature.
+    Returns: the mean over the anchors that have positives, at least 0; 0 where none has.
+    Source: Khosla et al. 2020, eq. 2 (positives averaged outside the logarithm); Tan et al. 2022, sec. 3; factor and
+        base temperature are in the code of both (``memory_supcontrast.py`` of tonytan48/MSCL), not in the equations.
     """
     contrasts, contrast_labels = torch.cat([z.detach(), memory]), torch.cat([labels, memory_labels])
     counted = (contrast_labels != EMPTY).repeat(len(z), 1)  # (B, B + M)
@@ -43,7 +51,7 @@ def supervised_contrastive(
     positive = counted & (labels.unsqueeze(1) == contrast_labels)
     n_positive = positive.sum(dim=1)
     losses = -log_p.masked_fill(~positive, 0.0).sum(dim=1) / n_positive.clamp(min=1)
-    return losses.sum() / (n_positive > 0).sum().clamp(min=1)
+    return temperature / base_temperature * losses.sum() / (n_positive > 0).sum().clamp(min=1)
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class MemoryClassifier(nn.Module):
 
 
 def mscl_loss(model: Any, batch: Batch) -> Tensor:
-    """Give cross entropy plus the contrastive loss of a batch, which then goes into the model's memory."""
+    """Return cross entropy plus the contrastive loss of a batch, which then goes into the model's memory."""
     output, labels = model(**inputs_of(batch)), batch["labels"]
     contrastive = supervised_contrastive(output.z, labels, model.memory, model.memory_labels)
     model.remember(output.z, labels)
