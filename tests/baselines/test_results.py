@@ -6,8 +6,13 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from baselines import majority
+from builders.building.build import build
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Scores
 from validation.cards import read_card
 
@@ -42,7 +47,7 @@ def test_every_result_is_in_a_table() -> None:
         path.relative_to(RESULTS).as_posix().removesuffix(".scores.json") for path in RESULTS.rglob("*.scores.json")
     }
     assert kept == {name for name, _ in tables()}
-    assert len(kept) == 9
+    assert len(kept) == 11
 
 
 @pytest.mark.parametrize(("name", "cells"), tables())
@@ -57,6 +62,43 @@ def test_the_figures_are_those_of_the_scores(name: str, cells: dict[str, str]) -
     assert len(judged) == 5
     for column, text in judged.items():
         assert text == _points(reduce(lambda part, key: part[key], WHERE[column].split("."), task))
+
+
+def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:
+    """The README says in figures why nothing is concluded on boss/nli; new results make it say otherwise."""
+    scores = {
+        path.name.removesuffix(".scores.json"): json.loads(path.read_text(encoding="utf-8"))["tasks"][0]["id_ood"]
+        for path in (RESULTS / "boss-nli").glob("*.scores.json")
+    }
+    floors = {name: _point(scores.pop(name)["mean_ood"]) for name in ("majority", "neutral")}
+    means = sorted(_point(score["mean_ood"]) for score in scores.values())
+    anli = sorted(_point(score["ood"]["anli"]) for score in scores.values())
+    assert len(means) == 6
+    assert max(means) < min(floors.values())
+    text = " ".join(README.split())
+    assert f"On ANLI they score {anli[0]:.1f} to {anli[-1]:.1f}, where chance is 33.3" in text
+    assert f"mean OOD scores, {means[0]:.1f} to {means[-1]:.1f}, lie below that of" in text
+    assert f"`majority`, {floors['majority']:.1f}, and of `neutral`, {floors['neutral']:.1f}" in text
+
+
+@pytest.mark.real
+def test_the_rows_of_the_floor_score_as_their_predictions_do(real_raw: Path, tmp_path: Path) -> None:
+    """Built, predicted and scored anew from the real rows."""
+    build("boss", "nli", real_raw, tmp_path / "boss", partial=True)
+    folder = DatasetFolder.open(tmp_path / "boss")
+    majority.main("nli", folder.path, tmp_path / "majority.parquet")
+    frame = pl.read_parquet(tmp_path / "majority.parquet").drop("confidence")
+    frame.with_columns(prediction=pl.lit("neutral")).write_parquet(tmp_path / "neutral.parquet")
+    for name in ("majority", "neutral"):
+        kept = json.loads((RESULTS / f"boss-nli/{name}.scores.json").read_text(encoding="utf-8"))
+        (task,) = score_file(tmp_path / f"{name}.parquet", folder, n_draws=0).tasks
+        assert task.id_ood is not None
+        found = {"mean_ood": task.id_ood.mean_ood.value, "id": task.id_ood.id.value}
+        assert found == {key: kept["tasks"][0]["id_ood"][key]["value"] for key in found}
+
+
+def _point(estimate: Any) -> float:
+    return round(100 * float(estimate["value"]), 1)
 
 
 def _points(estimate: Any) -> str:
