@@ -5,5 +5,5 @@ embeddings (``freelb``), losses (``losses``) and a bias model (``bias``); MSCL's
 (``contrastive``); DAICL's layout of labelled examples in context (``in_context``).
 
 In: train rows as polars frames, batches as tensors, and models of transformers.
-Out: train rows with copies added, and objectives that ``baselines.training`` minimises. No files but WordNet's are read.
+Out: train rows with copies added, and objectives that ``baselines.training`` minimises. Only WordNet is read.
 """

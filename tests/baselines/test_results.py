@@ -84,7 +84,7 @@ def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:
 @pytest.mark.real
 def test_the_rows_of_the_floor_score_as_their_predictions_do(real_raw: Path, tmp_path: Path) -> None:
     """Built, predicted and scored anew from the real rows."""
-    build("boss", "nli", real_raw, tmp_path / "boss", partial=True)
+    build("boss", "nli", real_raw, tmp_path / "boss", partial=True, placebo=False)
     folder = DatasetFolder.open(tmp_path / "boss")
     majority.main("nli", folder.path, tmp_path / "majority.parquet")
     frame = pl.read_parquet(tmp_path / "majority.parquet").drop("confidence")
