@@ -1,25 +1,26 @@
-"""A few lines to write HTML in which every text is escaped unless it was written here."""
+"""HTML in which every text is escaped unless it was written here: elements by ``tag``, shells of pages by ``render``."""
 
-import html
 import re
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.ext import Extension
+from markupsafe import Markup, escape
+
+__all__ = ["Markup", "join", "link", "render", "tag"]
 
 VOID = frozenset({"br", "col", "input", "link", "meta"})
+TEMPLATES = Path(__file__).parent / "templates"
 _SPECIAL = re.compile("[&<>\"']")
 
 
-class Markup(str):
-    """HTML that ``tag`` made. Any other text is data and gets escaped."""
-
-    __slots__ = ()
-
-
 def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes: str | None) -> Markup:
-    """Make an element. A trailing underscore in an attribute's name is dropped, others become hyphens.
+    """Write an element. A trailing underscore in an attribute's name is dropped, others become hyphens.
 
-    >>> tag("td", "<b>", class_="name", data_value="1")
-    '<td class="name" data-value="1">&lt;b&gt;</td>'
+    >>> print(tag("td", "<b>", class_="name", data_value="1"))
+    <td class="name" data-value="1">&lt;b&gt;</td>
     """
     written = "".join(f' {_attribute(key)}="{_text(value)}"' for key, value in attributes.items() if value is not None)
     if name in VOID:
@@ -28,19 +29,45 @@ def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes
 
 
 def join(parts: Iterable[Markup]) -> Markup:
-    """Put elements one after the other."""
-    return Markup("".join(parts))
+    """Write elements one after the other."""
+    return Markup("".join(_escaped(part) for part in parts))
 
 
 def link(url: str, text: str) -> Markup:
     """Link to another site, from a card: https only, whatever the card's own check let through.
 
-    >>> link("javascript:alert(1)", "code")
-    '<span>code</span>'
+    >>> print(link("javascript:alert(1)", "code"))
+    <span>code</span>
     """
     if not url.startswith("https://"):
         return tag("span", text)
     return tag("a", text, href=url, rel="noopener noreferrer nofollow", target="_blank")
+
+
+def render(template: str, **values: object) -> Markup:
+    """Write a template of the folder ``templates``; values are escaped unless they are ``Markup``.
+
+    Raises: jinja2.UndefinedError for a value that the template names and that is not given.
+    """
+    return Markup(_environment().get_template(template).render(values))
+
+
+class _JoinedLines(Extension):
+    """Drops the line breaks between a template's elements, so that its layout never shows on a page."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        return re.sub(r"(?<=[>}])\s*\n\s*(?=[<{])", "", source)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        extensions=[_JoinedLines],
+    )
 
 
 def _escaped(child: "str | Markup | Iterable[Markup]") -> str:
@@ -50,8 +77,8 @@ def _escaped(child: "str | Markup | Iterable[Markup]") -> str:
 
 
 def _text(text: str) -> str:
-    """Escape a text; most have nothing to escape."""
-    return html.escape(text, quote=True) if _SPECIAL.search(text) else text
+    """Escape a text; most have nothing to escape, and a board has thousands."""
+    return escape(text) if _SPECIAL.search(text) else text
 
 
 @cache
