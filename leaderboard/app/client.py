@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from builders.hub_access import reaching_hub
+from leaderboard.views.addresses import SUBMIT
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 
@@ -53,12 +54,12 @@ def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = 
     from gradio_client import handle_file
 
     content = (handle_file(str(predictions)), json.dumps(card.as_dict()))
-    return _ask(url, "/submit", content, any_token=any_token)
+    return _ask(url, "submit", content, any_token=any_token)
 
 
 def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
     """Withdraw an entry; the arguments are as for ``submit_to_url``. Only who sent it may."""
-    return _ask(url, "/withdraw", (entry,), any_token=any_token)
+    return _ask(url, "withdraw", (entry,), any_token=any_token)
 
 
 def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:
@@ -66,12 +67,12 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     from gradio_client import Client
     from gradio_client.exceptions import AppError
 
-    url = url.rstrip("/").removesuffix("/submit")  # as the address bar has it where people submit
+    url = url.rstrip("/").removesuffix(SUBMIT)  # as the address bar has it where people submit
     token = token_for(url, any_token=any_token)
     try:
         # False keeps Gradio from sending a saved token by itself.
         client = Client(url, token=token or False, verbose=False, download_files=False)
-        answer = client.predict(*content, api_name=endpoint)
+        answer = client.predict(*content, api_name=f"/{endpoint}")
     except (httpx.HTTPError, AppError, ValueError, OSError) as error:
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error

@@ -6,17 +6,12 @@ from pathlib import Path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leaderboard.board.submission import MAX_UPLOAD_BYTES
+from leaderboard.views import addresses
 
 MAX_BODY_BYTES = 2**20
 """Of a request that is no upload: a card, an entry's id, a board's name."""
 MIN_FREE_BYTES = 2**30
 """Of the disk that uploads go to: anybody may upload, and a store on a full disk takes no entry."""
-UPLOAD_PATH = "/gradio_api/upload"
-MCP_PATH = "/gradio_api/mcp"
-CLOSED_PATHS = tuple(
-    f"/gradio_api/{name}" for name in ("component_server", "deep_link", "dev", "process_recording", "undo-vibe", "vibe")
-)
-"""Of Gradio, for things that no page here has; some write files that nothing deletes."""
 _NAMING_HEADERS = frozenset({b"host", b"x-forwarded-host", b"x-forwarded-proto", b"x-gradio-server"})
 
 
@@ -37,10 +32,10 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["path"].startswith(CLOSED_PATHS):
+        if scope["path"].startswith(addresses.CLOSED):
             await _refuse(send, 404, b"there is nothing here\n")
             return
-        upload = scope["path"].startswith(UPLOAD_PATH)
+        upload = scope["path"].startswith(addresses.UPLOAD)
         allowed = MAX_UPLOAD_BYTES + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
         said = dict(scope["headers"]).get(b"content-length")
         if said is not None and (not said.isdigit() or int(said) > allowed):
@@ -98,7 +93,7 @@ class OwnAddress:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, one for the MCP server with the address that its connection came in at."""
-        if scope["type"] == "http" and scope["path"].startswith(MCP_PATH):
+        if scope["type"] == "http" and scope["path"].startswith(addresses.MCP):
             host, port = (scope.get("server") or ("", None))[:2]
             address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
             kept = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]

@@ -1,7 +1,6 @@
-"""The pages' addresses: each reads what was asked for and has ``leaderboard.views`` write it."""
+"""The pages' routes: each reads what was asked for and has ``leaderboard.views`` write it."""
 
 from collections.abc import Callable, Sequence
-from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -14,6 +13,7 @@ from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import TaskScores
 from leaderboard.scoring.unseen import Unseen, unseen_drops
 from leaderboard.store import folder_of
+from leaderboard.views import addresses
 from leaderboard.views.about_page import about_page
 from leaderboard.views.board_data import board_csv
 from leaderboard.views.board_page import board_page, rows_fragment
@@ -33,43 +33,43 @@ def add_pages(app: FastAPI, keeper: Keeper) -> None:
     _add_board(app, keeper)
     _add_entries(app, keeper)
 
-    @app.get("/data")
+    @app.get(addresses.DATA)
     def data(task: str = "") -> Response:
         return _page("Data", data_page(keeper.index.folders, task), "data")
 
-    @app.get("/about")
+    @app.get(addresses.ABOUT)
     def about() -> Response:
         return _page("About", about_page(), "about")
 
-    @app.get("/healthz")
+    @app.get(addresses.HEALTH)
     def healthz() -> Response:
         return PlainTextResponse("ok")
 
 
 def _add_static(app: FastAPI) -> None:
     # Their addresses carry a digest of the content.
-    @app.get("/static/page.css")
+    @app.get(addresses.STYLE_SHEET)
     def css() -> Response:
         return Response(style_sheet(), media_type="text/css", headers={"Cache-Control": A_YEAR})
 
-    @app.get("/static/page.js")
+    @app.get(addresses.SCRIPT)
     def js() -> Response:
         return Response(script(), media_type="text/javascript", headers={"Cache-Control": A_YEAR})
 
 
 def _add_board(app: FastAPI, keeper: Keeper) -> None:
-    @app.get("/")
+    @app.get(addresses.BOARD)
     def board(request: Request) -> Response:
         entry = request.query_params.get("entry")
         if entry is not None:  # the address that an entry had before it got a page of its own
-            return RedirectResponse(f"/entry?{urlencode({'id': entry})}")
+            return RedirectResponse(addresses.entry_address(entry))
         return _page("", board_page(*_asked(request, keeper)), "board")
 
-    @app.get("/rows")
+    @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:
         return _html(rows_fragment(*_asked(request, keeper)))
 
-    @app.get("/board.csv")
+    @app.get(addresses.BOARD_CSV)
     def csv(request: Request) -> Response:
         text = board_csv(*_asked(request, keeper))
         headers = {"Content-Disposition": 'attachment; filename="board.csv"', **SECURITY_HEADERS}
@@ -82,22 +82,22 @@ def _asked(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
 
 
 def _add_entries(app: FastAPI, keeper: Keeper) -> None:
-    @app.get("/entry")
+    @app.get(addresses.ENTRY)
     def entry(id: str = "", task: str = "") -> Response:
         return _found("Entry", lambda: _entry(keeper.index, id, task or None))
 
-    @app.get("/scores.json")
+    @app.get(addresses.SCORES)
     def scores(id: str = "") -> Response:
         try:
             return JSONResponse(keeper.index.scores(id).model_dump(mode="json"), headers=SECURITY_HEADERS)
         except InvalidInput as error:
             return JSONResponse({"problems": [str(problem) for problem in error.problems]}, 404, SECURITY_HEADERS)
 
-    @app.get("/predictions.parquet")
+    @app.get(addresses.PREDICTIONS)
     def predictions(id: str = "") -> Response:
         return _found("Predictions", lambda: _predictions(keeper.index, id))
 
-    @app.get("/compare")
+    @app.get(addresses.COMPARE)
     def compare(request: Request) -> Response:
         ids: Sequence[str] = request.query_params.getlist("id")
         task = request.query_params.get("task")

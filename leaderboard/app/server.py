@@ -33,6 +33,7 @@ from leaderboard.app.theme import theme
 from leaderboard.board import Index
 from leaderboard.board.submission import MAX_UPLOAD_BYTES
 from leaderboard.store import Store
+from leaderboard.views.addresses import BOARD, SUBMIT
 from leaderboard.views.site import style_sheet
 from validation.report import InvalidInput, Problem
 
@@ -75,7 +76,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
         delete_cache=(SECONDS_KEPT, SECONDS_KEPT),
     ) as blocks:
         add_endpoints(keeper)
-    with blocks.route("Submit", "/submit"):
+    with blocks.route("Submit", SUBMIT):
         add_submit_page(keeper, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
     blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
@@ -94,7 +95,7 @@ def _mount(app: FastAPI, blocks: gr.Blocks, closed: Sequence[Path]) -> None:
     gr.mount_gradio_app(
         app,
         blocks,
-        path="/",
+        path=BOARD,
         theme=theme(),
         css=style_sheet(),
         footer_links=["api"],

@@ -33,6 +33,7 @@ from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
 from leaderboard.store.derived import scores_path, table_path
 from leaderboard.store.entries import card_path, entry_bytes, predictions_path
+from leaderboard.views.addresses import ROWS, entry_address
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 
@@ -186,13 +187,13 @@ def _pages(browser: Any, url: str, store: Store) -> Iterator[Timing]:
     identities = store.ids()
     asked = iter(identities)
     yield _under("first row of the board, cold", _median_of(lambda: cold(url, "#board-rows tbody tr")), 0.8)
-    yield _under("entry page, cold", _median_of(lambda: cold(f"{url}/entry?id={next(asked)}", "svg")), 1.2)
+    yield _under("entry page, cold", _median_of(lambda: cold(url + entry_address(next(asked)), "svg")), 1.2)
     with closing(browser.new_context()) as context:
         page = context.new_page()
 
         def warm() -> float:
             begun = time.perf_counter()
-            page.goto(f"{url}/entry?id={next(asked)}", wait_until="commit")
+            page.goto(url + entry_address(next(asked)), wait_until="commit")
             page.wait_for_selector("svg")
             return time.perf_counter() - begun
 
@@ -220,7 +221,7 @@ def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
     board = f"{folder.manifest.benchmark}/sa@{folder.content_hash[:8]}"
     begun = time.perf_counter()
     entry = submit_to_url(url, path, card)["entry"]
-    text = httpx.get(f"{url}/rows", params={"board": board}).text
+    text = httpx.get(url + ROWS, params={"board": board}).text
     seconds = time.perf_counter() - begun
     if entry not in text:
         raise AssertionError("the submission's row is not on the board")

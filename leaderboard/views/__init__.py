@@ -13,7 +13,9 @@ compare_page  2 to 4 entries against each other (with compare_pictures, exports)
 data_page   a task's domains: sizes, divergences, depths, sources
 about_page  what is measured, and how programs ask for it
 site        the shell of every page, the style sheet (css) and the script
-html        tags that escape everything; numbers, cells, notices: what several pages share
+addresses   where each page is: the only place that spells it
+html        elements and templates that escape everything; numbers, cells, notices: what several pages share
+templates   the shells of pages and their forms, as Jinja2; what depends on scores is written by code
 
 In: scores, entries, boards. Out: HTML, SVG, CSV and tables for the terminal.
 """

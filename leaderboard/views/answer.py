@@ -6,41 +6,16 @@ from typing import Any
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.submission import HEADLINES, Answer
 from leaderboard.scoring.shape import Estimate
+from leaderboard.views.addresses import entry_address
 from leaderboard.views.cells import number_cell, scroll_box
-from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.html import Markup, join, render, tag
 from leaderboard.views.numbers import drop_points, points, share
 from validation.report import counted
 
 
 def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota: int | None) -> Markup:
-    """Say what to submit, who may, and how from a program."""
-    who = "Your Hugging Face user name is the submitter: sign in, or send a token. " if sign_in else ""
-    often = f"Up to {daily_quota} entries a day (UTC). " if daily_quota is not None else ""
-    hashes = [
-        tag("li", f"{folder.manifest.benchmark}: ", tag("code", folder.content_hash), class_="sb-hashes")
-        for folder in folders
-    ]
-    return tag(
-        "div",
-        tag("h1", "Submit"),
-        tag(
-            "p",
-            "Send one prediction file (Parquet, JSON lines or CSV) and its card. ",
-            tag("b", "Check"),
-            " lists every problem at once and previews the scores; nothing is stored until ",
-            tag("b", "Submit"),
-            ". The same file and card sent twice are one entry. ",
-            who,
-            often,
-        ),
-        tag(
-            "p",
-            "From a terminal: ",
-            tag("code", "shiftbench submit preds.parquet --card preds.card.yaml --to ADDRESS-OF-THIS-PAGE"),
-        ),
-        tag("details", tag("summary", "Data that a card may name"), tag("ul", *hashes)),
-        class_="sb-prose",
-    )
+    """Write what to submit, who may, and how from a program."""
+    return render("submit.html", folders=folders, sign_in=sign_in, daily_quota=daily_quota)
 
 
 def answer_html(answer: Answer) -> Markup:
@@ -59,7 +34,7 @@ def _head(answer: Answer) -> Markup:
     if entry is None:
         done = "No problems. This is what the board would show; nothing is stored yet."
         return tag("strong", done if answer["summary"] else "No problems.")
-    link = tag("a", entry, href=f"/entry?id={entry}")
+    link = tag("a", entry, href=entry_address(entry))
     if answer["new"]:
         return tag("strong", "Accepted as ", link, ".")
     return tag("strong", "The same file and card were sent before: this is entry ", link, ".")

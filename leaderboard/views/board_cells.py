@@ -7,6 +7,7 @@ import polars as pl
 
 from leaderboard.board.rows import PARTS, SHARES
 from leaderboard.scoring.shape import Estimate
+from leaderboard.views.addresses import entry_address
 from leaderboard.views.board_columns import Column
 from leaderboard.views.board_query import RANKED, REPORTED
 from leaderboard.views.html import Markup, join, tag
@@ -73,7 +74,7 @@ def _name(row: Row, task: str) -> Markup:
         notes = [tag("span", note, class_="sb-note") for note in (row["paradigm"], *(row["footnotes"] or ())) if note]
         return tag("th", row["name"], *notes, scope="row")
     same = [" ", tag("code", row["same_name"], title="first digits of the entry's id")] if row["same_name"] else []
-    link = tag("a", row["name"], href=f"/entry?id={row['id']}&task={task}")
+    link = tag("a", row["name"], href=entry_address(row["id"], task))
     return tag("th", link, *same, *_remarks(row), scope="row")
 
 

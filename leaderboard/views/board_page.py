@@ -6,6 +6,7 @@ from itertools import groupby
 import polars as pl
 
 from leaderboard.board import Board, Index, Unscored, find_board
+from leaderboard.views.addresses import BOARD_CSV, COMPARE, ROWS, SUBMIT, entry_address
 from leaderboard.views.board_cells import legend_keys, row_cells, scales_of
 from leaderboard.views.board_columns import Column, columns_of, shown_columns
 from leaderboard.views.board_query import (
@@ -20,7 +21,7 @@ from leaderboard.views.board_query import (
     whole_table,
 )
 from leaderboard.views.cells import choices, fact_list, scroll_box
-from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.html import Markup, join, render, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import count, metric_name
 from leaderboard.views.reported import ReportedTable, reported_tables
@@ -28,9 +29,6 @@ from leaderboard.views.site import box
 from validation.report import counted
 from validation.vocabulary import TaskKind
 
-ROWS = "/rows"
-"""Address of the rows alone, which the page's script asks for."""
-CSV = "/board.csv"
 _BETTER = {"up": ("\N{UPWARDS ARROW}", "higher is better"), "down": ("\N{DOWNWARDS ARROW}", "lower is better")}
 
 
@@ -48,7 +46,7 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
             _about(board),
             _form(board, query),
             tag("p", id="board-said", class_="sb-hidden", role="status"),
-            tag("div", rows_fragment(index, query), id="board-rows"),
+            tag("div", rows_fragment(index, query), id="board-rows", data_address=ROWS),
             _legend(board),
             _unscored(index.unscored()),
         ]
@@ -132,38 +130,15 @@ def _about(board: Board) -> Markup:
 
 
 def _form(board: Board, query: BoardQuery) -> Markup:
-    """Give the filters: a form that any browser can send."""
-    search = tag(
-        "input", type="search", name="q", value=query.q, maxlength=str(MAX_SEARCH), id="board-q",
-        placeholder="Name, base model, family, submitter",
-    )  # fmt: skip
-    fields = [tag("label", tag("span", "Search"), search, class_="sb-search")]
-    for name, (label, values) in FILTERS.items():
-        options = [_option("", "any", not getattr(query, name))]
-        options += [_option(value, words, getattr(query, name) == value) for value, words in values.items()]
-        fields.append(tag("label", tag("span", label), tag("select", *options, name=name, id=f"board-{name}")))
-    hidden = [tag("input", type="hidden", name=name, value=getattr(query, name)) for name in ("board", "sort", "order")]
-    apply = tag("button", "Apply", type="submit", class_="sb-primary")
-    clear = tag("a", "Clear", href=query.address_of_all(), class_="sb-button")
-    return tag(
-        "form", *hidden, *fields, apply, clear, _column_choice(board, query), action="/", method="get",
-        id="board-form", class_="sb-filters", role="search",
-    )  # fmt: skip
-
-
-def _column_choice(board: Board, query: BoardQuery) -> Markup:
-    shown = shown_columns(board, query.columns)
-    boxes = []
-    for column in columns_of(board):
-        checked = "" if column in shown else None
-        default = {"data_default": ""} if column.default else {}
-        one = tag("input", type="checkbox", name="columns", value=column.key, checked=checked, **default)
-        boxes.append(tag("label", one, " ", column.head, title=column.words))
-    return tag("details", tag("summary", "Columns"), tag("div", *boxes, class_="sb-boxes"), class_="sb-columns")
-
-
-def _option(value: str, words: str, chosen: bool) -> Markup:
-    return tag("option", words, value=value, selected="" if chosen else None)
+    """Write the filters: a form that any browser can send."""
+    return render(
+        "board_form.html",
+        query=query,
+        filters=FILTERS,
+        max_search=MAX_SEARCH,
+        columns=columns_of(board),
+        shown=shown_columns(board, query.columns),
+    )
 
 
 def _fixed_heads(query: BoardQuery) -> list[Markup]:
@@ -234,11 +209,11 @@ def _actions(board: Board, query: BoardQuery) -> Markup:
     """Give what can be done with the rows: compare those picked, take all as CSV."""
     task = tag("input", type="hidden", name="task", value=board.task)
     compare = tag("button", "Compare picked", type="submit")
-    form = tag("form", task, compare, id="sb-compare", action="/compare", method="get")
+    form = tag("form", task, compare, id="sb-compare", action=COMPARE, method="get")
     export = tag(
         "a",
         "CSV",
-        href=query.address(CSV),
+        href=query.address(BOARD_CSV),
         class_="sb-button",
         title="these rows, all pages, as fractions",
         download="",
@@ -297,7 +272,7 @@ def _unscored(unscored: Sequence[Unscored]) -> Markup:
     if not unscored:
         return Markup("")
     lines = [
-        tag("li", tag("a", item.name, href=f"/entry?id={item.id}"), ": " + "; ".join(item.reasons))
+        tag("li", tag("a", item.name, href=entry_address(item.id)), ": " + "; ".join(item.reasons))
         for item in unscored[:100]
     ]
     if len(unscored) > len(lines):
@@ -314,5 +289,5 @@ def _empty_board(board: Board) -> Markup:
     steps = f"{train if has_baseline else predict}, then send the prediction file and its card on the "
     return box(
         "No entries yet on this board",
-        join([tag("span", steps), tag("a", "Submit", href="/submit"), tag("span", " page.")]),
+        join([tag("span", steps), tag("a", "Submit", href=SUBMIT), tag("span", " page.")]),
     )

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
-from urllib.parse import urlencode
 
 import polars as pl
 
 from leaderboard.board import Board, Index, find_board
+from leaderboard.views.addresses import BOARD, with_query
 from leaderboard.views.board_columns import Column, columns_of
 from leaderboard.views.reported import ReportedTable, reported_tables
 from validation.cards import Card
@@ -106,7 +106,7 @@ class BoardQuery:
             page = "1"
         return cls(board=board.name if board else "", page=int(page), notes=tuple(notes), **found)
 
-    def address(self, path: str = "/", **changes: Any) -> str:
+    def address(self, path: str = BOARD, **changes: Any) -> str:
         """Give the address of this question, or of one that differs in some fields; a change goes to the first page."""
         asked = replace(self, **{"page": 1, **changes}) if changes else self
         pairs = []
@@ -116,7 +116,7 @@ class BoardQuery:
             if field.name == "notes" or is_default:
                 continue
             pairs.append((field.name, ",".join(value) if isinstance(value, tuple) else str(value)))
-        return path + (f"?{urlencode(pairs)}" if pairs else "")
+        return with_query(path, pairs)
 
     def address_of_all(self) -> str:
         """Give the address of the same board and columns without filters."""

@@ -10,9 +10,10 @@ from leaderboard.comparing.entries import MAX_ENTRIES, Side, command, distinct_n
 from leaderboard.comparing.files import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views import exports
+from leaderboard.views.addresses import predictions_address
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
-from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.html import Markup, join, render, tag
 from leaderboard.views.numbers import MISSING, drop_points, points
 from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
 from leaderboard.views.site import box
@@ -77,20 +78,7 @@ def compare_page(
 def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None) -> Markup:
     if len(choices) < 2:
         return Markup("")
-    fields = []
-    for number in range(MAX_ENTRIES):
-        current = chosen[number] if number < len(chosen) else ""
-        options = [tag("option", "Choose an entry" if number < 2 else "None", value="")]
-        options += [
-            tag("option", choice.label, value=choice.id, selected="" if choice.id == current else None)
-            for choice in choices
-        ]
-        name = "Entry A" if number == 0 else f"against {'BCD'[number - 1]}"
-        select = tag("select", join(options), name_="id", id=f"compare-{number}")
-        fields.append(tag("p", tag("label", name, for_=f"compare-{number}"), select))
-    kept = tag("input", type="hidden", name_="task", value=task) if task else Markup("")
-    button = tag("button", "Compare", type="submit", class_="sb-primary")
-    return tag("form", join(fields), kept, button, action="/compare", method="get", class_="sb-chooser")
+    return render("compare_form.html", choices=choices, chosen=chosen, task=task, max_entries=MAX_ENTRIES)
 
 
 def _comparison(compared: Compared) -> Markup:
@@ -117,10 +105,7 @@ def _said(said: Sequence[str], compared: Compared) -> Markup:
     if not compared.has_files:
         no_files = tag("p", "Labels are withheld: figures are rounded, and prediction files are not given out.")
         return tag("section", lines, no_files, class_="sb-verdict")
-    files = [
-        tag("a", f"{side.id}.parquet", href=f"/predictions.parquet?id={side.id}", download="")
-        for side in compared.sides
-    ]
+    files = [tag("a", f"{side.id}.parquet", href=predictions_address(side.id), download="") for side in compared.sides]
     check = tag(
         "p",
         "Check it with the entries' prediction files (",

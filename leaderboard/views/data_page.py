@@ -10,9 +10,10 @@ from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import TaskStatistics, read_statistics
 from leaderboard.scoring.disclosure import labels_are_public
+from leaderboard.views.addresses import data_address
 from leaderboard.views.cells import choices, fact_list, scroll_box
 from leaderboard.views.entry_page import citation_years
-from leaderboard.views.html import Markup, join, link, tag
+from leaderboard.views.html import Markup, join, link, render, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import MISSING, count, metric_name, share
 from leaderboard.views.pictures.colours import cell_colours
@@ -56,7 +57,7 @@ def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, s
 def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> Markup:
     def link_to(name: str) -> Markup:
         current = "page" if name == wanted else None
-        return tag("a", name.partition("/")[2], href=f"/data?task={name}", aria_current=current)
+        return tag("a", name.partition("/")[2], href=data_address(name), aria_current=current)
 
     groups = groupby(tasks, key=lambda name: name.partition("/")[0])
     return choices("Tasks", [(benchmark, [link_to(name) for name in names]) for benchmark, names in groups])
@@ -72,25 +73,21 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
         ("Data", tag("code", folder.content_hash)),
         ("Depths", f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here"),
     ]
-    parts = [tag("h1", f"{manifest.title}: {info.title}"), fact_list(facts, "sb-facts"), _domains(folder, info, task)]
     statistics = _statistics(folder, task)
-    if statistics is not None and len(statistics.divergence) > 1:
-        caption = "Jensen-Shannon divergence of the domains' words, from 0 (the same) to 1 (none in common)."
-        parts += [tag("h2", "How unlike the words are"), tag("p", caption, class_="sb-soft"), _divergence(statistics)]
-    if statistics is not None and statistics.depths:
-        caption = (
-            "Q: the chance that a text of the source is no deeper in it than a test text of the target. 0.5: the "
-            "target lies as deep as the source itself; near 0: all of it lies outside."
-        )
-        parts += [tag("h2", "How deep targets lie"), tag("p", caption, class_="sb-soft"), _q(statistics)]
-    if folder.has_depth:
-        parts += [_depths(folder, task, info)]
-    parts += [tag("h2", "Where the texts come from"), _sources(folder, info)]
-    return tag("div", *parts, class_="sb-data")
+    return render(
+        "data.html",
+        title=f"{manifest.title}: {info.title}",
+        facts=fact_list(facts, "sb-facts"),
+        domains=_domains(info, statistics),
+        absent=[*info.absent_domains, *info.withheld],
+        divergence=_divergence(statistics) if statistics and len(statistics.divergence) > 1 else None,
+        q=_q(statistics) if statistics and statistics.depths else None,
+        depths=_depths(folder, task) if folder.has_depth else None,
+        sources=_sources(folder, info),
+    )
 
 
-def _domains(folder: DatasetFolder, info: TaskManifest, task: str) -> Markup:
-    statistics = _statistics(folder, task)
+def _domains(info: TaskManifest, statistics: TaskStatistics | None) -> Markup:
     names = (
         "Domain",
         *(f"{split.capitalize()} rows" for split in _SPLITS),
@@ -124,10 +121,8 @@ def _domains(folder: DatasetFolder, info: TaskManifest, task: str) -> Markup:
         note = [tag("span", "rebuild only: its licence lets nobody pass it on", class_="sb-note")] * facts.rebuild_only
         first = tag("th", domain, *note, scope="row")
         rows.append(tag("tr", first, *(tag("td", cell, class_="sb-num") for cell in cells)))
-    absent = [*info.absent_domains, *info.withheld]
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table")
-    left = tag("p", f"Not here: {', '.join(absent)}.", class_="sb-soft") if absent else Markup("")
-    return join([tag("h2", "Domains"), scroll_box(table, "Domains"), left])
+    return scroll_box(table, "Domains")
 
 
 def _divergence(statistics: TaskStatistics) -> Markup:
@@ -161,21 +156,18 @@ def _shaded(
     return matrix(rows, columns, name, cell, corner)
 
 
-def _depths(folder: DatasetFolder, task: str, info: TaskManifest) -> Markup:
+def _depths(folder: DatasetFolder, task: str) -> Markup:
     found = _quantiles(folder.path.as_posix(), folder.content_hash, task)
-    if not found:
-        return Markup("")
     every = [value for targets in found.values() for values in targets.values() for value in values]
-    span = (min(every), max(every))
-    pictures = [
-        tag("figure", tag("figcaption", tag("h3", source)), depth_boxes(source, targets, span), class_="sb-figure")
+    return join(
+        tag(
+            "figure",
+            tag("figcaption", tag("h3", source)),
+            depth_boxes(source, targets, (min(every), max(every))),
+            class_="sb-figure",
+        )
         for source, targets in found.items()
-    ]
-    caption = (
-        "Depth of test texts in each source: 2 minus the mean cosine distance to its train texts. Boxes hold the "
-        "middle half, lines 5% to 95%; the source's own test texts are filled."
     )
-    return join([tag("p", caption, class_="sb-soft"), tag("div", *pictures, class_="sb-pictures")])
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.scoring.shape import Scores, TaskScores
 from leaderboard.scoring.unseen import Unseen
 from leaderboard.store import Entry
+from leaderboard.views.addresses import compare_address, entry_address, scores_address
 from leaderboard.views.cells import choices, fact_list
 from leaderboard.views.html import Markup, join, link, tag
 from leaderboard.views.notices import notices
@@ -80,8 +81,8 @@ def citation_years(citation: str) -> list[int]:
 
 
 def _heading(identity: str, entry: Entry | None, task: TaskScores | None) -> Markup:
-    chosen = f"&task={task.task}" if task else ""
-    permalink = tag("a", f"/entry?id={identity}", href=f"/entry?id={identity}{chosen}", class_="sb-mono")
+    chosen = task.task if task else None
+    permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
     if entry is None:
         return join([tag("h1", identity, class_="sb-name"), tag("p", permalink, class_="sb-by")])
     card = entry.card
@@ -90,8 +91,8 @@ def _heading(identity: str, entry: Entry | None, task: TaskScores | None) -> Mar
         f"{card.paradigm}{subset} \N{MIDDLE DOT} sent by {entry.submitter} on {entry.submitted_at[:10]} \N{MIDDLE DOT} "
     )
     actions = [
-        tag("a", "Compare with others", href=f"/compare?id={identity}{chosen}", class_="sb-button"),
-        tag("a", "Scores as JSON", href=f"/scores.json?id={identity}", class_="sb-button"),
+        tag("a", "Compare with others", href=compare_address(identity, chosen), class_="sb-button"),
+        tag("a", "Scores as JSON", href=scores_address(identity), class_="sb-button"),
     ]
     return join(
         [
@@ -111,7 +112,7 @@ def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
         tag(
             "a",
             name,
-            href=f"/entry?id={identity}&task={name}",
+            href=entry_address(identity, name),
             aria_current="page" if name == task.task else None,
         )
         for name in names

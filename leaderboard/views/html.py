@@ -1,4 +1,4 @@
-"""HTML in which every text is escaped unless it was written here: elements by ``tag``, shells of pages by ``render``."""
+"""HTML in which every text is escaped unless written here: elements by ``tag``, shells of pages by ``render``."""
 
 import re
 from collections.abc import Iterable
@@ -8,6 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup, escape
+
+from leaderboard.views import addresses
 
 __all__ = ["Markup", "join", "link", "render", "tag"]
 
@@ -47,6 +49,9 @@ def link(url: str, text: str) -> Markup:
 def render(template: str, **values: object) -> Markup:
     """Write a template of the folder ``templates``; values are escaped unless they are ``Markup``.
 
+    Templates know the module ``addresses`` without being given it.
+
+
     Raises: jinja2.UndefinedError for a value that the template names and that is not given.
     """
     return Markup(_environment().get_template(template).render(values))
@@ -61,13 +66,15 @@ class _JoinedLines(Extension):
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         auto_reload=False,
         extensions=[_JoinedLines],
     )
+    environment.globals["addresses"] = addresses
+    return environment
 
 
 def _escaped(child: "str | Markup | Iterable[Markup]") -> str:

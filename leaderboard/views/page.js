@@ -18,7 +18,7 @@ document.addEventListener('click', async (event) => {
 (() => {
   const form = document.getElementById('board-form'), rows = document.getElementById('board-rows');
   if (!form || !rows) return;
-  const said = document.getElementById('board-said');
+  const said = document.getElementById('board-said'), board = form.getAttribute('action');
   let asked = 0, timer;
 
   async function show(search, remember = history.pushState) {
@@ -26,11 +26,11 @@ document.addEventListener('click', async (event) => {
     rows.setAttribute('aria-busy', 'true');
     let text;
     try {
-      const answer = await fetch('/rows' + search);
+      const answer = await fetch(rows.dataset.address + search);
       if (!answer.ok) throw new Error(answer.status);
       text = await answer.text();
     } catch {
-      if (turn === asked) location.assign('/' + search);
+      if (turn === asked) location.assign(board + search);
       return;
     }
     if (turn !== asked) return;
@@ -42,7 +42,7 @@ document.addEventListener('click', async (event) => {
     if (next) next.scrollLeft = left;
     if (focused) (document.getElementById(focused) || next || rows).focus({ preventScroll: true });
     said.textContent = rows.querySelector('.sb-count')?.textContent || 'Nothing matches';
-    if (remember) remember.call(history, null, '', '/' + search);
+    if (remember) remember.call(history, null, '', board + search);
   }
 
   function question() {

@@ -9,7 +9,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import Scores
 from leaderboard.views.entry_page import card_html
-from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.html import Markup, render, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
 from leaderboard.views.site import ICON, style_sheet
@@ -26,8 +26,8 @@ def report_html(
     *,
     card: Card | None = None,
     own_ids: Mapping[str, str] | None = None,
-) -> str:
-    """Give the report: every task with the parts of an entry's page.
+) -> Markup:
+    """Write the report: every task with the parts of an entry's page.
 
     Args:
         title: what was scored, such as the file's name.
@@ -48,7 +48,8 @@ def report_html(
             if not own_ids:  # rows of a CSV are of one task, which has no name
                 parts.append(tag("h2", f"{scores.benchmark}/{name}", class_="sb-task"))
             parts.append(score_parts(Shown(scores, task, folder, examples)))
-    return _whole(title, tag("div", *parts, class_="sb-entry"))
+    body, sheet = tag("div", *parts, class_="sb-entry"), Markup(style_sheet())
+    return render("report.html", title=title, policy=_POLICY, icon=ICON, style_sheet=sheet, body=body)
 
 
 def _examples(
@@ -56,19 +57,3 @@ def _examples(
 ) -> Sequence[WrongExample]:
     found = wrong_examples(predictions, folder, task, source, target)
     return [replace(example, id=own_ids.get(example.id, example.id)) for example in found]
-
-
-def _whole(title: str, body: Markup) -> str:
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{title} · shiftbench"),
-        tag("link", rel="icon", href=ICON),
-        tag("style", Markup(style_sheet())),
-    )
-    foot = tag("p", "Made with shiftbench score --report.", class_="sb-soft")
-    main = tag("main", join([body, foot]), class_="sb-page")
-    return f"<!doctype html>\n{tag('html', head, tag('body', main, class_='sb-body'), lang='en')}\n"

@@ -4,15 +4,16 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.addresses import ABOUT, BOARD, COMPARE, DATA, SCRIPT, STYLE_SHEET, SUBMIT, static_address
+from leaderboard.views.html import Markup, join, render, tag
 
 _HERE = Path(__file__).parent
 PAGES = (
-    ("board", "Leaderboard", "/"),
-    ("compare", "Compare", "/compare"),
-    ("submit", "Submit", "/submit"),
-    ("data", "Data", "/data"),
-    ("about", "About", "/about"),
+    ("board", "Leaderboard", BOARD),
+    ("compare", "Compare", COMPARE),
+    ("submit", "Submit", SUBMIT),
+    ("data", "Data", DATA),
+    ("about", "About", ABOUT),
 )
 """Key, name and address of the pages that the navigation leads to."""
 SECURITY_HEADERS = {
@@ -27,47 +28,29 @@ SECURITY_HEADERS = {
 """Sent with every page that is written here: no text of a user's could run even if it were not escaped."""
 
 
-def page(title: str, body: Markup, *, active: str = "") -> str:
-    """Give a whole page.
+def page(title: str, body: Markup, *, active: str = "") -> Markup:
+    """Write a whole page.
 
     Args:
         title: stands in the browser's tab, before the name of the site.
         body: what the page shows.
         active: key of the navigation's page that this is (see ``PAGES``).
     """
-    sheet = tag("link", rel="stylesheet", href=f"/static/page.css?{digest('page.css')}")
-    script = tag("script", src=f"/static/page.js?{digest('page.js')}", defer="")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"{title} \N{MIDDLE DOT} shiftbench" if title else "shiftbench"),
-        tag("link", rel="icon", href=ICON),
-        sheet,
-        script,
+    return render(
+        "page.html",
+        title=title,
+        body=body,
+        active=active,
+        pages=PAGES,
+        icon=ICON,
+        style_sheet=static_address(STYLE_SHEET, digest("page.css")),
+        script=static_address(SCRIPT, digest("page.js")),
     )
-    main = tag("main", body, id="main", class_="sb-page")
-    skip = tag("a", "Skip to content", href="#main", class_="sb-skip")
-    return f"<!doctype html>\n{tag('html', head, tag('body', skip, header(active), main, class_='sb-body'), lang='en')}"
 
 
 def header(active: str = "") -> Markup:
-    """Give the head of a page: the name, what it is about, and the ways to the other pages."""
-    links = [
-        tag("a", name, href=address, aria_current="page" if key == active else None) for key, name, address in PAGES
-    ]
-    return tag(
-        "header",
-        tag(
-            "div",
-            tag("a", "shiftbench", href="/", class_="sb-title"),
-            tag("p", "How much accuracy NLP models lose when the text changes domain"),
-            class_="sb-brand",
-        ),
-        tag("nav", *links, class_="sb-nav", aria_label="Pages"),
-        class_="sb-head sb-page",
-    )
+    """Write the head of a page: the name, what it is about, and the ways to the other pages."""
+    return render("header.html", active=active, pages=PAGES)
 
 
 @cache

@@ -106,7 +106,7 @@ class Visible(HTMLParser):
         self.tags: list[str] = []
         self.links: list[str] = []
         self.text = ""
-        self.feed(markup)
+        self.feed(str(markup))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)

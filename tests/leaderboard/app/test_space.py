@@ -37,7 +37,7 @@ def test_its_files_are_the_rooms_and_what_starts_them() -> None:
     assert (head["sdk"], head["app_file"], head["hf_oauth"]) == ("gradio", "app.py", True)
     assert head["datasets"] == [DATA, ENTRIES]
     compile(files["app.py"], "app.py", "exec")
-    assert "leaderboard/views/css/theme.css" in files
+    assert {"leaderboard/views/css/theme.css", "leaderboard/views/templates/page.html"} <= files.keys()
     assert all(path.split("/")[0] in (*ROOMS, "README.md", "app.py", "requirements.txt") for path in files)
 
 

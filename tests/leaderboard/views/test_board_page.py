@@ -41,7 +41,7 @@ class Table(HTMLParser):
         self.images: list[str] = []
         self._in_title = False
         self._in_head = False
-        self.feed(markup)
+        self.feed(str(markup))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)

@@ -1,0 +1,81 @@
+"""The addresses of all pages: whatever links to one, or answers at one, has it from here."""
+
+from collections.abc import Iterable
+from urllib.parse import quote, urlencode
+
+BOARD = "/"
+ROWS = "/rows"
+"""The rows of a board alone, which the page's script asks for."""
+BOARD_CSV = "/board.csv"
+ENTRY = "/entry"
+SCORES = "/scores.json"
+PREDICTIONS = "/predictions.parquet"
+COMPARE = "/compare"
+SUBMIT = "/submit"
+DATA = "/data"
+ABOUT = "/about"
+HEALTH = "/healthz"
+STYLE_SHEET = "/static/page.css"
+SCRIPT = "/static/page.js"
+
+GRADIO = "/gradio_api"
+"""What Gradio answers at, beside the page at ``SUBMIT``."""
+OPENAPI = f"{GRADIO}/openapi.json"
+MCP = f"{GRADIO}/mcp"
+UPLOAD = f"{GRADIO}/upload"
+CLOSED = tuple(
+    f"{GRADIO}/{name}" for name in ("component_server", "deep_link", "dev", "process_recording", "undo-vibe", "vibe")
+)
+"""Of Gradio, for things that no page here has; some write files that nothing deletes."""
+
+
+def entry_address(identity: str, task: str | None = None) -> str:
+    """Return the address of an entry's page, on one task or on its first.
+
+    >>> entry_address("0123456789abcdef", "nli")
+    '/entry?id=0123456789abcdef&task=nli'
+    """
+    return with_query(ENTRY, _entry_and_task(identity, task))
+
+
+def compare_address(identity: str, task: str | None = None) -> str:
+    """Return the address of the page that compares an entry with others."""
+    return with_query(COMPARE, _entry_and_task(identity, task))
+
+
+def scores_address(identity: str) -> str:
+    """Return the address of an entry's scores as JSON."""
+    return with_query(SCORES, [("id", identity)])
+
+
+def predictions_address(identity: str) -> str:
+    """Return the address of an entry's prediction file."""
+    return with_query(PREDICTIONS, [("id", identity)])
+
+
+def data_address(task: str) -> str:
+    """Return the address of a task's data page; the task is named as on that page.
+
+    >>> data_address("dr/nli@0123abcd")
+    '/data?task=dr/nli@0123abcd'
+    """
+    return f"{DATA}?task={quote(task, safe='/@')}"
+
+
+def static_address(path: str, digest: str) -> str:
+    """Return the address of a static file, which changes with its content."""
+    return f"{path}?{digest}"
+
+
+def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """Return a path with a query, encoded; the path alone without pairs.
+
+    >>> with_query(BOARD, [("q", "a&b"), ("board", "dr/nli")]), with_query(BOARD, [])
+    ('/?q=a%26b&board=dr%2Fnli', '/')
+    """
+    query = urlencode(list(pairs))
+    return f"{path}?{query}" if query else path
+
+
+def _entry_and_task(identity: str, task: str | None) -> list[tuple[str, str]]:
+    return [("id", identity), *([("task", task)] if task else [])]
