@@ -42,7 +42,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
     try:
         # The products are small: several threads would mostly wait for each other.
         with _at_once, threadpool_limits(1, "blas"):
-            pairs = compare_sides(sides, folder, index.store.root, chosen)
+            pairs = compare_sides(sides, folder, index.store, chosen)
     finally:
         _in_line.release()
     return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, labels_are_public(folder))

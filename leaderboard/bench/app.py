@@ -31,8 +31,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.bench.timing import Timing
 from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
-from leaderboard.store.derived import scores_path, table_path
-from leaderboard.store.entries import card_path, entry_bytes, predictions_path
+from leaderboard.store.entries import entry_bytes
 from leaderboard.views.addresses import ROWS, entry_address
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
@@ -112,29 +111,30 @@ def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> 
     path = place / f"template-{number}.parquet"
     rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/{_TASK}/")).write_parquet(path)
     entry, _ = store.submit(path, _card(folder, number), [folder])
-    table = store.root / table_path(entry.id)
-    scores = msgspec.json.decode((store.root / scores_path(entry.id)).read_bytes())
+    files = store.entry_files(entry.id)
+    table = files.table
+    scores = msgspec.json.decode(files.scores.read_bytes())
     metadata = {key: value for key, value in pl.read_parquet_metadata(table).items() if key != "ARROW:schema"}
     return _Template(entry, scores, pl.read_parquet(table), metadata)
 
 
 def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, moved: float) -> None:
     """Write an entry that is a template with another card, whose ranked figures lie ``moved`` higher."""
-    root = store.root
-    for path in (card_path(identity), table_path(identity)):
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(store.predictions(template.entry), root / predictions_path(identity))
+    files = store.entry_files(identity)
+    for path in (files.card, files.table):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(store.predictions(template.entry), files.predictions)
     primary = pl.col("replicates").is_not_null()
     table = template.table.with_columns(
         value=pl.when(primary).then(pl.col("value") + moved).otherwise("value"),
         replicates=pl.col("replicates").list.eval(pl.element() + moved),
     )
-    table.write_parquet(root / table_path(identity), metadata=template.metadata)
+    table.write_parquet(files.table, metadata=template.metadata)
     scores = {**template.scores, "tasks": [_moved(task, moved) for task in template.scores["tasks"]]}
-    (root / scores_path(identity)).write_bytes(msgspec.json.encode(scores))
+    files.scores.write_bytes(msgspec.json.encode(scores))
     at = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
     entry = Entry(identity, f"user{number % 700}", at, _card(folder, number))
-    (root / card_path(identity)).write_bytes(entry_bytes(entry))
+    files.card.write_bytes(entry_bytes(entry))
 
 
 def _moved(task: dict[str, Any], moved: float) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float
 def _settled(store: Store) -> None:
     """Wait until the server has kept what it read and computed of every entry."""
     deadline = time.monotonic() + 900
-    while index_cache.read_rows(store.root)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
+    while index_cache.read_rows(store)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
         time.sleep(1)
 
 

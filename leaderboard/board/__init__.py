@@ -1,16 +1,19 @@
 """All entries of a store as columns: what boards, filters and searches are made from.
 
 index   what the store holds now, with the rows of each board
+snapshot  what it found at one look
 boards  which tables there are, and their rows
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
+rank_intervals  the same computed in the background, from snapshots
 index_cache  the same on disk, so that a server starts without reading every entry again
 
 In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.
 """
 
 from leaderboard.board.boards import Board, find_board
-from leaderboard.board.index import Index, Unscored, say
+from leaderboard.board.index import Index, say
 from leaderboard.board.rows import missing_lines, task_scores
+from leaderboard.board.snapshot import Unscored
 
 __all__ = ["Board", "Index", "Unscored", "find_board", "missing_lines", "say", "task_scores"]

@@ -1,63 +1,29 @@
 """What a store holds now, as columns: each entry is read once, since entries never change."""
 
 import threading
-import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import index_cache
-from leaderboard.board.boards import Board, board_frame, boards_of, rows_of
-from leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates, ranked_replicates
+from leaderboard.board.boards import Board, board_frame, rows_of
+from leaderboard.board.rank_intervals import RankIntervals
 from leaderboard.board.rows import entry_rows, rows_frame
+from leaderboard.board.snapshot import Snapshot, Unscored
 from leaderboard.scoring.disclosure import disclosed
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem
 
-_NO_INTERVALS = pl.DataFrame(schema=INTERVALS)
 READ_AT_ONCE = 500
 """Entries that are read before they are shown."""
 N_SCORES = 300
 """Entries whose nested scores are held in memory."""
-_UNSAVED = 0.01
 _WAITING = "its scores are being computed: look again in a while"
-
-
-@dataclass(frozen=True)
-class Unscored:
-    """An entry that has no scores here, and why. Its name is the model's; the id where the card cannot be read."""
-
-    id: str
-    name: str
-    reasons: tuple[str, ...]
-    files: tuple[int, ...] = ()
-    """When its files were written: it is looked at again when that changes."""
-    waiting: bool = False
-    """Whether it will be scored."""
-
-
-@dataclass(frozen=True)
-class _State:
-    """What was found at one look at the store; never changed, so that requests need no lock."""
-
-    rows: pl.DataFrame
-    ids: frozenset[str]
-    unscored: dict[str, Unscored]
-    unread: int = 0
-    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
-    _boards: list[Board] = field(default_factory=list)
-
-    def boards(self, folders: Sequence[DatasetFolder]) -> list[Board]:
-        """Give the tables that there are, found once."""
-        if not self._boards:
-            used = self.rows.select("data", "subset").unique()
-            self._boards[:] = boards_of(folders, set(used.iter_rows()))
-        return self._boards
 
 
 class Index:
@@ -78,17 +44,17 @@ class Index:
         self._scores: OrderedDict[str, Scores] = OrderedDict()
         self._scores_lock = threading.Lock()
         self._stamps = {folder.content_hash: index_cache.stamp(self._folder(folder.content_hash)) for folder in folders}
-        rows = index_cache.read_rows(store.root)
+        rows = index_cache.read_rows(store)
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
-        self._saved = frozenset(rows["id"])
-        self._state = _State(rows, self._saved, {})
-        self._ranks = _Ranks(self)
+        self._snapshot = Snapshot(self.folders, rows, frozenset(rows["id"]), {})
+        self._ranks = RankIntervals(store, saved=self._snapshot.ids)
         # Many entries are read while the first ones are shown.
         self._reader = threading.Thread(target=self.refresh, name="reading entries", daemon=True)
-        if self._look():
+        is_more = self._look()
+        self._ranks.start(self._snapshot)
+        if is_more:
             self._reader.start()
-        self._ranks.start()
 
     def refresh(self) -> None:
         """Look what the store holds now: read what is new, drop what was withdrawn.
@@ -101,38 +67,38 @@ class Index:
     def _look(self) -> bool:
         """Look at the store once, read at most ``READ_AT_ONCE`` entries, and tell whether some are left."""
         with self._lock:
-            state = self._state
+            snapshot = self._snapshot
             present = self.store.ids()
-            gone = state.ids.difference(present)
+            gone = snapshot.ids.difference(present)
             kept_out = {
-                identity: state.unscored[identity]
+                identity: snapshot.unscored[identity]
                 for identity in present
-                if identity in state.unscored and state.unscored[identity].files == self._files(identity)
+                if identity in snapshot.unscored and snapshot.unscored[identity].files == self._files(identity)
             }
-            new = [identity for identity in present if identity not in state.ids and identity not in kept_out]
+            new = [identity for identity in present if identity not in snapshot.ids and identity not in kept_out]
             # What was still to be read may have been withdrawn.
-            if not new and not gone and len(kept_out) == len(state.unscored) and not state.unread:
+            if not new and not gone and len(kept_out) == len(snapshot.unscored) and not snapshot.unread:
                 return False
             read, unscored = self._read(new[:READ_AT_ONCE])
-            rows = state.rows.filter(~pl.col("id").is_in(list(gone))) if gone else state.rows
+            rows = snapshot.rows.filter(~pl.col("id").is_in(list(gone))) if gone else snapshot.rows
             rows = pl.concat([rows, read], how="diagonal") if not read.is_empty() else rows
             unread = max(len(new) - READ_AT_ONCE, 0)
-            self._state = _State(rows, frozenset(rows["id"]), kept_out | unscored, unread)
+            self._snapshot = Snapshot(self.folders, rows, frozenset(rows["id"]), kept_out | unscored, unread)
             with self._scores_lock:
                 for identity in gone:
                     self._scores.pop(identity, None)
-        if not unread:
-            self._ranks.start()
+            if not unread:
+                self._ranks.start(self._snapshot)  # under the lock, so that the newest snapshot comes last
         return unread > 0
 
     @property
     def unread(self) -> int:
         """Number of entries that are still to be read: just after the start of a server that had nothing kept."""
-        return self._state.unread
+        return self._snapshot.unread
 
     def boards(self) -> list[Board]:
         """List the tables there are (see ``boards_of``)."""
-        return list(self._state.boards(self.folders))
+        return list(self._snapshot.boards())
 
     def frame(self, board: Board) -> pl.DataFrame:
         """Give a board's entries, a row each: complete ones by rank, equal scores sharing it, then partial ones.
@@ -141,28 +107,28 @@ class Index:
             rank_high (null of partial entries; the interval also while it is being computed), same_name (the first
             digits of the id where two entries have one name) and words (what is searched, in lower case).
         """
-        state, ranks = self._state, self._ranks.of(board.key)
-        found = state.frames.get(board.name)
+        snapshot, ranks = self._snapshot, self._ranks.of(board.key)
+        found = snapshot.frames.get(board.name)
         if found is None:
-            found = state.frames[board.name] = board_frame(board, state.rows)
+            found = snapshot.frames[board.name] = board_frame(board, snapshot.rows)
         if found.height and found["rank_low"].null_count() == found.height and ranks.height:
             complete = found.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
                 # A left join keeps the order of the rows.
                 found = found.drop("rank_low", "rank_high").join(ranks, on="id", how="left", maintain_order="left")
-                state.frames[board.name] = found
+                snapshot.frames[board.name] = found
         return found
 
     def has_entries(self, board: Board) -> bool:
         """Tell whether a board has any entry."""
-        return not rows_of(board, self._state.rows).is_empty()
+        return not rows_of(board, self._snapshot.rows).is_empty()
 
     def entry(self, identity: str) -> Entry:
         """Read an entry; InvalidInput when the store has none of that id, or its card is damaged."""
-        state = self._state
-        if identity not in state.ids and identity not in state.unscored:
+        snapshot = self._snapshot
+        if identity not in snapshot.ids and identity not in snapshot.unscored:
             raise InvalidInput(Problem("there is no such entry", "leaderboard", f"'{identity[:40]}'", "see the board"))
-        return _card(self.store, identity)
+        return self.store.entry(identity)
 
     def scores(self, identity: str) -> Scores:
         """Give an entry's scores as they may be shown; InvalidInput says why there are none."""
@@ -183,12 +149,12 @@ class Index:
 
     def reasons(self, identity: str) -> tuple[str, ...]:
         """Say why an entry has no scores here; empty when it has."""
-        found = self._state.unscored.get(identity)
+        found = self._snapshot.unscored.get(identity)
         return found.reasons if found else ()
 
     def unscored(self) -> list[Unscored]:
         """List the entries that have no scores here."""
-        return list(self._state.unscored.values())
+        return list(self._snapshot.unscored.values())
 
     def waiting(self) -> list[str]:
         """List the entries that are to be scored."""
@@ -199,14 +165,14 @@ class Index:
         files = self._files(identity)
         name = identity
         try:
-            entry = _card(self.store, identity)
+            entry = self.store.entry(identity)
             name = entry.card.name
             self.store.scores(entry, folder_of(entry.card, self.folders))
         except Exception as error:
             self._failed[identity] = Unscored(identity, name, self._why(error), files)
         with self._lock:
-            unscored = {key: found for key, found in self._state.unscored.items() if key != identity}
-            self._state = replace(self._state, unscored=unscored)
+            unscored = {key: found for key, found in self._snapshot.unscored.items() if key != identity}
+            self._snapshot = replace(self._snapshot, unscored=unscored)
         self.refresh()
 
     def looks(self, identity: str) -> int:
@@ -230,8 +196,8 @@ class Index:
         return min(same, key=lambda folder: folder.manifest.withholds_labels)
 
     def _files(self, identity: str) -> tuple[int, ...]:
-        paths = ((self.store.root / "entries" / identity / name) for name in ("card.json", "predictions.parquet"))
-        return tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in paths)
+        files = self.store.entry_files(identity)
+        return tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in (files.card, files.predictions))
 
     def _read(self, identities: Iterable[str]) -> tuple[pl.DataFrame, dict[str, Unscored]]:
         rows, unscored = [], {}
@@ -241,7 +207,7 @@ class Index:
                 unscored[identity] = self._failed[identity]
                 continue
             try:
-                entry = _card(self.store, identity)
+                entry = self.store.entry(identity)
                 name = entry.card.name
                 folder = folder_of(entry.card, self.folders)
                 scores = self.store.kept_scores(entry, folder) if self.background else self.store.scores(entry, folder)
@@ -264,106 +230,6 @@ class Index:
         return ("its scoring failed on this server",)
 
 
-class _Ranks:
-    """Intervals of ranks, computed by a thread in the background: of many entries they take a while."""
-
-    def __init__(self, index: Index) -> None:
-        self.index = index
-        self._boards: dict[tuple[str, str, str], BoardRanks] = {}
-        self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
-        self._replicates: dict[index_cache.Key, Replicates] | None = None
-        self._thread: threading.Thread | None = None
-        self._again = False
-        self._lock = threading.Lock()
-
-    def of(self, key: tuple[str, str, str]) -> pl.DataFrame:
-        """Give the intervals last computed for a board."""
-        return self._found.get(key, _NO_INTERVALS)
-
-    def start(self) -> None:
-        """Compute what the index does not have yet."""
-        with self._lock:
-            self._again = True
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="rank intervals", daemon=True)
-                self._thread.start()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait until nothing is left to compute; tells whether that is so."""
-        end = time.monotonic() + seconds
-        # One that ends may have begun another.
-        while (thread := self._thread) is not None and time.monotonic() < end:
-            thread.join(max(end - time.monotonic(), 0))
-        return self._thread is None
-
-    def _run(self) -> None:
-        try:
-            while self._wanted():
-                self._update()
-        finally:
-            with self._lock:
-                # Something may have been wanted between the last look and here.
-                again, self._thread = self._again, None
-        if again:
-            self.start()
-
-    def _wanted(self) -> bool:
-        with self._lock:
-            wanted, self._again = self._again, False
-        return wanted
-
-    def _update(self) -> None:
-        index, state = self.index, self.index._state
-        if self._replicates is None:
-            self._replicates = index_cache.read_replicates(index.store.root)
-            self._found = index_cache.read_intervals(index.store.root)
-        anew = False
-        for board in index.boards():
-            complete = rows_of(board, state.rows).filter("complete")
-            ranks = self._boards.get(board.key)
-            if ranks is None and set(self.of(board.key)["id"]) == set(complete["id"]):
-                continue  # as it was kept
-            if ranks is None or not set(ranks.ids).issubset(complete["id"]):
-                ranks = self._boards[board.key] = BoardRanks()
-                anew = True
-            new = self._of_board(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
-            if new or board.key not in self._found or self._found[board.key].height != len(ranks.ids):
-                ranks.add(new)
-                self._found[board.key] = ranks.intervals()
-        self._save(state, anew)
-
-    def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
-        """Give the replicates of a board's entries, read where they are not known; None where that fails."""
-        assert self._replicates is not None
-        found: dict[str, Replicates | None] = {}
-        for row in complete.select("id", "task", "basis", "trained_on").iter_rows(named=True):
-            key = (row["id"], row["task"])
-            drawn = self._replicates.get(key)
-            if drawn is None:
-                try:
-                    table = self.index.store.table(self.index.entry(row["id"]), board.folder)
-                    drawn = ranked_replicates(table, row, board.info)
-                except InvalidInput:
-                    pass  # it was withdrawn meanwhile, or its predictions are damaged
-            found[row["id"]] = drawn
-            if drawn is not None:
-                self._replicates[key] = drawn
-        return found
-
-    def _save(self, state: _State, anew: bool) -> None:
-        """Keep on disk what was read, when it is more than a small part of all, or a board was compared anew."""
-        index = self.index
-        unsaved = len(state.ids ^ index._saved)
-        if not anew and (not unsaved or unsaved < _UNSAVED * len(state.ids)):
-            return
-        replicates = {key: drawn for key, drawn in (self._replicates or {}).items() if key[0] in state.ids}
-        try:
-            index_cache.write(index.store.root, state.rows, replicates, self._found)
-        except OSError:
-            return  # a store that cannot be written is still shown
-        index._saved = state.ids
-
-
 def say(problem: Problem, names: dict[str, str]) -> str:
     """Give a problem as one line in which no path of this machine appears.
 
@@ -377,12 +243,3 @@ def say(problem: Problem, names: dict[str, str]) -> str:
     for path in sorted(names, key=len, reverse=True):
         text = text.replace(path, names[path]) if "/" in path else text
     return text
-
-
-def _card(store: Store, identity: str) -> Entry:
-    """Read an entry's card; one that is damaged on disk is input that is refused, like any other."""
-    try:
-        return store.entry(identity)
-    except (ValueError, KeyError, TypeError) as error:
-        found = type(error).__name__
-        raise InvalidInput(Problem("the entry's card is damaged", identity, found, "submit the file again")) from error

@@ -1,16 +1,15 @@
-"""What an index keeps on disk beside the scores, so that a server starts without reading every entry again.
+"""What an index has its store keep beside the scores, so that a server starts without reading every entry again.
 
-    ROOT/scores/<metric version>/index/rows.parquet        the rows of all entries
-    ROOT/scores/<metric version>/index/replicates.parquet  the ranked figure's replicates: id, task, replicates
-    ROOT/scores/<metric version>/index/intervals.parquet   the intervals of ranks, by board
+    rows        the rows of all entries
+    replicates  the ranked figure's replicates: id, task, replicates
+    intervals   the intervals of ranks, by board
 
-All are derived and disposable: files that are missing, damaged or of another shape are made again.
+All are derived and disposable: tables that are missing, damaged or of another shape are made again.
 """
 
+import io
 import json
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from leaderboard.scoring.disclosure import DECIMALS, MIN_TEXTS, labels_are_publi
 from leaderboard.scoring.score import N_STORED, encoder_name, token_encoder
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.scoring.summary import depth_encoder_name
+from leaderboard.store import Store
 
 SHAPE = 2
 """Changes when the same scores would give other rows."""
@@ -42,20 +42,20 @@ def stamp(folder: DatasetFolder) -> str:
     return json.dumps(parts, separators=(",", ":"))
 
 
-def read_rows(root: Path) -> pl.DataFrame:
+def read_rows(store: Store) -> pl.DataFrame:
     """Read the kept rows; none where there are none to be had."""
     try:
-        rows = pl.read_parquet(_folder(root) / "rows.parquet")
+        rows = pl.read_parquet(store.index_file("rows"))
     except (OSError, pl.exceptions.PolarsError):
         return rows_frame([])
     known = {name: dtype for name, dtype in rows.schema.items() if not name.startswith(OOD)}
     return rows if known == rows_frame([]).schema else rows_frame([])
 
 
-def read_replicates(root: Path) -> dict[Key, Replicates]:
+def read_replicates(store: Store) -> dict[Key, Replicates]:
     """Read the kept replicates; none where there are none to be had."""
     try:
-        frame = pl.read_parquet(_folder(root) / "replicates.parquet")
+        frame = pl.read_parquet(store.index_file("replicates"))
     except (OSError, pl.exceptions.PolarsError):
         return {}
     if frame.schema != _REPLICATES:
@@ -64,10 +64,10 @@ def read_replicates(root: Path) -> dict[Key, Replicates]:
     return dict(zip(keys, frame["replicates"].to_numpy(), strict=True))
 
 
-def read_intervals(root: Path) -> dict[BoardKey, pl.DataFrame]:
+def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
     """Read the kept intervals of ranks by board; none where there are none to be had."""
     try:
-        frame = pl.read_parquet(_folder(root) / "intervals.parquet")
+        frame = pl.read_parquet(store.index_file("intervals"))
     except (OSError, pl.exceptions.PolarsError):
         return {}
     if frame.schema != _INTERVALS:
@@ -77,14 +77,12 @@ def read_intervals(root: Path) -> dict[BoardKey, pl.DataFrame]:
 
 
 def write(
-    root: Path,
+    store: Store,
     rows: pl.DataFrame,
     replicates: dict[Key, Replicates],
     intervals: Mapping[BoardKey, pl.DataFrame],
 ) -> None:
-    """Keep rows, replicates and intervals, each file put in its place when it is whole."""
-    folder = _folder(root)
-    folder.mkdir(parents=True, exist_ok=True)
+    """Keep rows, replicates and intervals; InvalidInput when the store cannot be written."""
     drawn = np.stack(list(replicates.values())) if replicates else np.empty((0, 1 + N_STORED), np.float32)
     columns = {"id": [key[0] for key in replicates], "task": [key[1] for key in replicates], "replicates": drawn}
     ranked = [
@@ -96,13 +94,11 @@ def write(
         "replicates": pl.DataFrame(columns, schema=_REPLICATES),
         "intervals": pl.concat([pl.DataFrame(schema=_INTERVALS), *ranked]),
     }
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as temporary:
-        for name, frame in frames.items():
-            new = Path(temporary) / name
-            # Replicates are noise: packing them would cost time and save nothing.
-            frame.write_parquet(new, compression="lz4" if name == "rows" else "uncompressed")
-            new.replace(folder / f"{name}.parquet")
+    # Replicates are noise: packing them would cost time and save nothing.
+    store.keep_index({name: _parquet(frame, packed=name == "rows") for name, frame in frames.items()})
 
 
-def _folder(root: Path) -> Path:
-    return root / "scores" / METRIC_VERSION / "index"
+def _parquet(frame: pl.DataFrame, *, packed: bool) -> bytes:
+    content = io.BytesIO()
+    frame.write_parquet(content, compression="lz4" if packed else "uncompressed")
+    return content.getvalue()

@@ -1,15 +1,13 @@
-"""Comparing entries of a store: the first against each other one, kept on disk, and told in a sentence.
-
-    ROOT/comparisons/<metric version>/<id>--<id>.json
+"""Comparing entries of a store: the first against each other one, kept by the store, and told in a sentence.
 
 What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.files import (
@@ -25,7 +23,6 @@ from leaderboard.comparing.files import (
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
 from leaderboard.scoring.score import token_encoder
-from leaderboard.scoring.shape import METRIC_VERSION
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
 
@@ -44,15 +41,25 @@ class Side:
     subset: str
 
 
+class PairStore(Protocol):
+    """What keeps the comparisons of pairs of entries, by their ids: a store."""
+
+    def comparison(self, first: str, other: str) -> bytes | None:
+        """Return what was kept of a pair, if anything was; InvalidInput for what is no id."""
+
+    def keep_comparison(self, first: str, other: str, content: bytes) -> None:
+        """Keep a pair."""
+
+
 def compare_sides(
-    sides: Sequence[Side], folder: DatasetFolder, root: Path, task: str | None = None, *, n_swaps: int = N_SWAPS
+    sides: Sequence[Side], folder: DatasetFolder, store: PairStore, task: str | None = None, *, n_swaps: int = N_SWAPS
 ) -> tuple[Comparison, ...]:
     """Compare the first of 2 to 4 entries with each other one; all tests together are one family.
 
     Args:
         sides: the entries.
         folder: the dataset that all are for.
-        root: the store's folder, where pairs are kept.
+        store: where pairs are kept.
         task: compare on this task alone; None takes every task that both have.
         n_swaps: random swaps a shift.
     Returns: a comparison for each entry but the first, ids in place of files; as it may be shown where labels are
@@ -63,7 +70,7 @@ def compare_sides(
     encoder = token_encoder(folder)
     entrants = [Entrant(side.predictions, folder, side.subset, encoder) for side in sides]
     pairs = [
-        _pair((sides[0], other), (entrants[0], entrant), root, n_swaps)
+        _pair((sides[0], other), (entrants[0], entrant), store, n_swaps)
         for other, entrant in zip(sides[1:], entrants[1:], strict=True)
     ]
     chosen = pairs if task is None else [of_task(pair, task) for pair in pairs]
@@ -135,12 +142,9 @@ def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
         raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))
 
 
-def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], root: Path, n_swaps: int) -> Comparison:
+def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int) -> Comparison:
     a, b = sides
-    if not (a.id.isalnum() and b.id.isalnum()):
-        raise InvalidInput(Problem("this is no entry id", "compare", cure="ids are hex digits; see the board"))
-    path = root / "comparisons" / METRIC_VERSION / f"{a.id}--{b.id}.json"
-    kept = _kept(path)
+    kept = _parse_kept(store.comparison(a.id, b.id))
     if kept is not None and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0):
         return kept
     try:
@@ -149,17 +153,13 @@ def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], root: Pat
         ids = {str(side.predictions): side.id for side in sides}
         raise InvalidInput(_by_id(problem, ids) for problem in error.problems) from error
     found = made.model_copy(update={"a": a.id, "b": b.id})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as temporary:
-        new = Path(temporary) / "pair"
-        new.write_text(found.model_dump_json(), encoding="utf-8")
-        new.replace(path)
+    store.keep_comparison(a.id, b.id, found.model_dump_json().encode())
     return found
 
 
-def _kept(path: Path) -> Comparison | None:
+def _parse_kept(content: bytes | None) -> Comparison | None:
     try:
-        return Comparison.model_validate_json(path.read_bytes()) if path.is_file() else None
+        return None if content is None else Comparison.model_validate_json(content)
     except ValueError:
         return None  # derived: a damaged one is made again
 

@@ -5,6 +5,10 @@
     ROOT/withdrawn/<id>.json             tombstone: its sender withdrew the entry, which itself never changes
     ROOT/scores/<metric version>/<id>.parquet   the long table of scores, with replicates
     ROOT/scores/<metric version>/<id>.json      the nested scores; both are made again when missing
+    ROOT/scores/<metric version>/index/<name>.parquet   what an index keeps of all entries
+    ROOT/comparisons/<metric version>/<id>--<id>.json   the comparison of an entry with another one
+
+Nobody else spells these paths: what lies beside entries is read and kept through ``Store``.
 
 ROOT is a local folder or a dataset repository of the Hub (``open_store``). An entry's id is a hash of submitter, card
 and predictions: the same file sent twice is the same entry. What was withdrawn stays withdrawn: the same file sent

@@ -1,4 +1,4 @@
-"""The files of an entry's scores: derived, so whatever of them is missing, damaged or outdated is made again."""
+"""The derived files of a store: whatever of them is missing, damaged or outdated is made again."""
 
 import io
 import json
@@ -7,7 +7,7 @@ import polars as pl
 
 from leaderboard.scoring.score import SCORE_COLUMNS, Scored
 from leaderboard.scoring.shape import METRIC_VERSION, Scores
-from leaderboard.store.entries import SCORES, check_id
+from leaderboard.store.entries import COMPARISONS, SCORES, check_id
 from leaderboard.store.local import Files
 
 MadeWith = tuple[str | None, str | None]
@@ -23,6 +23,16 @@ def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
 def table_path(identity: str, version: str = METRIC_VERSION) -> str:
     """Give the place of an entry's long table of scores in a store."""
     return f"{SCORES}/{version}/{check_id(identity)}.parquet"
+
+
+def index_path(name: str) -> str:
+    """Return the place in a store of a table that an index keeps."""
+    return f"{SCORES}/{METRIC_VERSION}/index/{name}.parquet"
+
+
+def comparison_path(first: str, other: str) -> str:
+    """Return the place in a store of the comparison of an entry with another one."""
+    return f"{COMPARISONS}/{METRIC_VERSION}/{check_id(first)}--{check_id(other)}.json"
 
 
 def derived_files(identity: str, scored: Scored) -> Files:

@@ -15,7 +15,10 @@ from validation.report import InvalidInput, Problem
 LOCAL_SUBMITTER = "local"
 """Submitter of entries added on the machine itself or over its loopback address."""
 ENTRIES, WITHDRAWN, SCORES = "entries", "withdrawn", "scores"
+COMPARISONS = "comparisons"
 """Folders of a store."""
+DERIVED = (SCORES, COMPARISONS)
+"""Those of which everything is made again when it is lost."""
 CARD, PREDICTIONS = "card.json", "predictions.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)

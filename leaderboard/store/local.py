@@ -14,7 +14,7 @@ from typing import Protocol
 
 from filelock import FileLock
 
-from leaderboard.store.entries import ENTRIES, ENTRY_ID, SCORES, VERSION, WITHDRAWN
+from leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, SCORES, VERSION, WITHDRAWN
 from validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
@@ -164,7 +164,7 @@ class LocalPlace:
         part, final = scratch / "part", self.root / path
         _make_folder(final.parent)
         part.write_bytes(content)
-        derived = path.startswith(f"{SCORES}/")  # made again when lost
+        derived = PurePosixPath(path).parts[0] in DERIVED
         if not derived:
             _sync(part)
         part.replace(final)

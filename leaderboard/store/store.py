@@ -3,9 +3,10 @@
 import io
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -13,7 +14,16 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import Scored, checked_predictions, encoder_name, score_predictions, token_encoder
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import depth_encoder_name
-from leaderboard.store.derived import MadeWith, derived_files, read_scores, read_table, scores_path, table_path
+from leaderboard.store.derived import (
+    MadeWith,
+    comparison_path,
+    derived_files,
+    index_path,
+    read_scores,
+    read_table,
+    scores_path,
+    table_path,
+)
 from leaderboard.store.entries import (
     LOCAL_SUBMITTER,
     Entry,
@@ -31,6 +41,15 @@ from leaderboard.store.entries import (
 from leaderboard.store.local import Files, LocalPlace, Place
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
+
+
+class EntryFiles(NamedTuple):
+    """Where the files of an entry are on this machine."""
+
+    card: Path
+    predictions: Path
+    scores: Path
+    table: Path
 
 
 class Store:
@@ -166,6 +185,27 @@ class Store:
             made: ids of the entries that were scored anew; scores that the repository lacks are sent anyway.
         """
         self._place.share([path for each in made for path in (scores_path(each), table_path(each))])
+
+    def entry_files(self, identity: str) -> EntryFiles:
+        """Return the paths of an entry's files on this machine, whether they are there or not."""
+        places = (card_path, predictions_path, scores_path, table_path)
+        return EntryFiles(*(self.root / place(identity) for place in places))
+
+    def index_file(self, name: str) -> Path:
+        """Return the path of a table that an index keeps beside the scores, whether it is there or not."""
+        return self.root / index_path(name)
+
+    def keep_index(self, tables: Mapping[str, bytes]) -> None:
+        """Keep tables of an index by name; InvalidInput when the store cannot be written."""
+        self._place.keep({index_path(name): content for name, content in tables.items()})
+
+    def comparison(self, first: str, other: str) -> bytes | None:
+        """Return what was kept of the comparison of an entry with another one, if anything was."""
+        return self._bytes(comparison_path(first, other))
+
+    def keep_comparison(self, first: str, other: str, content: bytes) -> None:
+        """Keep the comparison of an entry with another one; InvalidInput when the store cannot be written."""
+        self._place.keep({comparison_path(first, other): content})
 
     def sent_on(self, submitter: str, day: date) -> int:
         """Count the entries that somebody sent on a UTC day, withdrawn ones too: what a quota is compared with."""

@@ -14,6 +14,7 @@ from leaderboard.comparing.files import Comparison, Difference, compare_files, c
 from leaderboard.metrics.comparison import holm
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.store import Store
 from tests.leaderboard.conftest import Filled
 from validation.report import InvalidInput
 
@@ -34,11 +35,11 @@ def p_values(pairs: tuple[Comparison, ...], name: str) -> list[float]:
 
 
 def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled, tmp_path: Path) -> None:
-    pairs = compare_sides(sides(filled, "good", "poor", "script"), filled.folder, tmp_path, n_swaps=SWAPS)
+    pairs = compare_sides(sides(filled, "good", "poor", "script"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     assert [(pair.a, pair.b) for pair in pairs] == [
         (filled.entries["good"].id, filled.entries[name].id) for name in ("poor", "script")
     ]
-    alone = compare_sides(sides(filled, "good", "poor"), filled.folder, tmp_path, n_swaps=SWAPS)
+    alone = compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     assert p_values(alone, "p") == p_values(pairs[:1], "p")
     # Twice as many tests: a correction at least as strong, and Holm's over them all.
     assert all(more >= less for more, less in zip(p_values(pairs, "p_holm"), p_values(alone, "p_holm"), strict=False))
@@ -52,19 +53,19 @@ def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled,
 
 def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_path: Path) -> None:
     chosen = sides(filled, "good", "poor")
-    first = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    first = compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS)
     path = tmp_path / "comparisons" / METRIC_VERSION / f"{chosen[0].id}--{chosen[1].id}.json"
     kept = json.loads(path.read_text())
     assert str(tmp_path) not in path.read_text()
     assert [item.name for item in path.parent.iterdir()] == [path.name]
     # Without the files it can only come from disk.
     gone = [dataclasses.replace(item, predictions=Path("/no/such/file")) for item in chosen]
-    assert compare_sides(gone, filled.folder, tmp_path, n_swaps=SWAPS) == first
+    assert compare_sides(gone, filled.folder, Store(tmp_path), n_swaps=SWAPS) == first
     path.write_text(json.dumps(kept)[:-5])
-    assert compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS) == first
+    assert compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS) == first
     assert json.loads(path.read_text()) == kept
     # Other swaps are another comparison.
-    again = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS + 1)
+    again = compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS + 1)
     assert again[0].n_swaps == SWAPS + 1
 
 
@@ -79,7 +80,7 @@ def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_pa
 def test_what_cannot_be_compared_is_refused(filled: Filled, tmp_path: Path, change: dict[str, str], words: str) -> None:
     a, b = sides(filled, "good", "poor")
     with pytest.raises(InvalidInput, match=words):
-        compare_sides([a, dataclasses.replace(b, **change)], filled.folder, tmp_path, n_swaps=SWAPS)
+        compare_sides([a, dataclasses.replace(b, **change)], filled.folder, Store(tmp_path), n_swaps=SWAPS)
     assert not list(tmp_path.rglob("*.json"))
 
 
@@ -87,19 +88,19 @@ def test_numbers_of_entries_and_shifts_that_are_not_shared(filled: Filled, tmp_p
     good = side(filled, "good")
     for chosen in ([], [good], [good] * 5):
         with pytest.raises(InvalidInput, match="this many entries cannot be compared"):
-            compare_sides(chosen, filled.folder, tmp_path)
+            compare_sides(chosen, filled.folder, Store(tmp_path))
     with pytest.raises(InvalidInput, match="with itself"):
-        compare_sides([good, good], filled.folder, tmp_path)
+        compare_sides([good, good], filled.folder, Store(tmp_path))
     with pytest.raises(InvalidInput, match="share no shift") as refused:
-        compare_sides(sides(filled, "good", "zero-shot"), filled.folder, tmp_path)
+        compare_sides(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path))
     assert str(filled.files["good"]) not in str(refused.value)
     with pytest.raises(InvalidInput, match="share no shift of task 'sa'"):
-        compare_sides(sides(filled, "good", "poor"), filled.folder, tmp_path, "sa", n_swaps=SWAPS)
+        compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), "sa", n_swaps=SWAPS)
 
 
 def test_the_sentence_counts_who_wins(filled: Filled, tmp_path: Path) -> None:
     chosen = sides(filled, "poor", "good")
-    (pair,) = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    (pair,) = compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS)
     told = [0.01, 0.9, 0.04, 0.05]  # the fourth is not below the level
     higher = Difference(figure="ST", value=-0.1, p=0.001, p_holm=0.01)
     shifts = [
@@ -121,7 +122,7 @@ def test_the_sentence_counts_who_wins(filled: Filled, tmp_path: Path) -> None:
 
 
 def test_without_a_drop_the_sentence_is_about_scores(filled: Filled, tmp_path: Path) -> None:
-    (pair,) = compare_sides(sides(filled, "good", "poor"), filled.folder, tmp_path, n_swaps=SWAPS)
+    (pair,) = compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     nothing = [Difference(figure=name, value=None, p=None, p_holm=None) for name in ("SD", "TD")]
     higher = Difference(figure="ST", value=0.2, p=0.001, p_holm=0.01)
     shifts = [shift.model_copy(update={"differences": (higher, *nothing)}) for shift in pair.shifts]
@@ -140,7 +141,7 @@ def test_where_labels_are_withheld_small_slices_are_left_out_and_figures_rounded
 ) -> None:
     manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
     withheld = dataclasses.replace(filled.folder, manifest=manifest)
-    (pair,) = compare_sides(sides(filled, "good", "poor"), withheld, tmp_path, n_swaps=SWAPS)
+    (pair,) = compare_sides(sides(filled, "good", "poor"), withheld, Store(tmp_path), n_swaps=SWAPS)
     assert pair.shifts == ()  # 30 texts each
     assert len(pair.only_a) == 0
 
@@ -152,7 +153,7 @@ def test_a_drop_from_a_small_home_is_left_out(filled: Filled, tmp_path: Path, mo
     tests = manifest.tasks["nli"].domains[home].splits
     tests["test"] = tests["test"].model_copy(update={"rows": 10})
     withheld = dataclasses.replace(filled.folder, manifest=manifest)
-    (pair,) = compare_sides(sides(filled, "good", "poor"), withheld, tmp_path, n_swaps=SWAPS)
+    (pair,) = compare_sides(sides(filled, "good", "poor"), withheld, Store(tmp_path), n_swaps=SWAPS)
     assert {shift.source for shift in pair.shifts} == set(manifest.tasks["nli"].domains)
     for shift in pair.shifts:
         shown = {each.figure for each in shift.differences if each.value is not None or each.p is not None}
@@ -166,13 +167,13 @@ def test_a_home_that_is_small_in_the_subset_alone_is_small(filled: Filled, tmp_p
         facts.splits["test"] = facts.splits["test"].model_copy(update={"rows": 500})
     withheld = dataclasses.replace(filled.folder, manifest=manifest)
     chosen = sides(filled, "good", "poor")
-    (pair,) = compare_sides(chosen, filled.folder, tmp_path, n_swaps=SWAPS)
+    (pair,) = compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS)
     path = tmp_path / "comparisons" / METRIC_VERSION / f"{chosen[0].id}--{chosen[1].id}.json"
     large = tuple(shift.model_copy(update={"n": 500}) for shift in pair.shifts)
 
     def figures(subset: str) -> set[str]:
         path.write_text(pair.model_copy(update={"shifts": large, "subset": subset}).model_dump_json())
-        (found,) = compare_sides(chosen, withheld, tmp_path, n_swaps=SWAPS)
+        (found,) = compare_sides(chosen, withheld, Store(tmp_path), n_swaps=SWAPS)
         return {each.figure for shift in found.shifts for each in shift.differences if each.value is not None}
 
     assert figures("all") == {"ST", "SD", "TD"}

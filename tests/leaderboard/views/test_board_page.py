@@ -221,7 +221,7 @@ def test_a_rank_stands_beside_its_interval(index: Index) -> None:
     # Until it is computed the rank stands alone.
     index_of_its_own = Index([*index.folders], index.store)
     index_of_its_own.settle()
-    state = index_of_its_own._state
+    state = index_of_its_own._snapshot
     state.frames.clear()
     index_of_its_own._ranks._found.clear()
     assert rows(index_of_its_own).rows[0][1] == "1"
@@ -482,7 +482,7 @@ def test_a_page_of_thousands_is_quick(index: Index) -> None:
     frame = frame_of(index)
     many = pl.concat([frame] * 20)
     board = index.boards()[0]
-    index._state.frames[board.name] = many
+    index._snapshot.frames[board.name] = many
     try:
         asked = query(index, "q=invented&size=1b-10b&sort=worst_td")
         rows_fragment(index, asked)
@@ -492,7 +492,7 @@ def test_a_page_of_thousands_is_quick(index: Index) -> None:
         assert (time.perf_counter() - started) / 5 < 0.5
         assert f"{many.height:,} without filters" in text
     finally:
-        index._state.frames[board.name] = frame
+        index._snapshot.frames[board.name] = frame
 
 
 def test_the_script_has_no_way_around_the_policy() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from leaderboard.comparing.entries import Side, compare_sides
+from leaderboard.store import Store
 from leaderboard.views.compare_page import Choice, Compared, compare_page
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
 from leaderboard.views.html import Markup
@@ -25,7 +26,7 @@ def compared(filled: Filled, root: Path, *names: str) -> Compared:
         Side(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
         for name, entry in zip(names, entries, strict=True)
     ]
-    pairs = compare_sides(sides, filled.folder, root, "nli", n_swaps=2000)
+    pairs = compare_sides(sides, filled.folder, Store(root), "nli", n_swaps=2000)
     return Compared(sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli")
 
 

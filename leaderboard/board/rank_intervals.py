@@ -1,0 +1,121 @@
+"""Intervals of ranks, computed in the background from snapshots of the index, and kept by the store."""
+
+import threading
+import time
+
+import polars as pl
+
+from leaderboard.board import index_cache
+from leaderboard.board.boards import Board, rows_of
+from leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates, ranked_replicates
+from leaderboard.board.snapshot import Snapshot
+from leaderboard.store import Store
+from validation.report import InvalidInput
+
+_NO_INTERVALS = pl.DataFrame(schema=INTERVALS)
+_UNSAVED = 0.01
+"""Share of the entries that may be unsaved: tables are written whole, so not for each new entry."""
+
+
+class RankIntervals:
+    """Intervals of ranks, computed by a thread in the background: of many entries they take a while.
+
+    Args:
+        store: the entries; what is read and computed is kept there.
+        saved: ids of the entries whose rows it keeps already.
+    """
+
+    def __init__(self, store: Store, *, saved: frozenset[str]) -> None:
+        self._store = store
+        self._saved = saved
+        self._boards: dict[tuple[str, str, str], BoardRanks] = {}
+        self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
+        self._replicates: dict[index_cache.Key, Replicates] | None = None
+        self._thread: threading.Thread | None = None
+        self._wanted: Snapshot | None = None
+        self._lock = threading.Lock()
+
+    def of(self, key: tuple[str, str, str]) -> pl.DataFrame:
+        """Give the intervals last computed for a board."""
+        return self._found.get(key, _NO_INTERVALS)
+
+    def start(self, snapshot: Snapshot) -> None:
+        """Compute what is not known yet of a snapshot; one that waits for its turn is replaced by a newer one."""
+        with self._lock:
+            self._wanted = snapshot
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="rank intervals", daemon=True)
+                self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until nothing is left to compute; tells whether that is so."""
+        end = time.monotonic() + seconds
+        # One that ends may have begun another.
+        while (thread := self._thread) is not None and time.monotonic() < end:
+            thread.join(max(end - time.monotonic(), 0))
+        return self._thread is None
+
+    def _run(self) -> None:
+        try:
+            while (snapshot := self._next()) is not None:
+                self._update(snapshot)
+        finally:
+            with self._lock:
+                # Something may have been wanted between the last look and here.
+                snapshot, self._thread = self._wanted, None
+        if snapshot is not None:
+            self.start(snapshot)
+
+    def _next(self) -> Snapshot | None:
+        with self._lock:
+            snapshot, self._wanted = self._wanted, None
+        return snapshot
+
+    def _update(self, snapshot: Snapshot) -> None:
+        if self._replicates is None:
+            self._replicates = index_cache.read_replicates(self._store)
+            self._found = index_cache.read_intervals(self._store)
+        anew = False
+        for board in snapshot.boards():
+            complete = rows_of(board, snapshot.rows).filter("complete")
+            ranks = self._boards.get(board.key)
+            if ranks is None and set(self.of(board.key)["id"]) == set(complete["id"]):
+                continue  # as it was kept
+            if ranks is None or not set(ranks.ids).issubset(complete["id"]):
+                ranks = self._boards[board.key] = BoardRanks()
+                anew = True
+            new = self._of_board(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
+            if new or board.key not in self._found or self._found[board.key].height != len(ranks.ids):
+                ranks.add(new)
+                self._found[board.key] = ranks.intervals()
+        self._save(snapshot, anew)
+
+    def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
+        """Give the replicates of a board's entries, read where they are not known; None where that fails."""
+        assert self._replicates is not None
+        found: dict[str, Replicates | None] = {}
+        for row in complete.select("id", "task", "basis", "trained_on").iter_rows(named=True):
+            key = (row["id"], row["task"])
+            drawn = self._replicates.get(key)
+            if drawn is None:
+                try:
+                    table = self._store.table(self._store.entry(row["id"]), board.folder)
+                    drawn = ranked_replicates(table, row, board.info)
+                except InvalidInput:
+                    pass  # it was withdrawn meanwhile, or its predictions are damaged
+            found[row["id"]] = drawn
+            if drawn is not None:
+                self._replicates[key] = drawn
+        return found
+
+    def _save(self, snapshot: Snapshot, anew: bool) -> None:
+        """Keep what was read, when it is more than a small part of all, or a board was compared anew."""
+        unsaved = len(snapshot.ids ^ self._saved)
+        if not anew and (not unsaved or unsaved < _UNSAVED * len(snapshot.ids)):
+            return
+        replicates = {key: drawn for key, drawn in (self._replicates or {}).items() if key[0] in snapshot.ids}
+        try:
+            index_cache.write(self._store, snapshot.rows, replicates, self._found)
+        except InvalidInput:
+            return  # a store that cannot be written is still shown
+        self._saved = snapshot.ids

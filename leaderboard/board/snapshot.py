@@ -1,0 +1,51 @@
+"""What an index found at one look at its store."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board.boards import Board, boards_of
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """An entry that has no scores here, and why. Its name is the model's; the id where the card cannot be read."""
+
+    id: str
+    name: str
+    reasons: tuple[str, ...]
+    files: tuple[int, ...] = ()
+    """When its files were written: it is looked at again when that changes."""
+    waiting: bool = False
+    """Whether it will be scored."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What one look found; never changed, so that requests and the thread of ranks need no lock.
+
+    Attributes:
+        folders: the datasets.
+        rows: the rows of all scored entries (``rows.SCHEMA``).
+        ids: ids of the scored entries.
+        unscored: the others, by id.
+        unread: number of entries that are still to be read.
+        frames: what ``Index.frame`` made of the rows, by board.
+    """
+
+    folders: Sequence[DatasetFolder]
+    rows: pl.DataFrame
+    ids: frozenset[str]
+    unscored: dict[str, Unscored]
+    unread: int = 0
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    _boards: list[Board] = field(default_factory=list)
+
+    def boards(self) -> list[Board]:
+        """Return the tables that there are, found once."""
+        if not self._boards:
+            used = self.rows.select("data", "subset").unique()
+            self._boards[:] = boards_of(self.folders, set(used.iter_rows()))
+        return self._boards
