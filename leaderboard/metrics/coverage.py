@@ -16,7 +16,6 @@ from leaderboard.metrics.bootstrap import (
     UNRESOLVED,
     Spread,
     interval,
-    replicate_counts,
     resolved_scenario,
     sampling_spread,
     total_spread,
@@ -24,6 +23,7 @@ from leaderboard.metrics.bootstrap import (
 )
 from leaderboard.metrics.classification import macro_f1
 from leaderboard.metrics.depth import effective_size
+from leaderboard.metrics.resampling import replicate_counts
 from leaderboard.metrics.robustness import scenario
 
 Floats = NDArray[np.float64]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from builders.encoder import Encoder
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.bootstrap import half_weights, replicate_counts
 from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
 from leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
+from leaderboard.metrics.resampling import half_weights, replicate_counts
 from leaderboard.scoring.outcomes import Outcomes, outcomes
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, source_parts

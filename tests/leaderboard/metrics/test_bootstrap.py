@@ -6,16 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.metrics import bootstrap
 from leaderboard.metrics.bootstrap import (
     SCENARIOS,
     Spread,
-    group_weights,
-    half_weights,
     interval,
-    replicate_counts,
     resolved_scenario,
-    run_weights,
     sampling_spread,
     scenario_support,
     split_half_worst,
@@ -23,35 +18,11 @@ from leaderboard.metrics.bootstrap import (
     worst_interval,
 )
 from leaderboard.metrics.coverage import CAUTIOUS, KINDS, QUANTITIES, simulate_coverage
+from leaderboard.metrics.resampling import half_weights, replicate_counts
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
-
-
-@pytest.mark.parametrize("n_groups", [2, 7, 40])
-def test_weights_are_multinomial(n_groups):
-    weights = group_weights(n_groups, 30_000, rng())
-    assert weights.shape == (30_000, n_groups)
-    np.testing.assert_array_equal(weights.sum(axis=1), n_groups)
-    # Each weight is binomial(n, 1/n), so its mean is 1 and its variance 1 - 1/n.
-    np.testing.assert_allclose(weights.mean(axis=0), 1, atol=0.06)
-    np.testing.assert_allclose(weights.var(axis=0), 1 - 1 / n_groups, atol=0.12)
-    expected = stats.binom(n_groups, 1 / n_groups).pmf(np.arange(3))
-    np.testing.assert_allclose([(weights == k).mean() for k in range(3)], expected, atol=0.01)
-
-
-@pytest.mark.parametrize("n_groups", [5, 8])
-@pytest.mark.parametrize("block", [1, 30, 2**20])
-def test_replicates_depend_on_the_seed_alone(n_groups, block, monkeypatch):
-    expected = group_weights(n_groups, 50, rng(3))
-    counts = rng(1).random((n_groups, 2, 3))
-    monkeypatch.setattr(bootstrap, "_BLOCK_CELLS", block)
-    np.testing.assert_array_equal(group_weights(n_groups, 50, rng(3)), expected)
-    sums = replicate_counts(counts, 50, rng(3))
-    np.testing.assert_allclose(sums, np.einsum("bg,gij->bij", expected, counts), rtol=1e-6)
-    whole = replicate_counts((counts > 0.5) * 1.0, 50, rng(3))
-    np.testing.assert_array_equal(whole, np.einsum("bg,gij->bij", expected, (counts > 0.5) * 1.0))
 
 
 def test_interval_of_a_mean_is_students():
@@ -72,13 +43,6 @@ def test_interval_shapes_bounds_and_undefined_replicates():
     assert low[0, 1] < 0.5 < high[0, 1]
     assert np.isnan(low[0, 2])
     assert np.isnan(high[0, 2])
-
-
-def test_run_weights_give_the_variance_of_a_mean_over_new_runs():
-    scores = np.array([0.1, 0.4, 0.5, 0.7, 0.8])
-    weights = run_weights(5, 40_000, rng())
-    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
-    assert (weights @ scores).var() == pytest.approx(scores.var(ddof=1) / 5, rel=0.03)
 
 
 def source_and_target_drop(scores):
@@ -168,13 +132,6 @@ def test_support_is_the_share_of_replicates():
     np.testing.assert_allclose(scenario_support(*spreads), [*expected, 0], atol=1e-12)
 
 
-def test_halves_split_the_groups():
-    halves = half_weights(9, 40, rng())
-    np.testing.assert_array_equal(halves.sum(axis=1), 1)
-    np.testing.assert_array_equal(halves.sum(axis=2), np.tile([4, 5], (40, 1)))
-    assert halves[:, 0].mean(axis=0).min() > 0.15
-
-
 def test_worst_by_halves_agrees_with_a_loop_and_leaves_missing_shifts_out():
     drops = rng(1).normal(size=(6, 2, 3, 5))
     drops[2, 1, 0, 4] = np.nan
@@ -225,9 +182,6 @@ def test_the_interval_of_the_worst_drop_is_the_reach_of_a_simultaneous_band():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: group_weights(1, 5, rng()), "at least 2 groups, got 1; is every example in one group"),
-        (lambda: replicate_counts(np.ones((1, 2)), 5, rng()), "at least 2 groups"),
-        (lambda: half_weights(1, 5, rng()), "at least 2 groups"),
         (lambda: sampling_spread([0.1, 0.2], np.ones((9, 3)), n_groups=5), r"\(n_draws,\) \+ \(2,\)"),
         (lambda: sampling_spread(0.1, np.ones(9), n_groups=1), "at least 2 groups"),
         (lambda: interval(sampling_spread(0.1, np.ones(9), n_groups=5), level=95), "95% is 0.95"),

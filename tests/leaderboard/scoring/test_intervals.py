@@ -10,8 +10,9 @@ from sklearn.metrics import f1_score
 
 from builders.building.synthetic_grid import noisy_predictions
 from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.bootstrap import group_weights, interval, sampling_spread
+from leaderboard.metrics.bootstrap import interval, sampling_spread
 from leaderboard.metrics.depth import effective_size
+from leaderboard.metrics.resampling import group_weights
 from leaderboard.scoring.intervals import Figure, estimates
 from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
 from leaderboard.scoring.shape import Estimate, Scores

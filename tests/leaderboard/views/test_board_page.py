@@ -7,7 +7,6 @@ import re
 import shutil
 import time
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -24,53 +23,8 @@ from leaderboard.views.board_query import PAGE_ROWS, BoardQuery
 from leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
 from leaderboard.views.site import script
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
-from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.invented import invent
-from validation.cards import Card
-
-
-class Table(HTMLParser):
-    """The cells of the board's body as texts, a list a row; headings of groups are one cell."""
-
-    def __init__(self, markup: str) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self.heads: dict[str, str | None] = {}
-        self.addresses: dict[str, str] = {}
-        self.titles: list[str] = []
-        self.images: list[str] = []
-        self._in_title = False
-        self._in_head = False
-        self.feed(str(markup))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        assert not any(name.startswith("on") for name in found)
-        assert tag != "script"
-        if tag in ("thead", "tbody"):
-            self._in_head = tag == "thead"
-        elif tag == "tr" and not self._in_head:
-            self.rows.append([])
-        elif tag in ("td", "th") and not self._in_head:
-            self.rows[-1].append("")
-        elif tag == "th":
-            self.heads[str(len(self.heads))] = found.get("aria-sort")
-        elif tag == "a" and found.get("id"):
-            self.addresses[str(found["id"])] = str(found["href"])
-        elif tag == "title":
-            self._in_title = True
-        elif tag == "svg":
-            self.images.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "title":
-            self._in_title = False
-
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.titles.append(data)
-        elif self.rows and not self._in_head and self.rows[-1]:
-            self.rows[-1][-1] += data
+from tests.leaderboard.views.board_table import query, rows
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +42,6 @@ def index(filled: Filled, store: Store) -> Index:
     found = Index([filled.folder], store)
     assert found.settle()
     return found
-
-
-def query(index: Index, asked: str = "") -> BoardQuery:
-    return BoardQuery.parse(parse_qsl(asked, keep_blank_values=True), index)
-
-
-def rows(index: Index, asked: str = "") -> Table:
-    return Table(rows_fragment(index, query(index, asked)))
 
 
 def names(index: Index, asked: str = "") -> list[str]:
@@ -331,81 +277,10 @@ def test_the_pager_leads_to_every_page(index: Index) -> None:
     assert not rows(index, "q=Poor model").addresses.keys() & {"page-next", "page-previous"}
 
 
-# What papers report
-
-
-@pytest.fixture(scope="module")
-def id_index(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Index:
-    """Entries in the shape of BOSS: a good, a zero-shot, a partial and a joined one."""
-    root = tmp_path_factory.mktemp("id-board")
-    store = Store(root / "store")
-    made = {"Good": ("ID", 0.1, None), "Zero": ("none", 0.15, None), "Partial": ("ID", 0.02, ["amazon", "sst"])}
-    for name, (source, errors, targets) in made.items():
-        parts = [
-            id_predictions(
-                id_folder, task, source.replace("ID", home), errors=errors, targets=targets if task == "sa" else None
-            )
-            for task, home in (("sa", "amazon"), ("ner", "few_nerd"))
-        ]
-        pl.concat(parts).write_parquet(root / "p.parquet")
-        card = Card(name=name, paradigm="zero-shot" if name == "Zero" else "fine-tuned", data=id_folder.content_hash)
-        store.submit(root / "p.parquet", card, [id_folder])
-    found = Index([id_folder], store)
-    assert found.settle()
-    return found
-
-
-def test_reported_rows_stand_below_and_are_sorted_by_themselves(id_index: Index) -> None:
-    found = rows(id_index, "board=boss/sa")
-    firsts = [row[0] if len(row) == 1 else row[2] for row in found.rows]
-    places = [
-        next(place for place, text in enumerate(firsts) if text.startswith(words))
-        for words in ("Good", "Zero", "Not ranked", "Partial", "Reported by the paper in BOSS Table 5", "Vanilla",
-                      "Reported by the paper in BOSS Table 6", "LLaMA-13B")
-    ]  # fmt: skip
-    assert places == sorted(places)
-    assert "not scored here" in firsts[places[4]]
-    for order in ("asc", "desc"):
-        found = rows(id_index, f"board=boss/sa&sort=mean_ood&order={order}&columns=mean_ood")
-        head = next(place for place, row in enumerate(found.rows) if "BOSS Table 5" in row[0])
-        values = [float(row[3]) for row in found.rows[head + 1 : head + 6]]
-        assert values == sorted(values, reverse=order == "desc")
-        assert found.rows[0][2].startswith("Good" if order == "desc" else "Zero")
-
-
-def test_reported_rows_are_filtered_by_what_papers_tell(id_index: Index) -> None:
-    only = rows(id_index, "board=boss/sa&origin=reported&paradigm=zero-shot")
-    assert {row[2].split(", ")[1].removesuffix("zero-shot")[:6] for row in only.rows if len(row) > 1} == {"0-shot"}
-    assert len([row for row in rows(id_index, "board=boss/sa&shots=0").rows if len(row) > 1]) == 6
-    scored = rows(id_index, "board=boss/sa&origin=scored")
-    assert len([row for row in scored.rows if len(row) > 1]) == 3
-    assert not any("BOSS" in row[0] for row in scored.rows)
-    # No paper tells a size: such a filter leaves its rows out.
-    assert (
-        "reported by papers" not in Visible(rows_fragment(id_index, query(id_index, "board=boss/sa&size=unknown"))).text
-    )
-
-
-def test_tasks_with_one_training_domain_have_a_column_for_each_data_set(id_index: Index) -> None:
-    page = Visible(board_page(id_index, query(id_index, "board=boss/sa")))
-    heads = ["Mean OOD", "Amazon (ID)", "Dynasent", "SemEval", "SST", "ID \N{MINUS SIGN} OOD"]
-    table = page.text[page.text.index("in points") :]
-    places = [table.index(head) for head in heads]
-    assert places == sorted(places)
-    assert "4 types" not in page.text
-    assert "4 types" in Visible(rows_fragment(id_index, query(id_index, "board=boss/ner"))).text
-
-
-def test_an_empty_board_shows_what_papers_report(id_folder: DatasetFolder, tmp_path: Path) -> None:
-    index = Index([id_folder], Store(tmp_path))
-    text = Visible(board_page(index, query(index, "board=boss/ner"))).text
-    assert text.index("No entries yet") < text.index("Reported by the paper in BOSS Table 5")
-
-
 # For programs
 
 
-def test_rows_as_data(index: Index, id_index: Index) -> None:
+def test_rows_as_data(index: Index) -> None:
     found = json.loads(json.dumps(board_rows(index, index.boards()[0]), allow_nan=False))
     frame = frame_of(index)
     assert [row["id"] for row in found] == frame["id"].to_list()
@@ -418,13 +293,6 @@ def test_rows_as_data(index: Index, id_index: Index) -> None:
     assert set(first["depth_f1"]) == {"0", "50", "90"}
     assert found[-1]["rank"] is None
     assert found[-1]["missing"]
-    boss = json.loads(json.dumps(board_rows(id_index, find_board("boss/ner", id_index.boards())), allow_nan=False))
-    entries, printed = ([row for row in boss if (row["reported"] is None) == own] for own in (True, False))
-    assert boss == entries + printed
-    assert set(entries[0]["ood"]) == {"conll", "wnut", "e_ner"}
-    assert entries[0]["id_score"]["four_types"] > 0.5
-    assert {row["reported"] for row in printed} == {"BOSS Table 5", "BOSS Table 6"}
-    assert all((row["rank"], row["id"], row["verified"]) == (None, None, False) for row in printed)
 
 
 def test_csv_holds_the_rows_of_all_pages_as_fractions(index: Index) -> None:

@@ -1,0 +1,27 @@
+"""A store whose index has kept nothing, and the boards made of it."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from leaderboard.board import Board, Index, find_board
+from leaderboard.store import Store
+from tests.leaderboard.conftest import Filled
+
+
+@pytest.fixture
+def store(filled: Filled, tmp_path: Path) -> Store:
+    """A copy of the filled store, without what an index kept."""
+    shutil.copytree(filled.store.root, tmp_path / "store", ignore=shutil.ignore_patterns("index"))
+    return Store(tmp_path / "store")
+
+
+def board_of(index: Index, name: str = "synthetic/nli") -> Board:
+    return find_board(name, index.boards())
+
+
+def settled(index: Index, name: str = "synthetic/nli") -> pl.DataFrame:
+    assert index.settle()
+    return index.frame(board_of(index, name))

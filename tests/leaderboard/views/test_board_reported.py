@@ -1,0 +1,95 @@
+"""What papers report on a board of one training domain: below the entries, sorted and filtered by itself."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Index, find_board
+from leaderboard.store import Store
+from leaderboard.views.board_data import board_rows
+from leaderboard.views.board_page import board_page, rows_fragment
+from tests.leaderboard.conftest import Visible
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.views.board_table import query, rows
+from validation.cards import Card
+
+
+@pytest.fixture(scope="module")
+def id_index(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Index:
+    """Entries in the shape of BOSS: a good, a zero-shot, a partial and a joined one."""
+    root = tmp_path_factory.mktemp("id-board")
+    store = Store(root / "store")
+    made = {"Good": ("ID", 0.1, None), "Zero": ("none", 0.15, None), "Partial": ("ID", 0.02, ["amazon", "sst"])}
+    for name, (source, errors, targets) in made.items():
+        parts = [
+            id_predictions(
+                id_folder, task, source.replace("ID", home), errors=errors, targets=targets if task == "sa" else None
+            )
+            for task, home in (("sa", "amazon"), ("ner", "few_nerd"))
+        ]
+        pl.concat(parts).write_parquet(root / "p.parquet")
+        card = Card(name=name, paradigm="zero-shot" if name == "Zero" else "fine-tuned", data=id_folder.content_hash)
+        store.submit(root / "p.parquet", card, [id_folder])
+    found = Index([id_folder], store)
+    assert found.settle()
+    return found
+
+
+def test_reported_rows_stand_below_and_are_sorted_by_themselves(id_index: Index) -> None:
+    found = rows(id_index, "board=boss/sa")
+    firsts = [row[0] if len(row) == 1 else row[2] for row in found.rows]
+    places = [
+        next(place for place, text in enumerate(firsts) if text.startswith(words))
+        for words in ("Good", "Zero", "Not ranked", "Partial", "Reported by the paper in BOSS Table 5", "Vanilla",
+                      "Reported by the paper in BOSS Table 6", "LLaMA-13B")
+    ]  # fmt: skip
+    assert places == sorted(places)
+    assert "not scored here" in firsts[places[4]]
+    for order in ("asc", "desc"):
+        found = rows(id_index, f"board=boss/sa&sort=mean_ood&order={order}&columns=mean_ood")
+        head = next(place for place, row in enumerate(found.rows) if "BOSS Table 5" in row[0])
+        values = [float(row[3]) for row in found.rows[head + 1 : head + 6]]
+        assert values == sorted(values, reverse=order == "desc")
+        assert found.rows[0][2].startswith("Good" if order == "desc" else "Zero")
+
+
+def test_reported_rows_are_filtered_by_what_papers_tell(id_index: Index) -> None:
+    only = rows(id_index, "board=boss/sa&origin=reported&paradigm=zero-shot")
+    assert {row[2].split(", ")[1].removesuffix("zero-shot")[:6] for row in only.rows if len(row) > 1} == {"0-shot"}
+    assert len([row for row in rows(id_index, "board=boss/sa&shots=0").rows if len(row) > 1]) == 6
+    scored = rows(id_index, "board=boss/sa&origin=scored")
+    assert len([row for row in scored.rows if len(row) > 1]) == 3
+    assert not any("BOSS" in row[0] for row in scored.rows)
+    # No paper tells a size: such a filter leaves its rows out.
+    assert (
+        "reported by papers" not in Visible(rows_fragment(id_index, query(id_index, "board=boss/sa&size=unknown"))).text
+    )
+
+
+def test_tasks_with_one_training_domain_have_a_column_for_each_data_set(id_index: Index) -> None:
+    page = Visible(board_page(id_index, query(id_index, "board=boss/sa")))
+    heads = ["Mean OOD", "Amazon (ID)", "Dynasent", "SemEval", "SST", "ID \N{MINUS SIGN} OOD"]
+    table = page.text[page.text.index("in points") :]
+    places = [table.index(head) for head in heads]
+    assert places == sorted(places)
+    assert "4 types" not in page.text
+    assert "4 types" in Visible(rows_fragment(id_index, query(id_index, "board=boss/ner"))).text
+
+
+def test_an_empty_board_shows_what_papers_report(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    index = Index([id_folder], Store(tmp_path))
+    text = Visible(board_page(index, query(index, "board=boss/ner"))).text
+    assert text.index("No entries yet") < text.index("Reported by the paper in BOSS Table 5")
+
+
+def test_reported_rows_as_data(id_index: Index) -> None:
+    boss = json.loads(json.dumps(board_rows(id_index, find_board("boss/ner", id_index.boards())), allow_nan=False))
+    entries, printed = ([row for row in boss if (row["reported"] is None) == own] for own in (True, False))
+    assert boss == entries + printed
+    assert set(entries[0]["ood"]) == {"conll", "wnut", "e_ner"}
+    assert entries[0]["id_score"]["four_types"] > 0.5
+    assert {row["reported"] for row in printed} == {"BOSS Table 5", "BOSS Table 6"}
+    assert all((row["rank"], row["id"], row["verified"]) == (None, None, False) for row in printed)
