@@ -3,104 +3,21 @@
 from builders.folder.manifest import Provenance
 from builders.readers.mrqa import mrqa
 from builders.readers.squad import squad
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.transforms import group_by, group_by_text, keep_filled, select
 from validation.vocabulary import TaskKind
 
-SQUAD = SourceSpec(
-    slug="squad_v1",
-    title="SQuAD 1.1",
-    url="https://rajpurkar.github.io/SQuAD-explorer/",
-    revision="v1.1",
-    licence="CC BY-SA 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{rajpurkar-etal-2016-squad,\n"
-        "  title = {{SQ}u{AD}: 100,000+ Questions for Machine Comprehension of Text},\n"
-        "  author = {Rajpurkar, Pranav and Zhang, Jian and Lopyrev, Konstantin and Liang, Percy},\n"
-        "  booktitle = {Proceedings of EMNLP},\n"
-        "  year = {2016}\n"
-        "}"
-    ),
-    instructions=(
-        "download train-v1.1.json and dev-v1.1.json from https://rajpurkar.github.io/SQuAD-explorer/ "
-        "and put them into RAW/squad_v1/"
-    ),
-)
-ADVQA = SourceSpec(
-    slug="advqa",
-    title="AdversarialQA v1.0, against three models",
-    url="https://adversarialqa.github.io/",
-    revision="v1.0",
-    licence="stated in conflicting ways",
-    open_licence=False,
-    citation=(
-        "@article{bartolo-etal-2020-beat,\n"
-        "  title = {Beat the {AI}: Investigating Adversarial Human Annotation for Reading Comprehension},\n"
-        "  author = {Bartolo, Max and Roberts, Alastair and Welbl, Johannes and Riedel, Sebastian and "
-        "Stenetorp, Pontus},\n"
-        "  journal = {Transactions of the ACL},\n"
-        "  year = {2020}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack https://adversarialqa.github.io/data/aqa_v1.0.zip into RAW/advqa/aqa_v1.0/, so that "
-        "RAW/advqa/aqa_v1.0/combined/train.json exists"
-    ),
-)
-_MRQA_CITATION = (
-    "@inproceedings{fisch-etal-2019-mrqa,\n"
-    "  title = {{MRQA} 2019 Shared Task: Evaluating Generalization in Reading Comprehension},\n"
-    "  author = {Fisch, Adam and Talmor, Alon and Jia, Robin and Seo, Minjoon and Choi, Eunsol and Chen, Danqi},\n"
-    "  booktitle = {Proceedings of the 2nd Workshop on Machine Reading for Question Answering},\n"
-    "  year = {2019}\n"
-    "}"
-)
-
-
-def _mrqa_source(slug: str, title: str, file: str, licence: str, *, open_licence: bool) -> SourceSpec:
-    return SourceSpec(
-        slug=f"mrqa_{slug}",
-        title=f"{title}, as MRQA 2019 has it",
-        url="https://github.com/mrqa/MRQA-Shared-Task-2019",
-        revision="v2",
-        licence=licence,
-        open_licence=open_licence,
-        citation=_MRQA_CITATION,
-        instructions=(
-            f"put {file}.jsonl.gz of the in-domain training and development data that "
-            "https://github.com/mrqa/MRQA-Shared-Task-2019 links to into RAW/mrqa/train/ and RAW/mrqa/dev/; "
-            "there is no need to unpack them"
-        ),
-    )
-
-
-SQUADSHIFTS = SourceSpec(
-    slug="squadshifts",
-    title="SQuADShifts: New York Times, Reddit and Amazon",
-    url="https://github.com/modestyachts/squadshifts-website",
-    revision="b7cc4d50af791c36c49417fb94dd739d6a9e7bef",
-    licence="CC BY 4.0 by its card; one part is New York Times text",
-    open_licence=False,
-    citation=(
-        "@inproceedings{miller-etal-2020-effect,\n"
-        "  title = {The Effect of Natural Distribution Shift on Question Answering Models},\n"
-        "  author = {Miller, John and Krauth, Karl and Recht, Benjamin and Schmidt, Ludwig},\n"
-        "  booktitle = {Proceedings of ICML},\n"
-        "  year = {2020}\n"
-        "}"
-    ),
-    instructions=(
-        "put nyt_v1.0.json, reddit_v1.0.json and amazon_reviews_v1.0.json of the folder datasets of "
-        "https://github.com/modestyachts/squadshifts-website into RAW/squadshifts/"
-    ),
-)
+SQUAD = find_source("squad_v1")
+ADVQA = find_source("advqa")
+SQUADSHIFTS = find_source("squadshifts")
 _COLUMNS = select("title", "context", "question", "answers", "group")
 _INPUTS = ("title", "context", "question")
 _FILLED = (keep_filled("context"), keep_filled("question"))
 
 
-def _mrqa(name: str, source: SourceSpec, file: str, provenance: Provenance) -> DomainSpec:
+def _mrqa(name: str, file: str, provenance: Provenance) -> DomainSpec:
+    source = find_source(f"mrqa_{name}")
     return DomainSpec(
         name=name,
         files={
@@ -140,13 +57,11 @@ _ADVQA = _documents(
 )
 _NEWSQA = _mrqa(
     "newsqa",
-    _mrqa_source("newsqa", "NewsQA", "NewsQA", "Microsoft Research data licence; CNN texts", open_licence=False),
     "NewsQA",
     Provenance(title="NewsQA", text_sources=("CNN News",), paper_rows={"train": 74_160, "test": 4_212}),
 )
 _SEARCHQA = _mrqa(
     "searchqa",
-    _mrqa_source("searchqa", "SearchQA", "SearchQA", "unclear; search results of others", open_licence=False),
     "SearchQA",
     Provenance(
         title="SearchQA",
@@ -173,15 +88,11 @@ EQA = TaskSpec(
 )
 _HOTPOTQA = _mrqa(
     "hotpotqa",
-    _mrqa_source("hotpotqa", "HotpotQA", "HotpotQA", "CC BY-SA 4.0", open_licence=True),
     "HotpotQA",
     Provenance(title="HotpotQA", text_sources=("Wikipedia",), breadth=2, paper_rows={"train": 72_928, "test": 5_901}),
 )
 _NATURAL_QUESTIONS = _mrqa(
     "natural_questions",
-    _mrqa_source(
-        "natural_questions", "Natural Questions (short)", "NaturalQuestionsShort", "CC BY-SA 3.0", open_licence=True
-    ),
     "NaturalQuestionsShort",
     Provenance(
         title="NaturalQuestions", text_sources=("Google search",), paper_rows={"train": 104_071, "test": 12_836}
@@ -189,7 +100,6 @@ _NATURAL_QUESTIONS = _mrqa(
 )
 _TRIVIA_QA = _mrqa(
     "trivia_qa",
-    _mrqa_source("trivia_qa", "TriviaQA (web)", "TriviaQA-web", "unclear; web pages of others", open_licence=False),
     "TriviaQA-web",
     Provenance(title="Trivia-QA", text_sources=("Wikipedia",), breadth=2, paper_rows={"train": 61_688, "test": 7_785}),
 )

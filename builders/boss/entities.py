@@ -3,114 +3,19 @@
 from builders.boss import tag_maps
 from builders.folder.manifest import Provenance
 from builders.readers.token_lines import token_lines
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.tagging import bio_tags
 from builders.specs.transforms import group_by, group_by_text, keep_tokens, select
 from validation.vocabulary import TaskKind
 
 LABELS = ("O", *(f"{begins}-{type_}" for type_ in tag_maps.TYPES for begins in "BI"))
 
-FEW_NERD = SourceSpec(
-    slug="few_nerd",
-    title="Few-NERD, supervised setting",
-    url="https://github.com/thunlp/Few-NERD",
-    revision="supervised",
-    licence="CC BY-SA 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{ding-etal-2021-nerd,\n"
-        "  title = {Few-{NERD}: A Few-shot Named Entity Recognition Dataset},\n"
-        "  author = {Ding, Ning and Xu, Guangwei and Chen, Yulin and Wang, Xiaobin and Han, Xu and Xie, Pengjun "
-        "and Zheng, "
-        "Haitao and Liu, Zhiyuan},\n"
-        "  booktitle = {Proceedings of ACL-IJCNLP},\n"
-        "  year = {2021}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack the supervised set that https://github.com/thunlp/Few-NERD links to into RAW/few_nerd/, so that "
-        "RAW/few_nerd/supervised/train.txt exists"
-    ),
-)
-CONLL = SourceSpec(
-    slug="conll2003",
-    title="CoNLL-2003, English",
-    url="https://www.clips.uantwerpen.be/conll2003/ner/",
-    revision="2003",
-    licence="Reuters corpus, closed",
-    open_licence=False,
-    citation=(
-        "@inproceedings{tjong-kim-sang-de-meulder-2003-introduction,\n"
-        "  title = {Introduction to the {C}o{NLL}-2003 Shared Task: Language-Independent Named Entity Recognition},\n"
-        "  author = {Tjong Kim Sang, Erik F. and De Meulder, Fien},\n"
-        "  booktitle = {Proceedings of CoNLL at HLT-NAACL},\n"
-        "  year = {2003}\n"
-        "}"
-    ),
-    instructions=(
-        "its texts are the Reuters Corpus, for which NIST gives licences "
-        "(https://trec.nist.gov/data/reuters/reuters.html); "
-        "with one, build eng.train and eng.testb as https://www.clips.uantwerpen.be/conll2003/ner/ says and put "
-        "them into "
-        "RAW/conll2003/"
-    ),
-)
-E_NER = SourceSpec(
-    slug="e_ner",
-    title="E-NER, four classes: filings at the SEC",
-    url="https://github.com/terenceau2/E-NER-Dataset",
-    revision="4efb293384401081f166bb78c7da8148f2341929",
-    licence="CC BY-NC-SA 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{au-etal-2022-e,\n"
-        "  title = {{E}-{NER} -- An Annotated Named Entity Recognition Corpus of Legal Text},\n"
-        "  author = {Au, Ting Wai Terence and Lampos, Vasileios and Cox, Ingemar},\n"
-        "  booktitle = {Proceedings of the Natural Legal Language Processing Workshop},\n"
-        "  year = {2022}\n"
-        "}"
-    ),
-    instructions="put edgar_all_4.csv of https://github.com/terenceau2/E-NER-Dataset into RAW/e_ner/",
-)
-WNUT = SourceSpec(
-    slug="wnut17",
-    title="WNUT 2017: novel and emerging entities",
-    url="https://github.com/leondz/emerging_entities_17",
-    revision="e52a2d2a71ac1a051ca2d532eef28653c5c02603",
-    licence="CC BY 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{derczynski-etal-2017-results,\n"
-        "  title = {Results of the {WNUT}2017 Shared Task on Novel and Emerging Entity Recognition},\n"
-        "  author = {Derczynski, Leon and Nichols, Eric and van Erp, Marieke and Limsopatham, Nut},\n"
-        "  booktitle = {Proceedings of the 3rd Workshop on Noisy User-generated Text},\n"
-        "  year = {2017}\n"
-        "}"
-    ),
-    instructions=(
-        "put wnut17train.conll and emerging.test.annotated of https://github.com/leondz/emerging_entities_17 into "
-        "RAW/wnut17/"
-    ),
-)
-CROSSNER = SourceSpec(
-    slug="crossner",
-    title="CrossNER, five domains of Wikipedia",
-    url="https://github.com/zliucr/CrossNER",
-    revision="2e7ba2a7798c961e3f29fbc51252c5a8d40224bf",
-    licence="MIT",
-    open_licence=True,
-    citation=(
-        "@inproceedings{liu-etal-2021-crossner,\n"
-        "  title = {{C}ross{NER}: Evaluating Cross-Domain Named Entity Recognition},\n"
-        "  author = {Liu, Zihan and Xu, Yan and Yu, Tiezheng and Dai, Wenliang and Ji, Ziwei and Cahyawijaya, "
-        "Samuel and "
-        "Madotto, Andrea and Fung, Pascale},\n"
-        "  booktitle = {Proceedings of AAAI},\n"
-        "  year = {2021}\n"
-        "}"
-    ),
-    instructions="put the folder ner_data of https://github.com/zliucr/CrossNER into RAW/crossner/",
-)
+FEW_NERD = find_source("few_nerd")
+CONLL = find_source("conll2003")
+E_NER = find_source("e_ner")
+WNUT = find_source("wnut17")
+CROSSNER = find_source("crossner")
 _EMPTY_SENTENCE = "the papers' code counts an empty sentence at the end of each file"
 _COLUMNS = select("tokens", "tags", "group")
 _SENTENCE = (keep_tokens(), group_by_text("tokens"), _COLUMNS)

@@ -9,7 +9,8 @@ from builders.readers.contract_nli import contract_nli
 from builders.readers.delimited import quoted_csv
 from builders.readers.json_lines import json_lines
 from builders.readers.json_list import json_list
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec, Transform
 from builders.specs.transforms import (
     group_by,
     group_by_text,
@@ -26,145 +27,13 @@ from validation.vocabulary import TaskKind
 LABELS = ("entailment", "neutral", "contradiction")
 NOT_ENTAILMENT = "not_entailment"
 
-ANLI = SourceSpec(
-    slug="anli",
-    title="Adversarial NLI v1.0, rounds 1 to 3",
-    url="https://github.com/facebookresearch/anli",
-    revision="v1.0",
-    licence="CC BY-NC 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{nie-etal-2020-adversarial,\n"
-        "  title = {Adversarial {NLI}: A New Benchmark for Natural Language Understanding},\n"
-        "  author = {Nie, Yixin and Williams, Adina and Dinan, Emily and Bansal, Mohit and Weston, Jason and Kiela, "
-        "Douwe},\n"
-        "  booktitle = {Proceedings of ACL},\n"
-        "  year = {2020}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack anli_v1.0.zip (linked at https://github.com/facebookresearch/anli) into RAW/anli/, so that "
-        "RAW/anli/anli_v1.0/R1/train.jsonl exists"
-    ),
-)
-CONTRACT_NLI = SourceSpec(
-    slug="contract_nli",
-    title="ContractNLI",
-    url="https://stanfordnlp.github.io/contract-nli/",
-    revision="2021",
-    licence="CC BY 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{koreeda-manning-2021-contractnli,\n"
-        "  title = {{C}ontract{NLI}: A Dataset for Document-level Natural Language Inference for Contracts},\n"
-        "  author = {Koreeda, Yuta and Manning, Christopher D.},\n"
-        "  booktitle = {Findings of EMNLP},\n"
-        "  year = {2021}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack contract-nli.zip of https://stanfordnlp.github.io/contract-nli/ into RAW/contract_nli/, so that "
-        "RAW/contract_nli/contract-nli/train.json exists"
-    ),
-)
-WANLI = SourceSpec(
-    slug="wanli",
-    title="WANLI",
-    url="https://huggingface.co/datasets/alisawuffles/WANLI",
-    revision="17190b51baee",
-    licence="CC BY 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{liu-etal-2022-wanli,\n"
-        "  title = {{WANLI}: Worker and {AI} Collaboration for Natural Language Inference Dataset Creation},\n"
-        "  author = {Liu, Alisa and Swayamdipta, Swabha and Smith, Noah A. and Choi, Yejin},\n"
-        "  booktitle = {Findings of EMNLP},\n"
-        "  year = {2022}\n"
-        "}"
-    ),
-    instructions=(
-        "put train.jsonl and test.jsonl of https://huggingface.co/datasets/alisawuffles/WANLI into "
-        "RAW/wanli/data/wanli/"
-    ),
-)
-SNLI = SourceSpec(
-    slug="snli",
-    title="SNLI 1.0",
-    url="https://nlp.stanford.edu/projects/snli/",
-    revision="1.0",
-    licence="CC BY-SA 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{bowman-etal-2015-large,\n"
-        "  title = {A large annotated corpus for learning natural language inference},\n"
-        "  author = {Bowman, Samuel R. and Angeli, Gabor and Potts, Christopher and Manning, Christopher D.},\n"
-        "  booktitle = {Proceedings of EMNLP},\n"
-        "  year = {2015}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack snli_1.0.zip of https://nlp.stanford.edu/projects/snli/ into RAW/snli/, so that "
-        "RAW/snli/snli_1.0/snli_1.0_train.jsonl exists"
-    ),
-)
-CB = SourceSpec(
-    slug="cb",
-    title="CommitmentBank, as SuperGLUE has it",
-    url="https://super.gluebenchmark.com/tasks",
-    revision="v2",
-    licence="unclear",
-    open_licence=False,
-    citation=(
-        "@inproceedings{de-marneffe-etal-2019-commitmentbank,\n"
-        "  title = {The {C}ommitment{B}ank: Investigating projection in naturally occurring discourse},\n"
-        "  author = {de Marneffe, Marie-Catherine and Simons, Mandy and Tonhauser, Judith},\n"
-        "  booktitle = {Proceedings of Sinn und Bedeutung},\n"
-        "  year = {2019}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack CB.zip of https://super.gluebenchmark.com/tasks into RAW/cb/, so that RAW/cb/CB/train.jsonl exists"
-    ),
-)
-BIONLI = SourceSpec(
-    slug="bionli",
-    title="BioNLI",
-    url="https://github.com/StonyBrookNLP/BioNLI",
-    revision="unversioned",
-    licence="CC BY 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{bastan-etal-2022-bionli,\n"
-        "  title = {{B}io{NLI}: Generating a Biomedical {NLI} Dataset Using Lexico-semantic Constraints for "
-        "Adversarial "
-        "Examples},\n"
-        "  author = {Bastan, Mohaddeseh and Surdeanu, Mihai and Balasubramanian, Niranjan},\n"
-        "  booktitle = {Findings of EMNLP},\n"
-        "  year = {2022}\n"
-        "}"
-    ),
-    instructions=(
-        "put train_df_blnc.csv and dev_df_blnc.csv of the balanced set that https://github.com/StonyBrookNLP/BioNLI "
-        "links to into RAW/bionli/"
-    ),
-)
-DOCNLI = SourceSpec(
-    slug="docnli",
-    title="DocNLI",
-    url="https://github.com/salesforce/DocNLI",
-    revision="unversioned",
-    licence="BSD-3-Clause repository; news texts of others in it",
-    open_licence=False,
-    citation=(
-        "@inproceedings{yin-etal-2021-docnli,\n"
-        "  title = {{D}oc{NLI}: A Large-scale Dataset for Document-level Natural Language Inference},\n"
-        "  author = {Yin, Wenpeng and Radev, Dragomir and Xiong, Caiming},\n"
-        "  booktitle = {Findings of ACL-IJCNLP},\n"
-        "  year = {2021}\n"
-        "}"
-    ),
-    instructions="put train.json and test.json of https://github.com/salesforce/DocNLI into RAW/docnli/",
-)
+ANLI = find_source("anli")
+CONTRACT_NLI = find_source("contract_nli")
+WANLI = find_source("wanli")
+SNLI = find_source("snli")
+CB = find_source("cb")
+BIONLI = find_source("bionli")
+DOCNLI = find_source("docnli")
 _ROUNDS = ("R1", "R2", "R3")
 _PAIR = (
     one_space("premise", "hypothesis"),

@@ -1,14 +1,14 @@
 """BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
 
 from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
-from builders.dr.sentiment import AMAZON as ALL_REVIEWS
 from builders.folder.manifest import Provenance
 from builders.readers.delimited import N_FIELDS, quoted_csv, raw_tsv
 from builders.readers.json_lines import json_lines
 from builders.readers.text_folder import tar_texts
 from builders.readers.trees import trees
 from builders.specs.balances import by_label
-from builders.specs.spec import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
 from builders.specs.transforms import (
     group_by,
     keep_filled,
@@ -23,138 +23,13 @@ from validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive", "neutral")
 
-AMAZON = SourceSpec(
-    slug="amazon_5core",
-    title="Amazon reviews 2018, 5-core subsets of 29 categories",
-    url="https://nijianmo.github.io/amazon/",
-    revision="2018",
-    licence="for research; no redistribution",
-    open_licence=False,
-    citation=ALL_REVIEWS.citation,
-    instructions=(
-        "ask for the 5-core files of all 29 categories at https://nijianmo.github.io/amazon/ and put them, such as "
-        "Books_5.json.gz, into RAW/amazon_5core/; there is no need to unpack them"
-    ),
-)
-DYNASENT = SourceSpec(
-    slug="dynasent",
-    title="DynaSent v1.1, rounds 1 and 2",
-    url="https://github.com/cgpotts/dynasent",
-    revision="v1.1",
-    licence="CC BY 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{potts-etal-2021-dynasent,\n"
-        "  title = {{D}yna{S}ent: A Dynamic Benchmark for Sentiment Analysis},\n"
-        "  author = {Potts, Christopher and Wu, Zhengxuan and Geiger, Atticus and Kiela, Douwe},\n"
-        "  booktitle = {Proceedings of ACL-IJCNLP},\n"
-        "  year = {2021}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack dynasent-v1.1.zip of https://github.com/cgpotts/dynasent into RAW/dynasent/, so that "
-        "RAW/dynasent/dynasent-v1.1/dynasent-v1.1-round01-yelp-train.jsonl exists"
-    ),
-)
-SEMEVAL = SourceSpec(
-    slug="semeval2017",
-    title="SemEval-2017 task 4 A: tweets of 2016",
-    url="https://alt.qcri.org/semeval2017/task4/",
-    revision="2017",
-    licence="no redistribution",
-    open_licence=False,
-    citation=(
-        "@inproceedings{rosenthal-etal-2017-semeval,\n"
-        "  title = {{S}em{E}val-2017 Task 4: Sentiment Analysis in {T}witter},\n"
-        "  author = {Rosenthal, Sara and Farra, Noura and Nakov, Preslav},\n"
-        "  booktitle = {Proceedings of SemEval},\n"
-        "  year = {2017}\n"
-        "}"
-    ),
-    instructions=(
-        "download the English files of subtask A at https://alt.qcri.org/semeval2017/task4/ and put "
-        "twitter-2016train-A.txt and twitter-2016test-A.txt into RAW/semeval2017/"
-    ),
-)
-SST = SourceSpec(
-    slug="sst",
-    title="Stanford Sentiment Treebank, whole sentences",
-    url="https://nlp.stanford.edu/sentiment/",
-    revision="1.0",
-    licence="none stated",
-    open_licence=False,
-    citation=(
-        "@inproceedings{socher-etal-2013-recursive,\n"
-        "  title = {Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank},\n"
-        "  author = {Socher, Richard and Perelygin, Alex and Wu, Jean and Chuang, Jason and Manning, Christopher D. "
-        "and Ng, Andrew and Potts, Christopher},\n"
-        "  booktitle = {Proceedings of EMNLP},\n"
-        "  year = {2013}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack trainDevTestTrees_PTB.zip of https://nlp.stanford.edu/sentiment/ into RAW/sst/, so that "
-        "RAW/sst/trees/train.txt exists"
-    ),
-)
-IMDB = SourceSpec(
-    slug="imdb",
-    title="Large Movie Review Dataset (IMDb) v1.0",
-    url="https://ai.stanford.edu/~amaas/data/sentiment/",
-    revision="1.0",
-    licence="none stated",
-    open_licence=False,
-    citation=(
-        "@inproceedings{maas-etal-2011-learning,\n"
-        "  title = {Learning Word Vectors for Sentiment Analysis},\n"
-        "  author = {Maas, Andrew L. and Daly, Raymond E. and Pham, Peter T. and Huang, Dan and Ng, Andrew Y. and "
-        "Potts, Christopher},\n"
-        "  booktitle = {Proceedings of ACL},\n"
-        "  year = {2011}\n"
-        "}"
-    ),
-    instructions=(
-        "put aclImdb_v1.tar.gz of https://ai.stanford.edu/~amaas/data/sentiment/ into RAW/imdb/; it is read as it is"
-    ),
-)
-YELP = SourceSpec(
-    slug="yelp",
-    title="Yelp review full",
-    url="https://huggingface.co/datasets/Yelp/yelp_review_full",
-    revision="2015",
-    licence="Yelp's terms of use",
-    open_licence=False,
-    citation=(
-        "@inproceedings{zhang-etal-2015-character,\n"
-        "  title = {Character-level Convolutional Networks for Text Classification},\n"
-        "  author = {Zhang, Xiang and Zhao, Junbo and LeCun, Yann},\n"
-        "  booktitle = {Advances in NeurIPS},\n"
-        "  year = {2015}\n"
-        "}"
-    ),
-    instructions="unpack yelp_review_full_csv.tgz into RAW/yelp/, so that "
-    "RAW/yelp/yelp_review_full_csv/train.csv exists",
-)
-DSC = SourceSpec(
-    slug="dsc",
-    title="Document sentiment classification of 24 kinds of products (DSC)",
-    url="https://github.com/ZixuanKe/LifelongSentClass",
-    revision="unversioned",
-    licence="none stated",
-    open_licence=False,
-    citation=(
-        "@inproceedings{ke-etal-2020-continual,\n"
-        "  title = {Continual Learning of a Mixed Sequence of Similar and Dissimilar Tasks},\n"
-        "  author = {Ke, Zixuan and Liu, Bing and Huang, Xingchang},\n"
-        "  booktitle = {Advances in NeurIPS},\n"
-        "  year = {2020}\n"
-        "}"
-    ),
-    instructions=(
-        "join the train and the test files of all 24 kinds of products of "
-        "https://github.com/ZixuanKe/LifelongSentClass to RAW/dsc/train.tsv and RAW/dsc/test.tsv (text TAB label)"
-    ),
-)
+AMAZON = find_source("amazon_5core")
+DYNASENT = find_source("dynasent")
+SEMEVAL = find_source("semeval2017")
+SST = find_source("sst")
+IMDB = find_source("imdb")
+YELP = find_source("yelp")
+DSC = find_source("dsc")
 CATEGORIES = (
     "AMAZON_FASHION",
     "All_Beauty",

@@ -9,7 +9,8 @@ from builders.readers.parquet_rows import parquet_rows
 from builders.readers.text_folder import listed_texts
 from builders.readers.with_sibling import WithSibling
 from builders.specs.balances import by_label
-from builders.specs.spec import DomainSpec, Draw, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec, Transform
 from builders.specs.transforms import (
     clean_tweets,
     group_by,
@@ -23,177 +24,14 @@ from validation.vocabulary import TaskKind
 
 LABELS = ("benign", "toxic")
 
-CIVIL_COMMENTS = SourceSpec(
-    slug="civil_comments",
-    title="Civil Comments (Jigsaw)",
-    url="https://huggingface.co/datasets/google/civil_comments",
-    revision="unversioned",
-    licence="CC0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{borkan-etal-2019-nuanced,\n"
-        "  title = {Nuanced Metrics for Measuring Unintended Bias with Real Data for Text Classification},\n"
-        "  author = {Borkan, Daniel and Dixon, Lucas and Sorensen, Jeffrey and Thain, Nithum and Vasserman, Lucy},\n"
-        "  booktitle = {Companion Proceedings of WWW},\n"
-        "  year = {2019}\n"
-        "}"
-    ),
-    instructions=(
-        "download data/train-00000-of-00002.parquet, data/train-00001-of-00002.parquet and "
-        "data/test-00000-of-00001.parquet of https://huggingface.co/datasets/google/civil_comments "
-        "and put them into RAW/civil_comments/"
-    ),
-)
-ADV_CIVIL = SourceSpec(
-    slug="adv_civil",
-    title="AdvCivil, the BOSS authors' adversarial version of Civil Comments",
-    url="https://github.com/lifan-yuan/OOD_NLP",
-    revision="2023",
-    licence="none stated",
-    open_licence=False,
-    citation=(
-        "@inproceedings{yuan-etal-2023-revisiting,\n"
-        "  title = {Revisiting Out-of-distribution Robustness in {NLP}: Benchmarks, Analysis, and {LLM}s "
-        "Evaluations},\n"
-        "  author = {Yuan, Lifan and Chen, Yangyi and Cui, Ganqu and Gao, Hongcheng and Zou, Fangyuan and "
-        "Cheng, Xingyi "
-        "and Ji, Heng and Liu, Zhiyuan and Sun, Maosong},\n"
-        "  booktitle = {Advances in NeurIPS, Datasets and Benchmarks},\n"
-        "  year = {2023}\n"
-        "}"
-    ),
-    instructions=(
-        "take ToxicDetection/adv_civil/test.tsv of the authors' BOSS.zip (linked at "
-        "https://github.com/lifan-yuan/OOD_NLP) as RAW/adv_civil/adv_civil.tsv; or make a split of that kind "
-        "from Civil "
-        "Comments with 'shiftbench attack', and have people look through it"
-    ),
-)
-IMPLICIT_HATE = SourceSpec(
-    slug="implicit_hate",
-    title="Latent Hatred: implicit hate speech, stage 1",
-    url="https://github.com/SALT-NLP/implicit-hate",
-    revision="v1",
-    licence="on request; no redistribution",
-    open_licence=False,
-    citation=(
-        "@inproceedings{elsherief-etal-2021-latent,\n"
-        "  title = {Latent Hatred: A Benchmark for Understanding Implicit Hate Speech},\n"
-        "  author = {ElSherief, Mai and Ziems, Caleb and Muchlinski, David and Anupindi, Vaishnavi and Seybolt, "
-        "Jordyn and "
-        "De Choudhury, Munmun and Yang, Diyi},\n"
-        "  booktitle = {Proceedings of EMNLP},\n"
-        "  year = {2021}\n"
-        "}"
-    ),
-    instructions=(
-        "this data set is gated: fill in the form that https://github.com/SALT-NLP/implicit-hate links to, and put "
-        "implicit_hate_v1_stg1_posts.tsv of the download at RAW/implicit_hate/implicit_hate_v1_stg1_posts.tsv"
-    ),
-)
-TOXIGEN = SourceSpec(
-    slug="toxigen",
-    title="ToxiGen, annotated statements",
-    url="https://huggingface.co/datasets/toxigen/toxigen-data",
-    revision="unversioned",
-    licence="on request; no redistribution",
-    open_licence=False,
-    citation=(
-        "@inproceedings{hartvigsen-etal-2022-toxigen,\n"
-        "  title = {{T}oxi{G}en: A Large-Scale Machine-Generated Dataset for Adversarial and Implicit Hate Speech "
-        "Detection},\n"
-        "  author = {Hartvigsen, Thomas and Gabriel, Saadia and Palangi, Hamid and Sap, Maarten and Ray, Dipankar and "
-        "Kamar, Ece},\n"
-        "  booktitle = {Proceedings of ACL},\n"
-        "  year = {2022}\n"
-        "}"
-    ),
-    instructions=(
-        "this data set is gated: fill in the form at https://huggingface.co/datasets/toxigen/toxigen-data and put "
-        "annotated/train-00000-of-00001.parquet and annotated/test-00000-of-00001.parquet into RAW/toxigen/annotated/"
-    ),
-)
-ABUSE_ANALYZER = SourceSpec(
-    slug="abuse_analyzer",
-    title="AbuseAnalyzer: posts of Gab",
-    url="https://github.com/mohit3011/AbuseAnalyzer",
-    revision="unversioned",
-    licence="none stated",
-    open_licence=False,
-    citation=(
-        "@inproceedings{chandra-etal-2020-abuseanalyzer,\n"
-        "  title = {{A}buse{A}nalyzer: Abuse Detection, Severity and Target Prediction for {G}ab Posts},\n"
-        "  author = {Chandra, Mohit and Pathak, Ashwin and Dutta, Eesha and Jain, Paryul and Gupta, Manish and "
-        "Shrivastava, Manish and Kumaraguru, Ponnurangam},\n"
-        "  booktitle = {Proceedings of COLING},\n"
-        "  year = {2020}\n"
-        "}"
-    ),
-    instructions=(
-        "put AbuseAnalyzer_Dataset.tsv of https://github.com/mohit3011/AbuseAnalyzer into RAW/abuse_analyzer/"
-    ),
-)
-HATE_SPEECH = SourceSpec(
-    slug="hate_speech",
-    title="Hate Speech of a white supremacy forum (Stormfront)",
-    url="https://github.com/Vicomtech/hate-speech-dataset",
-    revision="b802137e8314",
-    licence="CC BY-SA 3.0 ES",
-    open_licence=True,
-    citation=(
-        "@inproceedings{de-gibert-etal-2018-hate,\n"
-        "  title = {Hate Speech Dataset from a White Supremacy Forum},\n"
-        "  author = {de Gibert, Ona and Perez, Naiara and Garc{\\'i}a-Pablos, Aitor and Cuadros, Montse},\n"
-        "  booktitle = {Proceedings of the 2nd Workshop on Abusive Language Online},\n"
-        "  year = {2018}\n"
-        "}"
-    ),
-    instructions=(
-        "put annotations_metadata.csv and the folder all_files of https://github.com/Vicomtech/hate-speech-dataset "
-        "into RAW/hate_speech/"
-    ),
-)
-HSOL = SourceSpec(
-    slug="hsol",
-    title="Hate speech and offensive language (HSOL)",
-    url="https://github.com/t-davidson/hate-speech-and-offensive-language",
-    revision="cb50f7e9eb85",
-    licence="MIT",
-    open_licence=True,
-    citation=(
-        "@inproceedings{davidson-etal-2017-automated,\n"
-        "  title = {Automated Hate Speech Detection and the Problem of Offensive Language},\n"
-        "  author = {Davidson, Thomas and Warmsley, Dana and Macy, Michael and Weber, Ingmar},\n"
-        "  booktitle = {Proceedings of ICWSM},\n"
-        "  year = {2017}\n"
-        "}"
-    ),
-    instructions=(
-        "put data/labeled_data.csv of https://github.com/t-davidson/hate-speech-and-offensive-language into "
-        "RAW/hsol/data/"
-    ),
-)
-OLID = SourceSpec(
-    slug="olid",
-    title="OLID 1.0: offensive tweets",
-    url="https://sites.google.com/site/offensevalsharedtask/olid",
-    revision="1.0",
-    licence="none stated; to be cited",
-    open_licence=False,
-    citation=(
-        "@inproceedings{zampieri-etal-2019-predicting,\n"
-        "  title = {Predicting the Type and Target of Offensive Posts in Social Media},\n"
-        "  author = {Zampieri, Marcos and Malmasi, Shervin and Nakov, Preslav and Rosenthal, Sara and Farra, Noura and "
-        "Kumar, Ritesh},\n"
-        "  booktitle = {Proceedings of NAACL-HLT},\n"
-        "  year = {2019}\n"
-        "}"
-    ),
-    instructions=(
-        "unpack OLIDv1.0.zip of https://sites.google.com/site/offensevalsharedtask/olid into RAW/olid/, so that "
-        "RAW/olid/OLIDv1.0/olid-training-v1.0.tsv exists"
-    ),
-)
+CIVIL_COMMENTS = find_source("civil_comments")
+ADV_CIVIL = find_source("adv_civil")
+IMPLICIT_HATE = find_source("implicit_hate")
+TOXIGEN = find_source("toxigen")
+ABUSE_ANALYZER = find_source("abuse_analyzer")
+HATE_SPEECH = find_source("hate_speech")
+HSOL = find_source("hsol")
+OLID = find_source("olid")
 _CIVIL_TRAIN_PER_LABEL = 30_000
 _COMMENT = parquet_rows("text", "toxicity")
 

@@ -17,7 +17,8 @@ from builders.checksums import file_sha256
 from builders.encoder import Encoder
 from builders.folder.manifest import Manifest, SourceFacts, SourceFile, TransformCount
 from builders.reading.intake import Consumer, FileRead, Sample, StepCount, Taken, in_file, read_file
-from builders.specs.spec import DomainSpec, Draw, FileFacts, FileSpec, SourceSpec, TaskSpec, Upstream, upstream
+from builders.specs.sources import SourceSpec
+from builders.specs.spec import DomainSpec, Draw, FileFacts, FileSpec, TaskSpec, Upstream, upstream
 from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
 from builders.writing.withhold import label_key, secret_seed, told_by
 from builders.writing.writer import check_out, write_folder

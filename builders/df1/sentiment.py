@@ -3,38 +3,13 @@
 from builders.df1.pairing import pairing_task
 from builders.folder.manifest import Pairing
 from builders.readers.aligned_lines import rated_texts
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.transforms import group_by_text, keep_filled, label_from, rename
 
 LABELS = ("1", "2", "3", "4", "5")
 
-DAS = SourceSpec(
-    slug="das",
-    title="Reviews with ratings: IMDB and Yelp 2014 of Tang et al. 2015, Amazon cell phones and baby products",
-    url="https://github.com/ruidan/DAS",
-    revision="2018",
-    licence="for research; no redistribution",
-    open_licence=False,
-    citation=(
-        "@inproceedings{he-etal-2018-adaptive,\n"
-        "  title = {Adaptive Semi-supervised Learning for Cross-domain Sentiment Classification},\n"
-        "  author = {He, Ruidan and Lee, Wee Sun and Ng, Hwee Tou and Dahlmeier, Daniel},\n"
-        "  booktitle = {Proceedings of EMNLP},\n"
-        "  year = {2018}\n"
-        "}\n"
-        "@inproceedings{tang-etal-2015-document,\n"
-        "  title = {Document Modeling with Gated Recurrent Neural Network for Sentiment Classification},\n"
-        "  author = {Tang, Duyu and Qin, Bing and Liu, Ting},\n"
-        "  booktitle = {Proceedings of EMNLP},\n"
-        "  year = {2015}\n"
-        "}"
-    ),
-    instructions=(
-        "download the data sets that https://github.com/ruidan/DAS links to (Google Drive), unpack the zip, and put "
-        "its folder large into RAW/das/, so that RAW/das/large/imdb/text.txt and label.txt exist, and so for yelp2014, "
-        "cell_phone and baby; aclImdb is no substitute, as it has no ratings 5 and 6"
-    ),
-)
+DAS = find_source("das")
 _TEXT = (keep_filled("text"), group_by_text("text"))
 _FIVE = (rename({"text": "text", "rating": "label"}), *_TEXT)
 _TEN = (

@@ -2,52 +2,15 @@
 
 from builders.readers.aspect_terms import aspect_terms
 from builders.readers.tagged_text import tagged_text
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.transforms import group_by_text, keep_tagged, keep_tokens, rename
 from validation.vocabulary import TaskKind
 
 LABELS = ("O", "T-POS", "T-NEG", "T-NEU")
 
-TAGGED = SourceSpec(
-    slug="absa",
-    title="Device, laptop, restaurant and service reviews with aspect terms, as tagged text",
-    url="https://github.com/hsqmlzno1/Transferable-E2E-ABSA",
-    revision="e6d2280e1a4aa22049dd68e680cb638cd0a9bd69",
-    licence="unclear: the repository is MIT, the SemEval texts in it may not be passed on",
-    open_licence=False,
-    citation=(
-        "@inproceedings{li-etal-2019-transferable,\n"
-        "  title = {Transferable End-to-End Aspect-based Sentiment Analysis with Selective Adversarial Learning},\n"
-        "  author = {Li, Zheng and Li, Xin and Wei, Ying and Bing, Lidong and Zhang, Yu and Yang, Qiang},\n"
-        "  booktitle = {Proceedings of EMNLP-IJCNLP},\n"
-        "  year = {2019}\n"
-        "}"
-    ),
-    instructions=(
-        "put the files data/{device,laptop,rest,service}_{train,test}.txt of "
-        "https://github.com/hsqmlzno1/Transferable-E2E-ABSA into RAW/absa/data/"
-    ),
-)
-MAMS = SourceSpec(
-    slug="mams",
-    title="MAMS: restaurant sentences with several aspects of unlike polarity (ATSA)",
-    url="https://github.com/siat-nlp/MAMS-for-ABSA",
-    revision="cddcdb0f423b3fdb2c76b70744737abed3a00d17",
-    licence="Apache-2.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{jiang-etal-2019-challenge,\n"
-        "  title = {A Challenge Dataset and Effective Models for Aspect-Based Sentiment Analysis},\n"
-        "  author = {Jiang, Qingnan and Chen, Lei and Xu, Ruifeng and Ao, Xiang and Yang, Min},\n"
-        "  booktitle = {Proceedings of EMNLP-IJCNLP},\n"
-        "  year = {2019}\n"
-        "}"
-    ),
-    instructions=(
-        "put data/MAMS-ATSA/raw/{train,val,test}.xml of https://github.com/siat-nlp/MAMS-for-ABSA "
-        "into RAW/mams/MAMS-ATSA/raw/"
-    ),
-)
+TAGGED = find_source("absa")
+MAMS = find_source("mams")
 _COLUMNS = {"tokens": "tokens", "tags": "tags", "group": "group"}
 
 

@@ -2,34 +2,15 @@
 
 from builders.readers.json_lines import json_lines
 from builders.specs.balances import equal_labels
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.transforms import group_by_text, keep_in, keep_labelled, rename
 from validation.vocabulary import TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")
 MATCHED_GENRES = ("fiction", "government", "slate", "telephone", "travel")
 
-MULTINLI = SourceSpec(
-    slug="multinli_1.0",
-    title="MultiNLI 1.0, the five genres of its matched section",
-    url="https://cims.nyu.edu/~sbowman/multinli/",
-    revision="1.0",
-    licence="OANC, CC BY 3.0 and CC BY-SA 3.0, by genre",
-    open_licence=True,
-    citation=(
-        "@inproceedings{williams-etal-2018-broad,\n"
-        "  title = {A Broad-Coverage Challenge Corpus for Sentence Understanding through Inference},\n"
-        "  author = {Williams, Adina and Nangia, Nikita and Bowman, Samuel},\n"
-        "  booktitle = {Proceedings of NAACL-HLT},\n"
-        "  year = {2018}\n"
-        "}"
-    ),
-    instructions=(
-        "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it, so that "
-        "RAW/multinli_1.0/multinli_1.0_train.jsonl exists; or put one file a genre and split at "
-        "RAW/mnli_genres/<genre>_<train|test>.jsonl and give --partial"
-    ),
-)
+MULTINLI = find_source("multinli_1.0")
 _READ = json_lines("gold_label", "genre", "sentence1", "sentence2")
 
 

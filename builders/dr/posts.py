@@ -2,31 +2,13 @@
 
 from builders.readers.json_lines import json_lines
 from builders.specs.balances import common_lengths
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.transforms import group_by, keep_filled, keep_in, keep_words_between, keep_words_found, rename
 from builders.tables import subreddits
 from validation.vocabulary import TaskKind
 
-TLDR = SourceSpec(
-    slug="tldr17",
-    title="Webis-TLDR-17",
-    url="https://zenodo.org/records/1043504",
-    revision="10.5281/zenodo.1043504",
-    licence="CC BY 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{volske-etal-2017-tl,\n"
-        "  title = {{TL};{DR}: Mining {R}eddit to Learn Automatic Summarization},\n"
-        '  author = {V{\\"o}lske, Michael and Potthast, Martin and Syed, Shahbaz and Stein, Benno},\n'
-        "  booktitle = {Proceedings of the Workshop on New Frontiers in Summarization},\n"
-        "  year = {2017}\n"
-        "}"
-    ),
-    instructions=(
-        "download corpus-webis-tldr-17.zip (3.1 GB) from https://zenodo.org/records/1043504 "
-        "and put it into RAW/tldr17/; there is no need to unpack it"
-    ),
-)
+TLDR = find_source("tldr17")
 _READ = json_lines("author", "content", "summary", optional=("subreddit",))
 
 

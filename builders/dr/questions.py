@@ -5,31 +5,13 @@ from dataclasses import replace
 
 from builders.readers.squad import squad
 from builders.specs.balances import ANSWERED, common_lengths
-from builders.specs.spec import NATURAL, Balance, DomainSpec, FileSpec, SourceSpec, TaskSpec, Transform
+from builders.specs.sources import find_source
+from builders.specs.spec import NATURAL, Balance, DomainSpec, FileSpec, TaskSpec, Transform
 from builders.specs.transforms import first_answer, group_by, keep_answered, keep_in, rename
 from builders.tables import squad_titles
 from validation.vocabulary import TaskKind
 
-SQUAD = SourceSpec(
-    slug="squad_v2",
-    title="SQuAD 2.0",
-    url="https://rajpurkar.github.io/SQuAD-explorer/",
-    revision="v2.0",
-    licence="CC BY-SA 4.0",
-    open_licence=True,
-    citation=(
-        "@inproceedings{rajpurkar-etal-2018-know,\n"
-        "  title = {Know What You Don't Know: Unanswerable Questions for {SQ}u{AD}},\n"
-        "  author = {Rajpurkar, Pranav and Jia, Robin and Liang, Percy},\n"
-        "  booktitle = {Proceedings of ACL},\n"
-        "  year = {2018}\n"
-        "}"
-    ),
-    instructions=(
-        "download train-v2.0.json and dev-v2.0.json from https://rajpurkar.github.io/SQuAD-explorer/ "
-        "and put them into RAW/squad_v2/"
-    ),
-)
+SQUAD = find_source("squad_v2")
 _FILES = (
     FileSpec(SQUAD, "squad_v2/train-v2.0.json", squad),
     FileSpec(SQUAD, "squad_v2/dev-v2.0.json", squad),

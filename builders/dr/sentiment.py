@@ -3,53 +3,15 @@
 from builders.readers.delimited import quoted_csv
 from builders.readers.json_lines import json_lines
 from builders.specs.balances import equal_labels
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.transforms import group_by, keep_filled, label_from, remove_links, rename
 from validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive")
 
-AMAZON = SourceSpec(
-    slug="amazon",
-    title="Amazon reviews 2018, all reviews of a category",
-    url="https://nijianmo.github.io/amazon/",
-    revision="2018",
-    licence="for research; no redistribution",
-    open_licence=False,
-    citation=(
-        "@inproceedings{ni-etal-2019-justifying,\n"
-        "  title = {Justifying Recommendations using Distantly-Labeled Reviews and Fine-Grained Aspects},\n"
-        "  author = {Ni, Jianmo and Li, Jiacheng and McAuley, Julian},\n"
-        "  booktitle = {Proceedings of EMNLP-IJCNLP},\n"
-        "  year = {2019}\n"
-        "}"
-    ),
-    instructions=(
-        "ask for the per-category files at https://nijianmo.github.io/amazon/ and put Appliances.json.gz, "
-        "All_Beauty.json.gz, Books.json.gz, Video_Games.json.gz and Software.json.gz (all reviews, not the 5-core "
-        "subsets) into RAW/amazon/; there is no need to unpack them"
-    ),
-)
-AIRLINE = SourceSpec(
-    slug="airline",
-    title="Skytrax airline reviews, 2015",
-    url="https://github.com/quankiquanki/skytrax-reviews-dataset",
-    revision="2015-08-02",
-    licence="unclear",
-    open_licence=False,
-    citation=(
-        "@misc{nguyen-2015-airline,\n"
-        "  title = {The Airline Review Dataset},\n"
-        "  author = {Nguyen, Quang},\n"
-        "  year = {2015},\n"
-        "  url = {https://github.com/quankiquanki/skytrax-reviews-dataset}\n"
-        "}"
-    ),
-    instructions=(
-        "download data/airline.csv from https://github.com/quankiquanki/skytrax-reviews-dataset "
-        "and put it at RAW/airline/airline.csv"
-    ),
-)
+AMAZON = find_source("amazon")
+AIRLINE = find_source("airline")
 # 5.0 in the release; 5 after a tool that tidies JSON numbers.
 _STARS = {"1.0": "negative", "2.0": "negative", "4.0": "positive", "5.0": "positive"}
 _STARS |= {stars.removesuffix(".0"): label for stars, label in _STARS.items()}

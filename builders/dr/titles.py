@@ -2,30 +2,12 @@
 
 from builders.readers.delimited import raw_tsv
 from builders.specs.balances import common_lengths
-from builders.specs.spec import DomainSpec, FileSpec, SourceSpec, TaskSpec
+from builders.specs.sources import find_source
+from builders.specs.spec import DomainSpec, FileSpec, TaskSpec
 from builders.specs.transforms import group_by, keep_filled, keep_words_between, keep_words_found, rename
 from validation.vocabulary import TaskKind
 
-REVIEWS = SourceSpec(
-    slug="amazon_us",
-    title="Amazon Customer Reviews (US), by category",
-    url="https://registry.opendata.aws/amazon-reviews/",
-    revision="v1_00",
-    licence="Amazon's; no redistribution",
-    open_licence=False,
-    citation=(
-        "@misc{amazon-customer-reviews,\n"
-        "  title = {Amazon Customer Reviews Dataset},\n"
-        "  author = {{Amazon.com}},\n"
-        "  year = {2015}\n"
-        "}"
-    ),
-    instructions=(
-        "Amazon has withdrawn this release: if you hold a copy, put the files "
-        "amazon_reviews_us_{Beauty,Books,Video_DVD,Kitchen,Sports,Wireless}_v1_00.tsv.gz into RAW/amazon_us/; "
-        "there is no need to unpack them"
-    ),
-)
+REVIEWS = find_source("amazon_us")
 _READ = raw_tsv("product_parent", "review_headline", "review_body")
 
 

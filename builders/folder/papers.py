@@ -1,46 +1,15 @@
 """What the dataset card says of a benchmark itself, read off its papers: citation, place in a taxonomy, Hub tags."""
 
-DR = """@inproceedings{calderon-etal-2024-measuring,
-  title = {Measuring the Robustness of {NLP} Models to Domain Shifts},
-  author = {Calderon, Nitay and Porat, Naveh and Ben-David, Eyal and Chapanin, Alexander and Gekhman, Zorik and
-            Oved, Nadav and Shalumov, Vitaly and Reichart, Roi},
-  booktitle = {Findings of the Association for Computational Linguistics: EMNLP 2024},
-  year = {2024},
-  note = {arXiv:2306.00168}
-}"""
+from builders.folder.citations import cite
 
-BOSS = """@inproceedings{yuan-etal-2023-revisiting,
-  title = {Revisiting Out-of-distribution Robustness in {NLP}: Benchmarks, Analysis, and {LLMs} Evaluations},
-  author = {Yuan, Lifan and Chen, Yangyi and Cui, Ganqu and Gao, Hongcheng and Zou, Fangyuan and Cheng, Xingyi and
-            Ji, Heng and Liu, Zhiyuan and Sun, Maosong},
-  booktitle = {Advances in Neural Information Processing Systems, Datasets and Benchmarks Track},
-  year = {2023},
-  note = {arXiv:2306.04618}
-}"""
+PAPERS = {"dr": "calderon-etal-2024-measuring", "boss": "yuan-etal-2023-revisiting"}
+"""Key in ``citations.bib`` of the paper of a benchmark, by its name."""
 
-DEPTH_F1 = """@misc{seegmiller-etal-2024-depth,
-  title = {Depth {F}1: Improving Evaluation of Cross-Domain Text Classification by Measuring Semantic
-           Generalizability},
-  author = {Seegmiller, Parker and Gatto, Joseph and Preum, Sarah Masud},
-  year = {2024},
-  note = {arXiv:2406.14695}
-}"""
+DEPTH_F1 = "seegmiller-etal-2024-depth"
+"""Key of the paper that depths come from."""
 
-GENBENCH = """@article{hupkes-etal-2023-taxonomy,
-  title = {A taxonomy and review of generalization research in {NLP}},
-  author = {Hupkes, Dieuwke and Giulianelli, Mario and Dankers, Verna and Artetxe, Mikel and Elazar, Yanai and
-            Pimentel, Tiago and Christodoulopoulos, Christos and Lasri, Karim and Saphra, Naomi and Sinclair, Arabella
-            and Ulmer, Dennis and Schottmann, Florian and Batsuren, Khuyagbaatar and Sun, Kaiser and Sinha, Koustuv
-            and Khalatbari, Leila and Ryskina, Maria and Frieske, Rita and Cotterell, Ryan and Jin, Zhijing},
-  journal = {Nature Machine Intelligence},
-  volume = {5},
-  number = {10},
-  pages = {1161--1174},
-  year = {2023}
-}"""
-
-PAPERS = {"dr": DR, "boss": BOSS}
-"""BibTeX by benchmark."""
+GENBENCH = "hupkes-etal-2023-taxonomy"
+"""Key of the paper that the taxonomy comes from."""
 
 READ_OFF = {
     "dr": "sections 1, 3 and 5 and appendix D.2 of the Domain Robustness paper; its Table 11 has the authors' own",
@@ -84,6 +53,12 @@ SUMMARIES = ("as", "tg")
 
 
 def papers_to_cite(benchmark: str, *, depths: bool) -> list[str]:
-    """Give the BibTeX of a benchmark's own papers, beside its sources'; none for data of one's own without depths."""
-    papers = [PAPERS[benchmark]] if benchmark in PAPERS else []
-    return papers + ([DEPTH_F1] if depths else [])
+    """Return the papers to cite beside the sources' own.
+
+    Args:
+        benchmark: its name; own data has no paper.
+        depths: the folder has depth tables.
+    Returns: BibTeX entries, the benchmark's before the one of depths.
+    """
+    keys = [PAPERS[benchmark]] if benchmark in PAPERS else []
+    return [cite(key) for key in keys + ([DEPTH_F1] if depths else [])]

@@ -98,6 +98,6 @@ def checkpoint_key(path: Path, what: Iterable[object]) -> str:
 def _program() -> str:
     """Hash the builders' own files, so that rows taken by another version of a step are not used."""
     folder = Path(__file__).parents[1]
-    files = sorted(file for file in folder.rglob("*") if file.suffix in {".py", ".csv"})
+    files = sorted(file for file in folder.rglob("*") if file.suffix in {".py", ".csv", ".toml", ".bib"})
     hashes = [f"{file.relative_to(folder)} {file_sha256(file)}" for file in files]
     return hashlib.sha256("\n".join([pl.__version__, *hashes]).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a dataset is, as typed by a person: sources, domains, tasks. Measured facts live in ``upstream.json``."""
+"""What a dataset is, as typed by a person: domains and tasks. Measured facts live in ``upstream.json``."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ import polars as pl
 import pydantic
 
 from builders.folder.manifest import Pairing, Provenance
+from builders.specs.sources import SourceSpec
 from builders.specs.upstream_file import UpstreamFile
 from validation.vocabulary import TaskKind
 
@@ -26,23 +27,6 @@ class Transform:
 
     name: str
     apply: Callable[[pl.DataFrame], pl.DataFrame]
-
-
-@dataclass(frozen=True)
-class SourceSpec:
-    """An upstream release: where it comes from, on what terms, and how to fetch it by hand.
-
-    ``open_licence`` says whether its rows may be published again; those of other sources are rebuilt by each user.
-    """
-
-    slug: str
-    title: str
-    url: str
-    revision: str
-    licence: str
-    open_licence: bool
-    citation: str
-    instructions: str
 
 
 @dataclass(frozen=True)

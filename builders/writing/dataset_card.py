@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from builders.folder.citations import cite
 from builders.folder.configs import config_name
 from builders.folder.manifest import DomainFacts, Manifest, TaskManifest, paper_sizes
 from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
@@ -184,7 +185,7 @@ def _taxonomy(manifest: Manifest) -> str:
         "## What kind of generalisation it tests\n\n"
         "In the categories of the GenBench taxonomy (Hupkes et al., 2023), read off "
         f"{READ_OFF[manifest.benchmark]}:\n\n"
-        f"| axis | here |\n|---|---|\n{rows}\n```bibtex\n{GENBENCH}\n```\n"
+        f"| axis | here |\n|---|---|\n{rows}\n```bibtex\n{cite(GENBENCH)}\n```\n"
     )
 
 

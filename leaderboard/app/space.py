@@ -21,7 +21,7 @@ from validation.report import InvalidInput, Problem
 
 ROOMS = ("validation", "builders", "leaderboard")
 """Packages that the Space needs."""
-_SOURCES = (".py", ".csv", ".json", ".css", ".html", ".js")
+_SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js")
 PORT = 7860
 """Where a Space expects its application, unless it says otherwise."""
 

@@ -1,5 +1,6 @@
 """The Space: its files, its publication to a loopback Hub, and what runs in it, sign-in included."""
 
+import importlib
 import os
 import signal
 import socket
@@ -37,7 +38,12 @@ def test_its_files_are_the_rooms_and_what_starts_them() -> None:
     assert (head["sdk"], head["app_file"], head["hf_oauth"]) == ("gradio", "app.py", True)
     assert head["datasets"] == [DATA, ENTRIES]
     compile(files["app.py"], "app.py", "exec")
-    assert {"leaderboard/views/css/theme.css", "leaderboard/views/templates/page.html"} <= files.keys()
+    homes = [Path(str(importlib.import_module(room).__file__)).parent for room in ROOMS]
+    # What no program reads.
+    unread = {".md", ".png", ".pyc", ".typed"}
+    read = {file for home in homes for file in home.rglob("*.*") if file.is_file() and file.suffix not in unread}
+    assert {"theme.css", "page.html", "sources.toml", "citations.bib"} <= {file.name for file in read}
+    assert {file.relative_to(homes[0].parent).as_posix() for file in read} <= set(files)
     assert all(path.split("/")[0] in (*ROOMS, "README.md", "app.py", "requirements.txt") for path in files)
 
 
