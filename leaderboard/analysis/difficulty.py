@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
 _DASHES = ("-", "--")
 _DROPS = {"SD": ORANGE, "TD": BLUE}
+SCHEMA = pl.Schema(
+    {
+        "board": pl.String(), "entry": pl.String(), "paradigm": pl.String(), "drop": pl.String(),
+        "n_shifts": pl.Int64(), "least_idd": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(),
+        "interval": pl.String(), "value": pl.Float64(),
+    }
+)  # fmt: skip
+"""Mean of one drop (SD or TD) over the ``n_shifts`` shifts of largest IDD, ``least_idd`` the smallest among them.
+
+Rows by board, entry, drop and ``n_shifts``. ``low``, ``high`` and ``interval`` (total, or test sampling) are null but
+over all shifts, and there where no interval is known.
+"""
 
 
 def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
@@ -23,6 +35,8 @@ def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
 
     Of more entries the best of each paradigm is taken (fine-tuned, few-shot, or else the next), by mean ST; where
     that is one alone, the best two. Only the last step, over all shifts, has bounds.
+
+    Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
     left_out = []
@@ -33,7 +47,7 @@ def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
             left_out.append(f"{board}: {n_entries(len(able) - len(chosen))} beside the best of each paradigm")
         for result in chosen:
             rows += _rows(board, result)
-    return found(rows, left_out, "no entry has two shifts with both drops", ("low", "high"))
+    return found(rows, left_out, "no entry has two shifts with both drops", SCHEMA)
 
 
 def draw_drops_by_difficulty(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:

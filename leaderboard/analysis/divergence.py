@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LOOKS = {"SD": (ORANGE, "o"), "TD": (BLUE, "s")}
+SCHEMA = pl.Schema(
+    {
+        "board": pl.String(), "entry": pl.String(), "source": pl.String(), "target": pl.String(),
+        "divergence": pl.Float64(), "drop": pl.String(), "value": pl.Float64(), "low": pl.Float64(),
+        "high": pl.Float64(), "interval": pl.String(), "spearman": pl.Float64(),
+    }
+)  # fmt: skip
+"""One drop (SD or TD) of one shift; ``divergence`` in [0, 1].
+
+Rows by board, entry, shift and drop. ``low``, ``high`` and ``interval`` are null where no interval is known,
+``spearman`` where the correlation is undefined.
+"""
 
 
 def find_divergence(results: Sequence[Result]) -> Found:
@@ -25,6 +37,8 @@ def find_divergence(results: Sequence[Result]) -> Found:
 
     Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an
     entry's shifts; its p value would be wrong (shifts share domains), so there is none.
+
+    Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
     left_out = []
@@ -42,7 +56,7 @@ def find_divergence(results: Sequence[Result]) -> Found:
         if without:
             left_out.append(f"{board}: {n_entries(without)} without a shift with both drops and a divergence")
     why = "no entry has a shift with both drops whose divergence the dataset tells"
-    return found(rows, left_out, why, ("low", "high", "spearman"))
+    return found(rows, left_out, why, SCHEMA)
 
 
 def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:

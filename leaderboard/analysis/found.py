@@ -12,6 +12,7 @@ Draw = Callable[[pl.DataFrame, Sequence[str]], bytes]
 class Found(NamedTuple):
     """Rows of numbers (fractions) that a picture is drawn from, and what is not among them, with the reason.
 
+    The columns are those of the schema beside each analysis (``find_scenarios``: ``scenarios.SCHEMA``, and so on).
     Without a row the reasons say why there is nothing to draw.
     """
 
@@ -19,17 +20,14 @@ class Found(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def found(
-    rows: Sequence[Mapping[str, Any]], left_out: Sequence[str], why_nothing: str, numbers: Sequence[str] = ()
-) -> Found:
-    """Gather rows of one shape.
+def found(rows: Sequence[Mapping[str, Any]], left_out: Sequence[str], why_nothing: str, schema: pl.Schema) -> Found:
+    """Build what an analysis found from its rows.
 
     Args:
-        rows: all with the same keys.
+        rows: each with a value, or None, for every column.
         left_out: what is not among them, and why.
         why_nothing: the reason where there is no row.
-        numbers: columns of fractions, in which no value may be known.
+        schema: the columns, in order.
     """
-    frame = pl.DataFrame(list(rows), infer_schema_length=None)
-    frame = frame.with_columns(pl.col(name).cast(pl.Float64) for name in numbers if name in frame.columns)
+    frame = pl.DataFrame([[row[name] for name in schema] for row in rows], schema=schema, orient="row")
     return Found(frame, tuple(left_out) if rows else (why_nothing, *left_out))

@@ -26,10 +26,37 @@ _STATEMENTS = {
 _ALL = "none"
 _MOST_ENTRIES = 500
 _NO_GRID = "no entry has every score of a task"
+THEOREM_ONE = pl.Schema(
+    {
+        "board": pl.String(), "entry": pl.String(), "statement": pl.String(), "left": pl.Float64(),
+        "right": pl.Float64(), "holds": pl.Boolean(),
+    }
+)  # fmt: skip
+"""Both sides of one statement for one entry; rows by board, entry and statement, no nulls."""
+RANK_STABILITY = pl.Schema(
+    {
+        "board": pl.String(), "entry": pl.String(), "left_out": pl.String(), "rank": pl.Int64(), "best": pl.Int64(),
+        "worst": pl.Int64(),
+    }
+)  # fmt: skip
+"""An entry's rank, 1 the best, with one domain left out (``none``: on all); ``best`` and ``worst`` over all these.
+
+Rows by board and entry, no nulls.
+"""
+MODEL_AVERAGES = pl.Schema(
+    {
+        "board": pl.String(), "paradigm": pl.String(), "models": pl.Int64(), "figure": pl.String(),
+        "value": pl.Float64(),
+    }
+)  # fmt: skip
+"""Mean of one figure over the entries of one paradigm; ``value`` is null where it is undefined."""
 
 
 def find_theorem_one(results: Sequence[Result]) -> Found:
-    """Give both sides of each statement of the paper's Theorem 1, for each entry with a complete grid."""
+    """Compare both sides of each statement of the paper's Theorem 1, for each entry with a complete grid.
+
+    Returns: rows of ``THEOREM_ONE``.
+    """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
     for board, grids in _complete(results, left_out):
@@ -41,11 +68,14 @@ def find_theorem_one(results: Sequence[Result]) -> Found:
                     {"board": board, "entry": result.entry, "statement": _STATEMENTS[statement.name],
                      "left": float(sides.left), "right": float(sides.right), "holds": bool(sides.holds)}
                 )  # fmt: skip
-    return found(rows, left_out, _NO_GRID)
+    return found(rows, left_out, _NO_GRID, THEOREM_ONE)
 
 
 def find_rank_stability(results: Sequence[Result]) -> Found:
-    """Rank the entries of each board by mean ST, on all domains and with each left out."""
+    """Rank the entries of each board by mean ST, on all domains and with each left out.
+
+    Returns: rows of ``RANK_STABILITY``.
+    """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
     for board, grids in _complete(results, left_out):
@@ -61,7 +91,7 @@ def find_rank_stability(results: Sequence[Result]) -> Found:
                 {"board": board, "entry": result.entry, "left_out": domain, "rank": int(each[number]), **ends}
                 for domain, each in by_domain.items()
             ]
-    return found(rows, left_out, "no task has two entries with every score on three domains or more")
+    return found(rows, left_out, "no task has two entries with every score on three domains or more", RANK_STABILITY)
 
 
 def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -75,7 +105,10 @@ def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
 
 
 def find_model_averages(results: Sequence[Result]) -> Found:
-    """Average each figure of a task over the models of each paradigm, as the paper's Tables 6 and 8 do."""
+    """Average each figure of a task over the models of each paradigm, as the paper's Tables 6 and 8 do.
+
+    Returns: rows of ``MODEL_AVERAGES``.
+    """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
     for board, grids in _complete(results, left_out):
@@ -87,7 +120,7 @@ def find_model_averages(results: Sequence[Result]) -> Found:
                  "value": None if isnan(value) else value}
                 for name, value in means.items()
             ]  # fmt: skip
-    return found(rows, left_out, _NO_GRID, ("value",))
+    return found(rows, left_out, _NO_GRID, MODEL_AVERAGES)
 
 
 def _complete(results: Sequence[Result], left_out: list[str]) -> Iterator[tuple[str, list[Result]]]:

@@ -37,6 +37,18 @@ _DROPS = {
     "worst_sd": ("worst SD", ORANGE), "worst_td": ("worst TD", BLUE), "average_drop": ("average", GREEN),
     "average_worst_sd": ("average worst SD", ORANGE), "average_worst_td": ("average worst TD", BLUE),
 }  # fmt: skip
+SCHEMA = pl.Schema(
+    {
+        "board": pl.String(), "series": pl.String(), "entry": pl.String(), "over": pl.String(), "at": pl.Int64(),
+        "measure": pl.String(), "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(),
+        "interval": pl.String(), "placebo": pl.Float64(),
+    }
+)  # fmt: skip
+"""One measure of one entry, which stands ``at`` a value of what its model's entries differ in (``over``).
+
+Rows by board, series and ``at``. ``low``, ``high`` and ``interval`` are null where no interval is known, ``placebo``
+(the same drop on dealt domains) where there is no complete placebo, and of scores.
+"""
 _BANDS = "Bands: 95% intervals, over training runs too where they were measured, else over test texts alone."
 _AVERAGE_WORST = ("average_worst_sd", "average_worst_td")
 _AXES = {
@@ -54,6 +66,7 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
         results: of any boards; those that lack a shift take no part, as their means are over other shifts.
         key: one of ``series.STATE``: what the entries of a model differ in.
         prompted: whether only prompted models are taken (True), or only others (False).
+    Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
     left_out = []
@@ -75,7 +88,7 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
         left_out += [f"{board}: {n_entries(n)} {why}" for why, n in words.items() if n]
         rows += [row for name, states in kept.items() for result in states for row in _rows(name, result, key)]
     why = f"no model has entries that differ in {_AXES[key]}, and in nothing else that cards tell"
-    return found(rows, left_out, why, ("value", "low", "high", "placebo"))
+    return found(rows, left_out, why, SCHEMA)
 
 
 def draw_over(rows: pl.DataFrame, notes: Sequence[str], *, title: str) -> bytes:

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 
 _PLACEBO = "placebo"
 _KNOWN = tuple(name for name in SCENARIOS if name != "Unknown")
+SCHEMA = pl.Schema(
+    {
+        "board": pl.String(), "paradigm": pl.String(), "entries": pl.Int64(), "shifts": pl.Int64(),
+        "scenario": pl.String(), "count": pl.Int64(), "share": pl.Float64(), "resolved": pl.Float64(),
+        "support": pl.Float64(),
+    }
+)  # fmt: skip
+"""One scenario of one paradigm (or ``placebo``) on a board: shifts that have it, and their share of all ``shifts``.
+
+Rows by board, paradigm and scenario, each scenario once. ``support`` is null where no shift has replicates.
+"""
 
 
 def find_scenarios(results: Sequence[Result]) -> Found:
@@ -24,6 +35,8 @@ def find_scenarios(results: Sequence[Result]) -> Found:
 
     ``resolved`` is the share of all shifts that have the scenario and are resolved; ``support`` the scenario's mean
     share of replicates, over the shifts that have replicates.
+
+    Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
     for board, mine in by_board(results):
@@ -31,7 +44,7 @@ def find_scenarios(results: Sequence[Result]) -> Found:
             like = [result for result in mine if result.card.paradigm == paradigm]
             rows += _rows(board, paradigm, [result.shifts for result in like])
         rows += _rows(board, _PLACEBO, [result.placebo.shifts for result in mine if result.placebo])
-    return found(rows, [], "no entry has a shift with both drops", ("support",))
+    return found(rows, [], "no entry has a shift with both drops", SCHEMA)
 
 
 def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:

@@ -27,6 +27,22 @@ _KINDS = {
 }  # fmt: skip
 _ABOUT = "Types as in the BOSS paper: I one rising line, II two rising lines, III a V. Thin lines: 95% intervals."
 _CRITERIA = ("constant", "one line", "flat, then a line", "a line, then flat", "two lines")
+SCHEMA = pl.Schema(
+    {
+        "board": pl.String(), "series": pl.String(), "entry": pl.String(), **dict.fromkeys(STATE, pl.Int64()),
+        "ood": pl.String(), "id_score": pl.Float64(), "id_low": pl.Float64(), "id_high": pl.Float64(),
+        "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(), "interval": pl.String(),
+        "expected": pl.Float64(), "shape": pl.String(), "boss_type": pl.String(), "r2": pl.Float64(),
+        "slope": pl.Float64(), "slope_after_knee": pl.Float64(), "knee": pl.Float64(), "anchor": pl.Float64(),
+        "value_at_anchor": pl.Float64(), **{f"criterion: {name}": pl.Float64() for name in _CRITERIA},
+    }
+)  # fmt: skip
+"""One state of a model, its ID score and its score on one OOD domain (or their mean); then the shape over all states.
+
+Rows by board, series, OOD domain and state. The keys of ``STATE`` are null where the card does not say, bounds and
+``interval`` where no interval is known, ``expected`` and the facts of the shape where the fit has none
+(``leaderboard.metrics.correlation.IdOodShape``).
+"""
 
 
 def find_states(results: Sequence[Result]) -> Found:
@@ -34,6 +50,8 @@ def find_states(results: Sequence[Result]) -> Found:
 
     A benchmark without an ID domain has one pair: mean ST over mean SS. States that lack a shift take no part in
     means. The shape is that of ``id_ood_shape``; with too few states nothing is fitted.
+
+    Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
     left_out = []
@@ -47,7 +65,7 @@ def find_states(results: Sequence[Result]) -> Found:
             away = dict.fromkeys(where for result in states for where in _pairs(result))
             for where in away:
                 rows += _rows(board, name, where, [result for result in states if where in _pairs(result)])
-    return found(rows, left_out, "no two entries with a score at home are states of one model", _NUMBERS)
+    return found(rows, left_out, "no two entries with a score at home are states of one model", SCHEMA)
 
 
 def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
@@ -109,12 +127,6 @@ def _shape_facts(shape: IdOodShape) -> dict[str, Any]:
         "value_at_anchor": _known(shape.knee_value),
         **{f"criterion: {name}": _known(shape.criterion.get(name, np.nan)) for name in _CRITERIA},
     }  # fmt: skip
-
-
-_NUMBERS = (
-    "id_low", "id_high", "low", "high", "expected", "r2", "slope", "slope_after_knee", "knee", "anchor",
-    "value_at_anchor", *(f"criterion: {name}" for name in _CRITERIA),
-)  # fmt: skip
 
 
 def _known(value: float) -> float | None:
