@@ -8,14 +8,20 @@ from validation.report import InvalidInput, Problem
 
 
 def cache_folder() -> Path:
-    """Give the cache folder: ``SHIFTBENCH_CACHE`` where set, else ``shiftbench`` in the user's cache folder."""
+    """Return the cache folder; nothing is created.
+
+    Returns: ``SHIFTBENCH_CACHE`` where set, else ``shiftbench`` in the user's cache folder.
+    """
     if chosen := os.environ.get("SHIFTBENCH_CACHE"):
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shiftbench"
 
 
 def check_cache() -> None:
-    """Refuse a cache folder that cannot be written, before the work."""
+    """Refuse a cache folder that cannot be written, before the work.
+
+    Raises: InvalidInput naming the folder; it is created where it was missing.
+    """
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -27,14 +33,24 @@ def check_cache() -> None:
 
 
 def remember_folder(content_hash: str, folder: Path) -> None:
-    """Note where the dataset of a content hash lies, so that a card alone can lead to it."""
+    """Note where the dataset of a content hash lies, so that a card alone can lead to it.
+
+    Args:
+        content_hash: of the dataset, 64 hex digits.
+        folder: where it lies; noted as an absolute path.
+    """
     note = cache_folder() / "folders" / content_hash
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(str(folder.resolve()), encoding="utf-8")
 
 
 def recall_folder(content_hash: str) -> Path | None:
-    """Find where a dataset was built; None when that is not known or it is no longer there."""
+    """Find where a dataset was built.
+
+    Args:
+        content_hash: of the dataset, 64 hex digits.
+    Returns: the folder; None when that is not known or it is no longer there.
+    """
     note = cache_folder() / "folders" / content_hash
     folder = Path(note.read_text(encoding="utf-8")) if note.is_file() else None
     return folder if folder is not None and folder.is_dir() else None

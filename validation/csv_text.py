@@ -41,6 +41,7 @@ def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Pr
         path: the file.
         check_columns: is given the header's names before any row is read, and raises InvalidInput where they are wrong.
         nothing: the problem to report when there is not even a header.
+    Returns: the rows in file order, columns as the header has them, all String without nulls.
     Raises: InvalidInput when the file is in another encoding or form, or a row is empty, too short or too long.
     """
     return pl.concat(list(csv_batches(path, check_columns, nothing, _WIDE)))
@@ -182,7 +183,13 @@ def _parsed(content: bytes, row: int, file: str) -> pl.DataFrame:
 
 
 def repeated_columns(columns: list[str], file: str) -> list[Problem]:
-    """Find the names that more than one column has."""
+    """Find the names that more than one column has.
+
+    Args:
+        columns: the names in file order.
+        file: the file, for the report.
+    Returns: a problem for each such name.
+    """
     return [
         Problem("two columns have this name", file, f"columns {', '.join(columns)}", "rename or drop one", column=name)
         for name in dict.fromkeys(columns)

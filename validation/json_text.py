@@ -10,6 +10,7 @@ def json_line(line: bytes, *, once: bool = False) -> Any:
     Args:
         line: its bytes.
         once: refuse an object that gives a key twice; otherwise its last value counts.
+    Returns: what the line holds, as Python values.
     Raises: ValueError when it is not JSON in UTF-8, or a text in it is none; RecursionError when it nests too deep.
     """
     content = (_ONCE if once else _ANY).decode(line.decode().removeprefix("\ufeff"))

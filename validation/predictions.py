@@ -12,6 +12,22 @@ from validation.report import InvalidInput, Problem, and_more, counted, did_you_
 from validation.schemas import check_rows, prediction_schema
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
 
+CHECKED_PREDICTIONS = pl.Schema(
+    {
+        "source": pl.String(),
+        "id": pl.String(),
+        "prediction": pl.String(),
+        "seed": pl.Int64(),
+        "confidence": pl.Float64(),
+        "target": pl.String(),
+        "task": pl.String(),
+    }
+)
+"""Predictions of a file that was checked, in file order: all test ids of every (task, source, target, seed).
+
+The first five are those of ``validation.schemas.prediction_schema``; ``confidence`` is there where the file has it, and
+alone may be null. ``target`` is the domain of the id, ``task`` its task.
+"""
 MAX_LISTED = 8
 MAX_RUNS = 20
 _CURES = {
@@ -51,7 +67,7 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
         frame: as ``read_predictions`` returns it.
         tasks: the tasks of the dataset folder.
         file: the file's name, for the report.
-    Returns: the frame with columns ``task`` and ``target`` (a domain) added; nothing is dropped.
+    Returns: the same rows in the same order, as ``CHECKED_PREDICTIONS`` has them; nothing is dropped.
     Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
         (task, source, target, seed) whose ids are not exactly the test ids.
     """
@@ -61,8 +77,12 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
 def check_prediction_file(path: Path, tasks: Sequence[TaskFacts], versions: str = "") -> pl.DataFrame:
     """Read a prediction file and check it: problems of its values and those against the dataset come at once.
 
-    Args, Returns, Raises: as ``read_predictions`` and ``check_predictions``; ``versions`` says which version of the
-    data there is, and which one the file names, for the case that they differ.
+    Args:
+        path: as for ``read_predictions``.
+        tasks: the tasks of the dataset folder.
+        versions: says which version of the data there is, and which one the file names, for the case that they differ.
+    Returns: rows in file order, as ``CHECKED_PREDICTIONS`` has them.
+    Raises: InvalidInput with every problem that ``read_predictions`` and ``check_predictions`` find.
     """
     frame, problems = read_with_problems(path, most_rows(tasks))
     return _checked(frame, tasks, str(path), problems, versions)
@@ -113,7 +133,7 @@ def _checked(
                 problems += _incomplete(rows, facts, file, cut_off=len(frame) == EXCEL_ROWS)
     if problems:
         raise InvalidInput(problems)
-    return joined.drop("row")
+    return joined.select(name for name in CHECKED_PREDICTIONS if name in joined.columns)
 
 
 def _unknown_ids(

@@ -47,7 +47,12 @@ class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users
 
 
 def counted(n: int, thing: str) -> str:
-    """Give a number of things.
+    """Write a number of things.
+
+    Args:
+        n: how many.
+        thing: its name in the singular; the plural gets an ``s``.
+    Returns: number and name, thousands apart by commas.
 
     >>> counted(1, "more row"), counted(2_000, "more row")
     ('1 more row', '2,000 more rows')
@@ -56,7 +61,12 @@ def counted(n: int, thing: str) -> str:
 
 
 def and_more(n: int, thing: str = "row") -> str:
-    """Give what is added to the first of many faults; nothing where there are no more.
+    """Write what is added to the first of many faults.
+
+    Args:
+        n: faults beside the one shown.
+        thing: what a fault is, in the singular.
+    Returns: words in brackets after a space; empty where there are no more.
 
     >>> and_more(0), and_more(1), and_more(2, "repeat")
     ('', ' (and 1 more row)', ' (and 2 more repeats)')
@@ -66,6 +76,11 @@ def and_more(n: int, thing: str = "row") -> str:
 
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
     """Suggest the nearest of the allowed words, or list them.
+
+    Args:
+        word: what was found.
+        choices: the allowed words; at least one. The first 12 are listed.
+    Returns: a cure for a ``Problem``.
 
     >>> did_you_mean("Entailment", ["entailment", "neutral"])
     "did you mean 'entailment'?"

@@ -23,10 +23,20 @@ MAY_BE_EMPTY = ("title",)
 def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str]) -> pa.DataFrameSchema:
     """Build the schema of a split's rows.
 
+    Columns, in this order, none null (but the gold of a folder that withholds it):
+
+    - ``id`` String: ``benchmark/task/domain/split/`` and 12 hex digits, each once; rows are sorted by it.
+    - ``domain`` String: one a split.
+    - ``group`` String: what makes rows belong together; a group is in one split only.
+    - the inputs: String, ``tokens`` a list of String.
+    - what is to be predicted (``GOLD``): ``label`` Int64 and ``tags`` List(Int64) are codes into the labels,
+    ``answers`` is ``ANSWERS``, ``target_text`` String.
+
     Args:
         kind: the task kind; it decides the last column (see ``GOLD``).
         inputs: names of the input columns, as ``("text",)``, ``("premise", "hypothesis")``, ``("tokens",)``.
         labels: names of the labels or tags; ``label`` and ``tags`` hold codes into them.
+    Returns: a pandera schema; other columns are refused.
     """
     columns: dict[str, Any] = {
         "id": pa.Column(pl.String, pa.Check.str_matches(r"^[^/]+/[^/]+/[^/]+/[^/]+/[0-9a-f]{12}$"), unique=True),
@@ -137,7 +147,20 @@ def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
 
 
 def prediction_schema(*, holes: bool = False) -> pa.DataFrameSchema:
-    """Build the schema of a long prediction file after its columns were read; ``holes`` lets any value be missing."""
+    """Build the schema of a prediction file after its columns were read.
+
+    Columns, in this order, none null but ``confidence``; rows in file order:
+
+    - ``source`` String: training domain; several joined by ``+`` in alphabetical order; ``none`` for zero-shot.
+    - ``id`` String: a test id.
+    - ``prediction`` String: a label, tags joined by spaces, a text, or ``__unparsed__``.
+    - ``seed`` Int64: the run, from 0; 0 where the file has none.
+    - ``confidence`` Float64, only where the file has it: in [0, 1].
+
+    Args:
+        holes: any value may be missing, as its fault was reported while reading.
+    Returns: a pandera schema; other columns are refused.
+    """
     return pa.DataFrameSchema(
         {
             "source": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
@@ -151,7 +174,20 @@ def prediction_schema(*, holes: bool = False) -> pa.DataFrameSchema:
 
 
 def depth_schema() -> pa.DataFrameSchema:
-    """Build the schema of a depth table: weights only where the row is a target test text."""
+    """Build the schema of a depth table.
+
+    Columns, in this order, none null but ``weight``:
+
+    - ``id`` String: a train text of the source or a test text of the target, each once.
+    - ``source`` String: a training domain, or several joined by ``+``; one a table.
+    - ``depth`` Float64: transformer-based text embedding depth in the source's train texts, in [0, 2].
+    - ``weight`` Float64: the text's weight in Depth F1, in [0, 1]; null for the source's own texts, and for all where
+    the target lies no further out than the source.
+
+    Rows: the source's texts, then the target's, each in id order.
+
+    Returns: a pandera schema; other columns are refused.
+    """
     return pa.DataFrameSchema(
         {
             "id": pa.Column(pl.String, unique=True),

@@ -76,7 +76,11 @@ class ExampleId:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text may name a benchmark, task or domain: lower case, digits, ``-`` and ``_``.
+    """Check whether a text may name a benchmark, task or domain: lower case, digits, ``-`` and ``_``.
+
+    Args:
+        text: any text.
+    Returns: whether it may.
 
     >>> is_name("fiction"), is_name("Sci Fi")
     (True, False)
@@ -85,7 +89,11 @@ def is_name(text: str) -> bool:
 
 
 def source_parts(source: str) -> tuple[str, ...]:
-    """List the training domains of a ``source``; none for zero-shot.
+    """List the training domains of a ``source``.
+
+    Args:
+        source: a domain, several joined by ``+``, or ``none``.
+    Returns: the domains in the order named; none for zero-shot.
 
     >>> source_parts("fiction+slate"), source_parts("none")
     (('fiction', 'slate'), ())

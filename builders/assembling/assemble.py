@@ -8,6 +8,7 @@ import polars as pl
 
 from builders.assembling.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
 from builders.folder.manifest import Pairing, TransformCount
+from builders.folder.reader import SUBSET_IDS
 from builders.reading.sampling import STRATUM, Reservoir
 from builders.specs.spec import DomainSpec, TaskSpec
 from builders.specs.transforms import (
@@ -264,7 +265,7 @@ def add_subsets(task: AssembledTask, seed: int) -> None:
 
 
 def _ids(ids: Iterable[str]) -> pl.DataFrame:
-    return pl.DataFrame({"id": sorted(ids)}, schema={"id": pl.String})
+    return pl.DataFrame({"id": sorted(ids)}, schema=SUBSET_IDS)
 
 
 def check_schema(task: AssembledTask) -> None:

@@ -16,11 +16,14 @@ def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, s
     """Compute the table of every ordered pair of domains, the pair of a domain with itself included.
 
     The joined source of a pairing has a table of its own: the deepest text of all (equation 2) is not to be had from
-    the tables of its parts. A source needs two train texts, a target a test text. Weights are null for the source's
-    own texts, and for all texts of a target that lies no further out than the deepest source text.
+    the tables of its parts. A source needs two train texts, a target a test text. Weights are null for the source's own
+    texts, and for all texts of a target that lies no further out than the deepest source text.
 
-    Yields: source, target, and the rows id, source, depth, weight: first the source's own train texts (each left
-        out of its own depth), then the target's test texts.
+    Args:
+        task: a task with all its rows.
+        encoder: makes the vectors; each text is embedded once.
+    Yields: source, target, and a table as ``validation.schemas.depth_schema`` has it: first the source's own train
+        texts (each left out of its own depth), then the target's test texts.
     """
     vectors: dict[tuple[str, str], Vectors] = {}
     for domain, splits in task.domains.items():

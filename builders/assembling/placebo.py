@@ -17,12 +17,15 @@ from validation.vocabulary import PLACEBO, SPLITS, TaskKind
 def placebo_task(task: AssembledTask, seed: int, *, balanced: bool = True) -> AssembledTask | None:
     """Deal a finished task's groups to placebo domains ``p0``, ``p1``, ...; every row keeps its split.
 
-    The splits that were cut to size in the real task are cut again, so that placebo domains too are balanced, and
-    of one size where the real ones are; some rows leave for it. A split of which the domains have fewer groups in
-    all than there are domains is left out.
+    The splits that were cut to size in the real task are cut again, so that placebo domains too are balanced, and of
+    one size where the real ones are; some rows leave for it. A split of which the domains have fewer groups in all than
+    there are domains is left out.
 
-    Not ``balanced``, groups are dealt without a look at labels, so that which rows leave tells nothing of them.
-
+    Args:
+        task: the real task.
+        seed: decides which group goes to which domain.
+        balanced: keep the real task's balance; otherwise groups are dealt without a look at labels, so that which rows
+            leave tells nothing of them.
     Returns: the task ``<task>.placebo``; None where train or test cannot be dealt, or there is one domain only.
     """
     domains = [f"p{number}" for number in range(len(task.domains))]

@@ -67,6 +67,7 @@ def run_read_bench(scale: float = 1.0) -> Iterator[ReadTiming]:
 
     Args:
         scale: size of the file as a share of 2 GB.
+    Returns: the timings one after the other, as they are made; files are written to a temporary folder.
     """
     with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
         full, half = Path(place) / "full.jsonl.gz", Path(place) / "half.jsonl.gz"

@@ -175,7 +175,13 @@ def _refuse(benchmark: str, options: dict[str, Any], by: str) -> None:
 
 
 def sentence_encoder(name: str | None = None) -> "Encoder":
-    """Give the encoder of a name; the default one without."""
+    """Open a sentence encoder.
+
+    Args:
+        name: Hub id or path; the default encoder without it.
+    Returns: the encoder; its model is loaded when it is first used.
+    Raises: InvalidInput when its weights cannot be read or fetched.
+    """
     from builders.encoder import DEFAULT_ENCODER, Encoder
 
     return Encoder(name or DEFAULT_ENCODER)

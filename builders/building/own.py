@@ -62,9 +62,19 @@ def build_rows(
     encoder: Encoder | None = None,
     withhold_labels: bool = False,
 ) -> Manifest:
-    """Build a dataset folder from the rows of a CSV file, as text in the columns that this module names.
+    """Build a dataset folder from the rows of a CSV file.
 
-    Raises: InvalidInput as ``build_own``.
+    Args:
+        task_name: what the task is called.
+        frame: the rows in file order: String columns ``domain``, ``label``, ``text`` or ``premise`` and ``hypothesis``,
+            and where given ``split`` and ``group``; no nulls, columns in any order.
+        csv: the file they are from, for its name, its checksum and the report.
+        out: the folder to write.
+        seed: decides which groups go to which split.
+        encoder: computes the depth tables; None leaves them out.
+        withhold_labels: write a folder without test labels and one with them.
+    Returns: the manifest of what was written; with withheld labels the one with the labels.
+    Raises: InvalidInput when a value is empty, or fewer than two domains or labels are there.
     """
     inputs = _inputs(frame.columns)
     _check_values(frame, inputs, str(csv))
@@ -183,8 +193,12 @@ def _splits(frame: pl.DataFrame, inputs: tuple[str, ...]) -> Splits:
 
 
 def domain_names(domains: pl.Series, file: str) -> dict[str, str]:
-    """Name every domain, by what the file calls it.
+    """Name every domain in lower case, digits, ``-`` and ``_``.
 
+    Args:
+        domains: what the file calls them, in any order and number.
+        file: the file, for the report.
+    Returns: a name for each distinct domain, by what the file calls it.
     Raises: InvalidInput when two would share a name, or one would have the word for 'no source'.
     """
     names: dict[str, str] = {}

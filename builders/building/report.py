@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from builders.building.bench import ReadTiming
-from builders.folder.manifest import Manifest, TaskManifest, paper_sizes
+from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.papers import paper_sizes
 from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
 from builders.writing.dataset_card import pairing_lines
@@ -109,7 +110,12 @@ def _print_steps(task: TaskManifest, console: Console) -> None:
 
 
 def print_read_timing(timing: ReadTiming, console: Console) -> None:
-    """Print one measurement of reading on a line of its own."""
+    """Print one measurement of reading on a line of its own.
+
+    Args:
+        timing: the measurement, seconds and bytes.
+        console: where it is printed.
+    """
     said = (
         f"{timing.name}: {timing.seconds:.2f} s, {timing.peak_memory / 2**20:,.0f} MiB at peak; {timing.yardstick}: "
         f"{timing.yardstick_seconds:.2f} s; {timing.ratio:.2f} times as long"

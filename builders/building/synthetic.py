@@ -110,9 +110,19 @@ def build_synthetic(
     n_test: int = 180,
     withhold_labels: bool = False,
 ) -> Manifest:
-    """Generate the synthetic corpus into a dataset folder; the sizes are rows a domain before validation is cut.
+    """Generate the synthetic corpus into a dataset folder.
 
-    With labels withheld the texts are others: who knows the seed can generate them again.
+    Args:
+        out: the folder to write.
+        seed: decides the texts and the cuts; with labels withheld the texts are others, as one who knows the seed can
+            generate them again.
+        overwrite: replace a dataset that is already there.
+        encoder: computes the depth tables; None leaves them out.
+        n_train: rows a domain before validation is cut.
+        n_test: test rows a domain.
+        withhold_labels: write a folder without test labels and one with them.
+    Returns: the manifest of what was written; with withheld labels the one with the labels.
+    Raises: InvalidInput when something is at ``out`` that may not be replaced.
     """
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     key = label_key(out) if withhold_labels else None

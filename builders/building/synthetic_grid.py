@@ -133,6 +133,7 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
         seed: decides the texts.
         n_train: train rows a domain; scoring needs them for depths alone.
         overwrite: whether to replace a dataset that is there.
+    Returns: the manifest of what was written.
     """
     check_out(out, overwrite=overwrite)
     tasks = []
@@ -178,12 +179,13 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
 
 
 def noisy_predictions(folder: DatasetFolder, *, seed: int = 0, n_runs: int = 1) -> pl.DataFrame:
-    """Make up the predictions of a model trained on each domain, on all domains: a prediction file's columns.
+    """Generate predictions of a model trained on each domain, on all domains.
 
     Args:
         folder: a dataset folder of any task kinds.
         seed: decides the errors.
         n_runs: runs of each model, numbered from 0 in the column ``seed``.
+    Returns: a frame as ``validation.schemas.prediction_schema`` has it, without ``confidence``.
     """
     parts = []
     for name, task in folder.manifest.tasks.items():

@@ -15,7 +15,12 @@ _READ = json_lines("gold_label", "genre", "sentence1", "sentence2")
 
 
 def genre(name: str) -> DomainSpec:
-    """Give the domain of a genre."""
+    """Return the domain of one genre of MultiNLI.
+
+    Args:
+        name: one of ``MATCHED_GENRES``.
+    Returns: a domain with the splits train and test.
+    """
     return DomainSpec(
         name=name,
         files={

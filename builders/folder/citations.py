@@ -10,8 +10,11 @@ _FILE = Path(__file__).parent / "citations.bib"
 
 
 def cite(key: str) -> str:
-    """Return the BibTeX entry of a key, as it stands in ``citations.bib``.
+    """Return a BibTeX entry of ``citations.bib``.
 
+    Args:
+        key: the entry's key.
+    Returns: the entry as it stands there, several lines without a newline at the end.
     Raises: InvalidInput proposing the nearest key where there is no such entry.
     """
     citations = read_citations()

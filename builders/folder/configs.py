@@ -44,7 +44,12 @@ class Config:
 
 
 def configs(manifest: Manifest) -> list[Config]:
-    """List the configs of a folder, the default one first; domains that are withheld have none."""
+    """List the configs of a folder.
+
+    Args:
+        manifest: what the folder holds.
+    Returns: the configs, the default one first; withheld domains have none.
+    """
     found = []
     for name, task in manifest.tasks.items():
         if not task.domains:
@@ -60,7 +65,13 @@ def configs(manifest: Manifest) -> list[Config]:
 
 
 def config_name(name: str, task: TaskManifest) -> str:
-    """Give the name that a task is loaded by: a pairing's in the paper, else its own."""
+    """Return the name that a task is loaded by.
+
+    Args:
+        name: the task's own name.
+        task: its facts.
+    Returns: a pairing's name in the paper (``SiS-3``), else the task's own.
+    """
     return task.pairing.name if task.pairing is not None else name
 
 

@@ -64,8 +64,9 @@ def dataset_builder(
         config: ``<task>``, ``<task>.<domain>`` or ``<task>.depth``; by default the first task.
         revision: branch, tag or commit of the repository; of no meaning to a folder on disk.
         cache_dir: where prepared rows are kept; by default where ``datasets`` keeps them.
-    Raises: InvalidInput when there is no such folder or config, or when the domain may not be published and is not
-        in it.
+    Returns: a ``datasets`` builder that knows its splits, features and citation.
+    Raises: InvalidInput when there is no such folder or config, or when the domain may not be published and is not in
+        it.
     """
     where, manifest, base = _open(folder, revision)
     found = {each.name: each for each in configs(manifest)}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -165,31 +165,6 @@ class TaskManifest(_Facts):
         return tuple((source, target) for source in sources for target in self.domains if (target, "test") in rows)
 
 
-class PaperSize(NamedTuple):
-    """The rows of a split here and in the paper's tables, and why they differ; empty where they do not."""
-
-    domain: str
-    split: str
-    rows: int
-    paper: int
-    why: str
-
-
-def paper_sizes(manifest: "Manifest", name: str) -> list[PaperSize]:
-    """Compare the sizes of a task's data sets with those that the paper's tables give; none where these give none."""
-    task, sizes = manifest.tasks[name], []
-    for domain, facts in (task.domains | task.withheld).items():
-        provenance = facts.provenance
-        for split, paper in provenance.paper_rows.items() if provenance else ():
-            rows = facts.splits[split].rows if split in facts.splits else 0
-            read = [file for source in facts.sources for file in manifest.sources[source].files]
-            whole = not manifest.partial or all(file.rows == file.recorded_rows for file in read)
-            differs = (provenance.differs if provenance else "") if whole else "a partial build"
-            why = "" if rows == paper else differs or "not known"
-            sizes.append(PaperSize(domain, split, rows, paper, why))
-    return sizes
-
-
 class SourceFile(_Facts):
     """One upstream file as it was read."""
 
@@ -335,13 +310,23 @@ def closed_words(sources: Sequence[SourceFacts]) -> str:
 
 
 def data_files_sha256(folder: Path) -> dict[str, str]:
-    """Hash the files of rows, depths and ids in a dataset folder, by their path in it."""
+    """Hash the files of rows, depths and ids in a dataset folder.
+
+    Args:
+        folder: a dataset folder; what its manifest says is not asked.
+    Returns: SHA-256 by path inside the folder, sorted by path.
+    """
     paths = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
 
 
 def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
-    """Hash rows by content: id and the given columns, in id order, whatever the file's bytes.
+    """Hash rows by content, in id order, whatever the file's bytes.
+
+    Args:
+        frame: rows with distinct ids, in any order.
+        columns: what is hashed beside ``id``, in this order.
+    Returns: a SHA-256, 64 hex digits.
 
     >>> a = pl.DataFrame({"id": ["x", "y"], "text": ["1", "2"]})
     >>> rows_sha256(a, ["text"]) == rows_sha256(a.reverse(), ["text"])
@@ -363,7 +348,14 @@ def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
 
 
 def labels_sha256(frame: pl.DataFrame, gold: str, key: str | None) -> str:
-    """Hash ids and gold of rows; with a key so that nobody without it can try labels until the hash is met."""
+    """Hash ids and gold of rows.
+
+    Args:
+        frame: rows with ``id`` and the gold column, in any order.
+        gold: name of the gold column.
+        key: makes a keyed hash, so that nobody without the key can try labels until the hash is met; None: a plain one.
+    Returns: 64 hex digits.
+    """
     plain = rows_sha256(frame, [gold])
     return plain if key is None else hmac.new(key.encode(), plain.encode(), hashlib.sha256).hexdigest()
 
@@ -371,7 +363,11 @@ def labels_sha256(frame: pl.DataFrame, gold: str, key: str | None) -> str:
 def content_hash(tasks: dict[str, TaskManifest], benchmark: str) -> str:
     """Hash a folder's content: every split of every domain, inputs and labels, and the label names.
 
-    Withheld domains count like the others, so a published folder has the hash of the one it was taken from.
+    Args:
+        tasks: facts by task name. Withheld domains count like the others, so a published folder has the hash of the
+            one that it was taken from.
+        benchmark: the benchmark's name.
+    Returns: a SHA-256, 64 hex digits.
     """
     content = {
         name: {

@@ -21,19 +21,42 @@ from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_examples, check_rows, depth_schema
 from validation.vocabulary import GOLD, TOKENS, TaskKind
 
+SUBSET_IDS = pl.Schema({"id": pl.String()})
+"""The ids of a subset's test rows, each once and none null, sorted."""
+
 
 def split_path(task: str, domain: str, split: str) -> str:
-    """Give a split's path inside a folder, as a glob over its shards."""
+    """Return a split's path inside a dataset folder.
+
+    Args:
+        task: its name.
+        domain: one of its domains.
+        split: one of ``validation.vocabulary.SPLITS``.
+    Returns: a relative path with slashes, a glob over the split's shards.
+    """
     return f"data/{task}/{domain}/{split}-*.parquet"
 
 
 def depth_path(task: str, source: str, target: str) -> str:
-    """Give a depth table's path inside a folder."""
+    """Return a depth table's path inside a dataset folder.
+
+    Args:
+        task: its name.
+        source: a training domain, or several joined by ``+``.
+        target: a domain.
+    Returns: a relative path with slashes.
+    """
     return f"depth/{task}/{source}--{target}.parquet"
 
 
 def subset_path(task: str, subset: str) -> str:
-    """Give a subset's path inside a folder."""
+    """Return the path of a subset's ids inside a dataset folder.
+
+    Args:
+        task: its name.
+        subset: name of the subset, such as ``all``.
+    Returns: a relative path with slashes.
+    """
     return f"subsets/{task}/{subset}.parquet"
 
 
@@ -46,7 +69,13 @@ class DatasetFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> "DatasetFolder":
-        """Open a folder; InvalidInput when it is not one or of another format version."""
+        """Open a folder.
+
+        Args:
+            path: the folder; rows are read on call.
+        Returns: the folder.
+        Raises: InvalidInput when it is no dataset folder, or of another format version.
+        """
         return cls(Path(path), Manifest.read(Path(path)))
 
     @property
@@ -60,7 +89,13 @@ class DatasetFolder:
         return self.manifest.encoder is not None
 
     def task(self, name: str) -> TaskManifest:
-        """Give a task's facts; InvalidInput names the tasks there are."""
+        """Return a task's facts.
+
+        Args:
+            name: the task.
+        Returns: its facts, as the manifest has them.
+        Raises: InvalidInput proposing the nearest task where there is no such one.
+        """
         if name not in self.manifest.tasks:
             raise InvalidInput(
                 Problem(
@@ -73,9 +108,16 @@ class DatasetFolder:
         return self.manifest.tasks[name]
 
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
-        """Read the rows of one split, sorted by id; ``label`` holds codes into the task's labels.
+        """Read the rows of one split.
 
-        Gold that the folder withholds is null (see ``refuse_withheld``).
+        Args:
+            task: its name.
+            domain: one of its domains.
+            split: one of ``validation.vocabulary.SPLITS``.
+        Returns: rows as ``validation.schemas.example_schema`` has them, sorted by id; gold that the folder withholds is
+            null (see ``refuse_withheld``).
+        Raises: InvalidInput when there is no such task, domain or split, or the domain may not be published and is not
+            here.
         """
         facts = self.task(task)
         if domain in facts.withheld:
@@ -101,14 +143,30 @@ class DatasetFolder:
         return self._read(split_path(task, domain, split))
 
     def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Read the test rows of all domains of a task that belong to a subset; ``columns`` must hold ``id``."""
+        """Read the test rows of all domains of a task that belong to a subset.
+
+        Args:
+            task: its name.
+            subset: ``all``, or another subset of the task.
+            columns: the columns to read, ``id`` among them; None reads all.
+        Returns: rows as ``validation.schemas.example_schema`` has them, domain by domain in the manifest's order, each
+            sorted by id.
+        Raises: InvalidInput when there is no such task or subset, or the subset needs rows that are not here.
+        """
         ids = self.subset(task, subset)
         domains = [domain for domain, facts in self.task(task).domains.items() if "test" in facts.splits]
         rows = self._read([split_path(task, domain, "test") for domain in domains], columns)
         return rows.join(ids, on="id", how="semi", maintain_order="left")
 
     def subset(self, task: str, name: str) -> pl.DataFrame:
-        """Read the ids of a subset."""
+        """Read the ids of a subset.
+
+        Args:
+            task: its name.
+            name: the subset.
+        Returns: the column of ``SUBSET_IDS``.
+        Raises: InvalidInput when there is no such task or subset, or the subset needs rows that are not here.
+        """
         info = self.task(task)
         if name in info.withheld_subsets:
             lost = [domain for domain, facts in info.withheld.items() if "test" in facts.splits]
@@ -127,9 +185,15 @@ class DatasetFolder:
         return self._read(subset_path(task, name))
 
     def facts(self, task: str, subset: str = "all") -> TaskFacts:
-        """Give what checking predictions needs.
+        """Gather what checking predictions needs.
 
         Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
+
+        Args:
+            task: its name.
+            subset: the subset that predictions cover.
+        Returns: kind, labels, sources and test ids of the task.
+        Raises: InvalidInput as ``subset``.
         """
         info = self.task(task)
         main = self.manifest.tasks.get(info.candidates_for or "")
@@ -152,16 +216,33 @@ class DatasetFolder:
         )
 
     def depth(self, task: str, source: str, target: str) -> pl.DataFrame:
-        """Read a depth table: id, source, depth, weight (null for the source's own train texts)."""
+        """Read a depth table.
+
+        Args:
+            task: its name.
+            source: a training domain, or several joined by ``+``.
+            target: a domain.
+        Returns: rows as ``validation.schemas.depth_schema`` has them.
+        """
         return self._read(depth_path(task, source, target))
 
     def depths(self, task: str, sources: Sequence[str], target: str) -> dict[str, pl.DataFrame]:
-        """Read the depth tables of several sources at once: id, source, depth; each as ``depth`` gives it."""
+        """Read the depth tables of several sources at once.
+
+        Args:
+            task: its name.
+            sources: training domains.
+            target: a domain.
+        Returns: by source the columns id, source and depth of ``validation.schemas.depth_schema``.
+        """
         rows = self._read([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
         return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
 
     def refuse_withheld(self) -> None:
-        """Refuse a folder whose test labels are withheld where they are needed; InvalidInput says what to do."""
+        """Refuse a folder whose test labels are withheld, where they are needed.
+
+        Raises: InvalidInput saying what to do.
+        """
         if self.manifest.withholds_labels:
             what = "test labels are withheld in this folder"
             cure = f"score with the gold folder, which has the same content hash ({self.content_hash[:12]}), "

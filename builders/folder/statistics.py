@@ -196,7 +196,11 @@ class TaskStatistics(_Facts):
 
 
 def picture_path(task: str) -> str:
-    """Say where in a dataset folder the picture of a task's statistics lies.
+    """Return the path of the picture of a task's statistics inside a dataset folder.
+
+    Args:
+        task: its name.
+    Returns: a relative path with slashes.
 
     >>> picture_path("sa")
     'statistics/sa.png'
@@ -205,7 +209,11 @@ def picture_path(task: str) -> str:
 
 
 def data_path(task: str) -> str:
-    """Say where in a dataset folder a task's statistics lie as JSON.
+    """Return the path of a task's statistics, as JSON, inside a dataset folder.
+
+    Args:
+        task: its name.
+    Returns: a relative path with slashes.
 
     >>> data_path("sa")
     'statistics/sa.json'
@@ -214,5 +222,11 @@ def data_path(task: str) -> str:
 
 
 def read_statistics(folder: Path, task: str) -> TaskStatistics:
-    """Read a task's statistics back."""
+    """Read a task's statistics.
+
+    Args:
+        folder: a dataset folder.
+        task: a task with statistics; placebo tasks have none.
+    Returns: the statistics as they were written.
+    """
     return TaskStatistics.model_validate_json((folder / data_path(task)).read_text(encoding="utf-8"))

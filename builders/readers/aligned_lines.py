@@ -17,7 +17,13 @@ _AGAIN = "fetch both files again; one of them may be cut off"
 
 
 def rated_texts(sibling: str, highest: int) -> "RatedTexts":
-    """Read texts line by line with their ratings from the file ``sibling`` beside them."""
+    """Make a reader of texts, a line each, with their ratings in a file beside them.
+
+    Args:
+        sibling: name of the file of ratings, a whole number a line.
+        highest: the highest rating; the lowest is 1.
+    Returns: a reader of frames with the columns of ``SCHEMA``.
+    """
     return RatedTexts(sibling, highest)
 
 

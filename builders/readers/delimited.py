@@ -22,14 +22,25 @@ _CUT = "fetch the file again; it may be cut off"
 
 
 def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") -> "QuotedCsv":
-    """Read a quoted CSV file, keeping these columns; ``header`` names those of a file that does not."""
+    """Make a reader of a quoted CSV file.
+
+    Args:
+        *columns: the columns to keep.
+        header: names of all columns, for a file without a header.
+        separator: one character.
+    Returns: a reader of frames with these columns as text, in this order; nothing is taken for missing.
+    """
     return QuotedCsv(columns, tuple(header), separator)
 
 
 def raw_tsv(*columns: str, header: Sequence[str] = (), ragged: bool = False) -> "RawTsv":
-    """Read a tab-separated file without quoting, keeping these columns; ``header`` names those of a file that does not.
+    """Make a reader of a tab-separated file without quoting.
 
-    ``ragged`` lets lines of any width through; see ``RawTsv``.
+    Args:
+        *columns: the columns to keep.
+        header: names of all columns, for a file without a header.
+        ragged: let lines of any width through (see ``RawTsv``).
+    Returns: a reader of frames with these columns as text, in this order; nothing is taken for missing.
     """
     return RawTsv(columns, tuple(header), ragged)
 

@@ -17,7 +17,14 @@ _CUT_OFF = "fetch the file again; it may be cut off"
 
 
 def json_lines(*keys: str, optional: Sequence[str] = ()) -> "JsonLines":
-    """Read JSON lines, keeping these keys as text; texts such as "null" or "n/a" stay what they are."""
+    """Make a reader of JSON lines.
+
+    Args:
+        *keys: keys that every row has.
+        optional: keys that a row may lack; it is null there.
+    Returns: a reader of frames with these keys as columns of text, in this order; texts such as "null" or "n/a" stay
+        what they are.
+    """
     return JsonLines(keys, tuple(optional))
 
 

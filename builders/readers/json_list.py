@@ -17,7 +17,13 @@ _CUT = "fetch the file again; it may be cut off"
 
 
 def json_list(*keys: str) -> "JsonList":
-    """Read a JSON list of objects, keeping these keys as text; texts such as "null" or "n/a" stay what they are."""
+    """Make a reader of a JSON list of objects.
+
+    Args:
+        *keys: keys that every object has.
+    Returns: a reader of frames with these keys as columns of text, in this order; texts such as "null" or "n/a" stay
+        what they are.
+    """
     return JsonList(keys)
 
 

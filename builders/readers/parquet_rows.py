@@ -14,7 +14,13 @@ _ROWS = 50_000
 
 
 def parquet_rows(*columns: str) -> "ParquetRows":
-    """Read a Parquet file, keeping these columns as text; texts such as "null" or "n/a" stay what they are."""
+    """Make a reader of a Parquet file.
+
+    Args:
+        *columns: the columns to keep.
+    Returns: a reader of frames with these columns as text, in this order; texts such as "null" or "n/a" stay what they
+        are.
+    """
     return ParquetRows(columns)
 
 

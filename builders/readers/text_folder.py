@@ -19,7 +19,14 @@ _AGAIN = "fetch the file again; it may be cut off"
 
 
 def listed_texts(key: str, *columns: str, folder: str) -> "ListedTexts":
-    """Read a quoted CSV file, each row with its text from ``<folder>/<key>.txt`` beside the file."""
+    """Make a reader of a quoted CSV file whose texts lie in a folder beside it.
+
+    Args:
+        key: the column that names the text ``<folder>/<key>.txt`` of each row.
+        *columns: the other columns to keep.
+        folder: the folder's name.
+    Returns: a reader of frames with key, these columns and ``text``, all text.
+    """
     return ListedTexts(key, columns, folder)
 
 
@@ -50,7 +57,13 @@ class ListedTexts:
 
 
 def tar_texts(folder: str, *labels: str) -> "TarTexts":
-    """Read the texts ``<folder>/<label>/<name>.txt`` out of a tar archive."""
+    """Make a reader of the texts ``<folder>/<label>/<name>.txt`` in a tar archive.
+
+    Args:
+        folder: a path inside the archive.
+        *labels: the folders in it that are read.
+    Returns: a reader of frames with the columns of ``TAR_SCHEMA``.
+    """
     return TarTexts(folder, labels)
 
 

@@ -21,7 +21,13 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 
 def token_lines(separator: str = "\t", tag: int = 1) -> "TokenLines":
-    """Read one token a line: the token is the first field, the tag that of this number, from 0, and the last."""
+    """Make a reader of one token a line, sentences apart by blank lines.
+
+    Args:
+        separator: between the fields of a line; the token is the first one.
+        tag: number of the field with the tag, from 0; it is the last one.
+    Returns: a reader of frames with the columns of ``SCHEMA``.
+    """
     return TokenLines(separator, tag)
 
 

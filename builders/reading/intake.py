@@ -85,10 +85,18 @@ def read_file(
 ) -> FileRead:
     """Read a file once for several consumers.
 
-    Of a file of ``large`` bytes and more what was read is kept in ``cache`` every so many seconds, and when reading
-    stops: a later call with the same file, reader, consumers and program goes on from there, or finds all done.
-    ``block`` is how many bytes are parsed at a time.
+    A large file's rows are kept now and then, and when reading stops: a later call with the same file, reader,
+    consumers and program goes on from there, or finds all done.
 
+    Args:
+        path: the upstream file.
+        reader: reads it in frames.
+        consumers: what each takes of the rows.
+        cache: where the rows taken are kept; None keeps nothing.
+        large: bytes from which on a file's rows are kept.
+        every: seconds between two times that they are kept.
+        block: bytes that are parsed at a time.
+    Returns: number of rows, checksum, and by consumer the rows taken with the counts of each step.
     Raises: InvalidInput when the file is bad. A first Ctrl-C is heeded after the frame at hand, a second one at once.
     """
     n_bytes = path.stat().st_size
@@ -227,7 +235,14 @@ def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tupl
 
 
 def in_file(refused: InvalidInput, path: Path, n_before: int | None) -> InvalidInput:
-    """Name the file of rows that a step refused, and the row where that many rows came before (None: unknown)."""
+    """Name the file of rows that a step refused.
+
+    Args:
+        refused: the problems, whose rows count from 1 in the frame that the step was given.
+        path: the file.
+        n_before: rows of the file before that frame; None where they are not known, and rows leave the report.
+    Returns: the same problems at their place in the file.
+    """
     return InvalidInput(
         replace(
             problem, file=str(path), row=None if n_before is None or problem.row is None else n_before + problem.row

@@ -12,17 +12,32 @@ ANSWERED = pl.col("answers").struct.field("text").list.len() > 0
 
 
 def by_label(labels: Sequence[str]) -> pl.Expr:
-    """Give each row the number of its label as its stratum."""
+    """Number the label of each row: its stratum.
+
+    Args:
+        labels: all labels, in order.
+    Returns: an expression over the column ``label``, whole numbers from 0.
+    """
     codes = {label: code for code, label in enumerate(labels)}
     return pl.col("label").replace_strict(codes, return_dtype=pl.Int64)
 
 
 def equal_labels(labels: Sequence[str]) -> Balance:
-    """Ask for as many rows of each label."""
+    """Ask for as many rows of each label.
+
+    Args:
+        labels: all labels of the task.
+    Returns: a balance with the same share of each label.
+    """
     return Balance("equal_labels", by_label(labels), dict.fromkeys(range(len(labels)), 1 / len(labels)))
 
 
 def common_lengths(width: int) -> Balance:
-    """Ask for targets of like lengths in all domains, by strata of so many words."""
+    """Ask for targets of like lengths in all domains.
+
+    Args:
+        width: words of a stratum: 1 to ``width`` words are the first one.
+    Returns: a balance of ``target_text`` whose shares are the mean of the domains' own.
+    """
     stratum = (words("target_text").list.len().cast(pl.Int64) - 1).floordiv(width)
     return Balance(f"common_lengths_by_{width}_words", stratum, COMMON)

@@ -53,8 +53,11 @@ class SourceSpec(SourceTable):
 
 
 def find_source(slug: str) -> SourceSpec:
-    """Return the source of a slug.
+    """Return a source of ``sources.toml``.
 
+    Args:
+        slug: its folder under RAW, the name of its table.
+    Returns: the source.
     Raises: InvalidInput proposing the nearest slug where there is no such source.
     """
     sources = read_sources()

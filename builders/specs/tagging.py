@@ -17,16 +17,20 @@ _Begins = Callable[[str, str], bool]
 
 
 def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
-    """Rewrite the column ``tags`` as O, B-x and I-x, where x is what ``types`` makes of upstream's type.
+    """Rewrite the column ``tags`` as O, B-x and I-x.
 
     - ``io``: tags are types, such as Few-NERD's ``location-GPE``, of which the coarse part counts as the type. An
-      entity begins where the tag before differs, so neighbours of one fine type run together.
+    entity begins where the tag before differs, so neighbours of one fine type run together.
     - ``bio``: every entity begins with ``B-``.
-    - ``iob1`` (CoNLL-2003, E-NER): ``I-`` begins an entity too unless the tag before is of its type; ``B-`` begins
-      one after another of its type.
+    - ``iob1`` (CoNLL-2003, E-NER): ``I-`` begins an entity too unless the tag before is of its type; ``B-`` begins one
+    after another of its type.
 
     Whether an entity begins is told by upstream's types, so neighbours whose types become one stay two entities.
 
+    Args:
+        types: our type x by upstream's type.
+        scheme: how upstream marks beginnings: ``io``, ``bio`` or ``iob1``.
+    Returns: a step that changes ``tags`` (a list of text) and keeps all rows.
     Raises (when applied): InvalidInput naming the row and its tag that is unknown, or the ``I-`` of ``bio`` that
         continues nothing.
     """

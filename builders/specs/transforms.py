@@ -14,17 +14,34 @@ from validation.vocabulary import WORD
 
 
 def rename(columns: Mapping[str, str]) -> Transform:
-    """Take these upstream columns under our names; the others are left behind."""
+    """Take upstream columns under our names; the others are left behind.
+
+    Args:
+        columns: our name by upstream's, in the order of the new frame.
+    Returns: a step that keeps all rows.
+    """
     return Transform("rename", lambda frame: frame.select(pl.col(old).alias(new) for old, new in columns.items()))
 
 
 def select(*columns: str) -> Transform:
-    """Take these columns; the others are left behind."""
+    """Take some columns; the others are left behind.
+
+    Args:
+        *columns: their names, in the order of the new frame.
+    Returns: a step that keeps all rows.
+    """
     return Transform("select", lambda frame: frame.select(columns))
 
 
 def keep_in(column: str, values: Sequence[str], name: str | None = None) -> Transform:
-    """Keep the rows whose value is one of these; the step's name says which, unless they are too many to say."""
+    """Keep the rows whose value is one of these.
+
+    Args:
+        column: the value's column.
+        values: the values to keep.
+        name: the step's name; by default it lists the values.
+    Returns: a step that drops the other rows, and those without a value.
+    """
     chosen = pl.Series(values, dtype=pl.String).implode()
     return Transform(
         name or f"keep_{column}_{'_'.join(values)}", lambda frame: frame.filter(pl.col(column).is_in(chosen))
@@ -32,14 +49,24 @@ def keep_in(column: str, values: Sequence[str], name: str | None = None) -> Tran
 
 
 def keep_filled(column: str) -> Transform:
-    """Keep the rows whose text is there and not blank."""
+    """Keep the rows whose text is there and not blank.
+
+    Args:
+        column: the text.
+    Returns: a step named after the column.
+    """
     filled = pl.col(column).str.contains(r"\S").fill_null(value=False)
     return Transform(f"keep_filled_{column}", lambda frame: frame.filter(filled))
 
 
 def label_from(column: str, labels: Mapping[str, str], others: Sequence[str] = ()) -> Transform:
-    """Make the label from the values of a column; rows with one of ``others``, or without a value, leave.
+    """Make the label from the values of a column.
 
+    Args:
+        column: the values.
+        labels: our label by value.
+        others: values whose rows leave, as do rows without one.
+    Returns: a step that sets ``label``.
     Raises (when applied): InvalidInput naming the row with any other value.
     """
 
@@ -65,7 +92,12 @@ _LINK = r"(?i)\b(?:https?://|www\.)\S+"
 
 
 def remove_links(column: str) -> Transform:
-    """Take web addresses out of a text (Domain Robustness paper, appendix D.1)."""
+    """Take web addresses out of a text (Domain Robustness paper, appendix D.1).
+
+    Args:
+        column: the text; one without an address stays as it is, white space too.
+    Returns: a step that keeps all rows.
+    """
     without = pl.col(column).str.replace_all(_LINK, " ")
     clean = without.str.replace_all(r"\s+", " ").str.strip_chars()
     # Texts without a link stay as they are, white space too.
@@ -74,33 +106,61 @@ def remove_links(column: str) -> Transform:
 
 
 def line_breaks_back(column: str) -> Transform:
-    r"""Turn the two characters ``\n`` of a text back into the line break that they stand for (Yelp's reviews)."""
+    r"""Turn the two characters ``\n`` of a text back into the line break that they stand for (Yelp's reviews).
+
+    Args:
+        column: the text.
+    Returns: a step that keeps all rows.
+    """
     back = pl.col(column).str.replace_all("\\n", "\n", literal=True)
     return Transform(f"line_breaks_back_{column}", lambda frame: frame.with_columns(back))
 
 
 def label_by_threshold(column: str, threshold: float, labels: tuple[str, str]) -> Transform:
-    """Make the label from a number: the first below the threshold, else the second; rows without a number leave."""
+    """Make the label from a number; rows without a number leave.
+
+    Args:
+        column: numbers as text.
+        threshold: where the second label begins.
+        labels: below the threshold, and from it on.
+    Returns: a step that sets ``label``.
+    """
     number = pl.col(column).cast(pl.Float64, strict=False).fill_nan(None)
     label = pl.when(number < threshold).then(pl.lit(labels[0])).when(number.is_not_null()).then(pl.lit(labels[1]))
     return Transform(f"label_by_{column}", lambda frame: frame.with_columns(label.alias("label")).drop_nulls("label"))
 
 
 def remove(column: str, pattern: str) -> Transform:
-    """Take all that matches a regular expression out of a text."""
+    """Take all that matches a regular expression out of a text.
+
+    Args:
+        column: the text.
+        pattern: a regular expression as polars reads it.
+    Returns: a step that keeps all rows.
+    """
     return Transform(
         f"remove_from_{column}", lambda frame: frame.with_columns(pl.col(column).str.replace_all(pattern, ""))
     )
 
 
 def one_space(*columns: str) -> Transform:
-    """Make every tab a space and every run of spaces one, as the authors' code of BOSS does."""
+    """Make every tab a space and every run of spaces one, as the authors' code of BOSS does.
+
+    Args:
+        *columns: the texts.
+    Returns: a step that keeps all rows.
+    """
     clean = [pl.col(name).str.replace_all("\t", " ", literal=True).str.replace_all(" {2,}", " ") for name in columns]
     return Transform("one_space", lambda frame: frame.with_columns(clean))
 
 
 def clean_tweets(column: str) -> Transform:
-    """Take out links, mentions, #topics#, bracketed tokens, emoji and '#', and make white space one space (BOSS)."""
+    """Take out links, mentions, #topics#, bracketed tokens, emoji and '#', and make white space one space (BOSS).
+
+    Args:
+        column: the text.
+    Returns: a step that keeps all rows.
+    """
     text = pl.col(column)
     for pattern in _NO_WORDS_OF_TWEETS:
         text = text.str.replace_all(pattern, " ")
@@ -119,7 +179,14 @@ _NO_WORDS_OF_TWEETS = (
 
 
 def keep_words_between(column: str, fewest: int, most: int) -> Transform:
-    """Keep the rows whose text has so many words, both ends included."""
+    """Keep the rows whose text has so many words.
+
+    Args:
+        column: the text.
+        fewest: the lowest number of words to keep.
+        most: the highest number of words to keep.
+    Returns: a step that keeps both ends.
+    """
     return Transform(
         f"keep_{fewest}_to_{most}_words",
         lambda frame: frame.filter(pl.col(column).str.count_matches(WORD).is_between(fewest, most)),
@@ -127,7 +194,14 @@ def keep_words_between(column: str, fewest: int, most: int) -> Transform:
 
 
 def keep_words_found(column: str, source: str, share: float) -> Transform:
-    """Keep the rows of whose distinct words at least this share occurs in another text of the row."""
+    """Keep the rows whose distinct words occur in another text of the row.
+
+    Args:
+        column: the text whose words are counted, without regard to case.
+        source: the other text.
+        share: of the distinct words, at least this fraction must occur there, in [0, 1].
+    Returns: a step that drops the other rows.
+    """
     distinct = words(column).list.unique()
     found = distinct.list.set_intersection(words(source)).list.len()
     return Transform(
@@ -136,29 +210,45 @@ def keep_words_found(column: str, source: str, share: float) -> Transform:
 
 
 def keep_answered() -> Transform:
-    """Keep the questions that have an answer."""
+    """Keep the questions that have an answer.
+
+    Returns: a step on the column ``answers``.
+    """
     return Transform("keep_answered", lambda frame: frame.filter(ANSWERED))
 
 
 def first_answer() -> Transform:
-    """Give each row its first accepted answer in a column of its own."""
+    """Put the first accepted answer of each row into a column of its own.
+
+    Returns: a step that adds ``answer``; null where there is no answer.
+    """
     first = pl.col("answers").struct.field("text").list.first().alias("answer")
     return Transform("first_answer", lambda frame: frame.with_columns(first))
 
 
 def keep_tagged() -> Transform:
-    """Keep the sentences whose words could be tagged and drop the column of reasons, ``refused``."""
+    """Keep the sentences whose words could be tagged.
+
+    Returns: a step that drops the rows with a reason in ``refused``, and that column.
+    """
     return Transform("refused_sentences_leave", lambda frame: frame.filter(pl.col("refused").is_null()).drop("refused"))
 
 
 def keep_tokens() -> Transform:
-    """Keep the sentences that have a token."""
+    """Keep the sentences that have a token.
+
+    Returns: a step on the column ``tokens``.
+    """
     return Transform("keep_tokens", lambda frame: frame.filter(pl.col("tokens").list.len() > 0))
 
 
 def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transform:
-    """Keep the rows whose label is one of the task's; those with one of ``others``, or without one, leave.
+    """Keep the rows whose label is one of the task's.
 
+    Args:
+        labels: the task's labels.
+        others: labels whose rows leave, as do rows without one.
+    Returns: a step on the column ``label``.
     Raises (when applied): InvalidInput naming the row with any other label.
     """
 
@@ -170,7 +260,12 @@ def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transfor
 
 
 def group_by_text(column: str) -> Transform:
-    """Make the group of a row its text in a column, or its tokens, as a short hash."""
+    """Make the group of a row its text, or its tokens, as a short hash.
+
+    Args:
+        column: the text, or a list of tokens.
+    Returns: a step that adds ``group`` and keeps all rows.
+    """
     return Transform(
         f"group_by_{column}",
         lambda frame: frame.with_columns(text_digest(as_texts(frame.select(column))).alias("group")),
@@ -180,7 +275,11 @@ def group_by_text(column: str) -> Transform:
 def group_by(column: str, *, unknown: str | None = None, text: str | None = None) -> Transform:
     """Make the group of a row what it shares with others (product, author, document), as a short hash.
 
-    Where that is ``unknown``, the row is a group by itself, named by its ``text``.
+    Args:
+        column: what rows share.
+        unknown: the value that stands for none; such a row is a group by itself.
+        text: the column that names the group of such a row.
+    Returns: a step that adds ``group`` and keeps all rows.
     """
     key = pl.col(column) if unknown is None else pl.when(pl.col(column) == unknown).then(text).otherwise(column)
     return Transform(
@@ -190,28 +289,56 @@ def group_by(column: str, *, unknown: str | None = None, text: str | None = None
 
 
 def text_digest(texts: pl.Series) -> pl.Series:
-    """Hash texts to 12 hex digits each."""
+    """Hash texts.
+
+    Args:
+        texts: shape (n,), no nulls.
+    Returns: 12 hex digits of the SHA-256 of each, shape (n,).
+    """
     digests = (hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts)
     return pl.Series(texts.name, digests, dtype=pl.String)
 
 
 def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
-    """Drop the rows whose group is also in the split that keeps it, so that nothing is trained and tested on."""
+    """Drop the rows whose group another split keeps, so that nothing is trained and tested on.
+
+    Args:
+        rows: rows with ``group``.
+        kept: rows of the split that keeps its groups.
+    Returns: the rows of other groups, in order.
+    """
     return rows.join(kept.select("group").unique(), on="group", how="anti", maintain_order="left")
 
 
 def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop rows that repeat an earlier one in every column."""
+    """Drop rows that repeat an earlier one in every column.
+
+    Args:
+        frame: the rows.
+    Returns: the first of each, in order.
+    """
     return frame.unique(maintain_order=True)
 
 
 def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Drop the rows that agree in these columns and differ in their label: none of them can be learnt or judged."""
+    """Drop the rows that agree in some columns and differ in their label: none of them can be learnt or judged.
+
+    Args:
+        frame: rows with these columns and ``label``.
+        columns: in which they agree.
+    Returns: the other rows, in order.
+    """
     return frame.filter(pl.col("label").n_unique().over(columns) == 1)
 
 
 def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Keep one of the rows that agree in these columns: the one that says most (such as the most accepted answers)."""
+    """Keep one of the rows that agree in some columns: the one that says most (such as the most accepted answers).
+
+    Args:
+        frame: rows with these columns.
+        columns: in which they agree.
+    Returns: the kept rows, in order.
+    """
     order = frame.with_row_index("_row").with_columns(as_texts(frame).alias("_text"))
     longest = order.sort(pl.col("_text").str.len_chars(), pl.col("_text"), descending=[True, False])
     kept = longest.unique(columns, keep="first", maintain_order=True).sort("_row")
@@ -219,7 +346,14 @@ def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Dat
 
 
 def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
-    """Keep one of the rows that agree in these columns, by a keyed hash of the row: what they differ in has no say."""
+    """Keep one of the rows that agree in some columns, by a keyed hash of the row: what they differ in has no say.
+
+    Args:
+        frame: rows with these columns.
+        columns: in which they agree.
+        key: decides which one is kept.
+    Returns: the kept rows, in order.
+    """
     hashes = [hashlib.sha256(f"{key}/{text}".encode()).digest() for text in as_texts(frame)]
     order = frame.with_row_index("_row").with_columns(pl.Series("_hash", hashes, dtype=pl.Binary)).sort("_hash")
     kept = order.unique(columns, keep="first", maintain_order=True).sort("_row")
@@ -227,7 +361,12 @@ def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) ->
 
 
 def as_texts(columns: pl.DataFrame) -> pl.Series:
-    """Give each row as one text, whatever its columns hold."""
+    """Write each row as one text, whatever its columns hold.
+
+    Args:
+        columns: the rows.
+    Returns: a text for each row, shape (n_rows,).
+    """
     if set(columns.dtypes) == {pl.String}:
         return columns.select(pl.concat_str(pl.all(), separator="\x1f")).to_series()
     return pl.Series([json.dumps(row, ensure_ascii=False) for row in columns.iter_rows()], dtype=pl.String)

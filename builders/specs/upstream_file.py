@@ -179,7 +179,15 @@ class UpstreamFile:
 
 
 def decode(content: bytes, path: Path, first_line: int = 1) -> str:
-    """Decode UTF-8; InvalidInput names the line that is not."""
+    """Decode UTF-8.
+
+    Args:
+        content: bytes of whole lines.
+        path: the file they are from, for the report.
+        first_line: number of the first of them in the file, from 1.
+    Returns: the text, a byte order mark included.
+    Raises: InvalidInput naming the line that is not UTF-8.
+    """
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

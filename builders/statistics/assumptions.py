@@ -182,7 +182,12 @@ def _informed(
 
 
 def print_assumptions(assumptions: Iterable[Assumption], console: Console) -> None:
-    """Print a row for each assumption: whether it is met, the worst value, where it was found, and what is wanted."""
+    """Print a row for each assumption: whether it is met, the worst value, where it was found, and what is wanted.
+
+    Args:
+        assumptions: the assumptions of one task or several.
+        console: where they are printed.
+    """
     assumptions = list(assumptions)
     judged = any(assumption.wanted for assumption in assumptions)
     console.print("assumptions (DR appendix D.2)" if judged else "how unlike the domains are", soft_wrap=True)

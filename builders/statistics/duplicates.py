@@ -38,6 +38,12 @@ U64 = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
 
+TEXTS = pl.Schema(
+    {"id": pl.String(), "group": pl.String(), "domain": pl.String(), "split": pl.String(), "text": pl.String()}
+)
+"""All rows of a task, each with its whole inputs as one text; ids differ, no nulls, in any order."""
+
+
 def comparison_rows(domains: Mapping[str, Mapping[str, pl.DataFrame]], inputs: Sequence[str]) -> pl.DataFrame:
     """Give the rows that ``duplicates`` compares: all of a task, each with its whole inputs as one text.
 
@@ -47,15 +53,14 @@ def comparison_rows(domains: Mapping[str, Mapping[str, pl.DataFrame]], inputs: S
     Args:
         domains: by domain and split, frames with id, group and the inputs.
         inputs: the task's input columns, in order; tokens are joined by spaces.
-    Returns: rows id, domain, split, group, text.
+    Returns: rows of ``TEXTS``.
     """
     parts = [
         frame.select("id", "group", domain=pl.lit(domain), split=pl.lit(split), text=input_text(inputs))
         for domain, splits in domains.items()
         for split, frame in splits.items()
     ]
-    schema = dict.fromkeys(("id", "group", "domain", "split", "text"), pl.String)
-    return pl.concat([pl.DataFrame(schema=schema), *parts])
+    return pl.concat([pl.DataFrame(schema=TEXTS), *parts])
 
 
 def input_text(inputs: Sequence[str]) -> pl.Expr:
@@ -72,7 +77,7 @@ def duplicates(texts: pl.DataFrame) -> DuplicateCounts:
     A text without a word has no near-duplicate. Needs the ``rensa`` package.
 
     Args:
-        texts: rows id, domain, split, group, text (see ``comparison_rows``), in any order; ids differ.
+        texts: rows of ``TEXTS``.
     Returns: counts and examples, the same for the same rows in any order.
     Source: the definition is this project's; MinHash with bands is Broder (1997) and Leskovec et al. (2020, ch. 3).
 

@@ -14,13 +14,23 @@ import polars as pl
 
 
 def squad_titles(domain: str) -> tuple[str, ...]:
-    """List the documents of a domain by title, percent signs decoded."""
+    """List the documents of a domain by title, percent signs decoded.
+
+    Args:
+        domain: one of the domains of DR QA.
+    Returns: the titles, sorted.
+    """
     table = _table("squad_title_domains.csv")
     return tuple(sorted(unquote(title) for title in _of(table, domain)["title"]))
 
 
 def subreddits(domain: str) -> tuple[str, ...]:
-    """List the subreddits of a domain."""
+    """List the subreddits of a domain.
+
+    Args:
+        domain: one of the domains of DR AS.
+    Returns: their names, sorted.
+    """
     return tuple(sorted(_of(_table("tldr_subreddit_domains.csv"), domain)["subreddit"]))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from builders.folder.citations import cite
 from builders.folder.configs import config_name
-from builders.folder.manifest import DomainFacts, Manifest, TaskManifest, paper_sizes
-from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
+from builders.folder.manifest import DomainFacts, Manifest, TaskManifest
+from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, paper_sizes, papers_to_cite
 from builders.folder.statistics import TaskStatistics
 from builders.statistics.card import statistics_section
 from builders.writing.front_matter import front_matter
@@ -107,7 +107,13 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
 
 
 def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list[str]:
-    """Say of a pairing what it is drawn from, how many texts, and its Q, all beside the paper's; nothing of others."""
+    """Write of a pairing what it is drawn from, how many texts, and its Q, all beside the paper's.
+
+    Args:
+        task: facts of a task.
+        statistics: its statistics; None without depths.
+    Returns: sentences without a full stop, for source, target and Q; none for a task that is no pairing.
+    """
     pairing = task.pairing
     if pairing is None:
         return []

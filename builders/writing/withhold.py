@@ -47,13 +47,24 @@ _NO_GOLD: Mapping[str, object] = {"labels": {}, "tags": {}, "unanswered": None, 
 
 
 def withheld_folders(path: Path) -> tuple[Path, Path] | None:
-    """Give the public and the gold folder of what ``build --withhold-labels`` wrote; None where it is no such pair."""
+    """Find the folders that ``build --withhold-labels`` wrote.
+
+    Args:
+        path: the folder of the pair.
+    Returns: the public and the gold folder; None where it is no such pair.
+    """
     public, gold = path / PUBLIC_FOLDER, path / GOLD_FOLDER
     return (public, gold) if all((folder / MANIFEST).is_file() for folder in (public, gold)) else None
 
 
 def label_key(out: Path) -> str:
-    """Give the key of a pair to be written: that of the pair it replaces, so that the same rows keep their hash."""
+    """Return the key of a pair of folders to be written.
+
+    Args:
+        out: where the pair will be.
+    Returns: the key of the pair that is replaced, so that the same rows keep their hash, or else a new one: 64 hex
+        digits.
+    """
     pair = withheld_folders(out)
     try:
         kept = Manifest.read(pair[1]).label_key if pair else None
@@ -63,7 +74,13 @@ def label_key(out: Path) -> str:
 
 
 def secret_seed(seed: int, key: str | None) -> int:
-    """Give the seed of a build's draws: the one asked for, and with a key one that nobody can tell without it."""
+    """Return the seed of a build's draws.
+
+    Args:
+        seed: the one asked for.
+        key: of withheld labels; None where none are withheld.
+    Returns: the seed itself, and with a key one that nobody can tell without it.
+    """
     return seed if key is None else int.from_bytes(_keyed(key, f"seed/{seed}")[:16])
 
 
@@ -153,7 +170,13 @@ def _public_task(task: TaskManifest) -> TaskManifest:
 
 
 def told_by(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ...]:
-    """Find a task made from the same files to predict something else: what it shows in train, or asks, is gold here."""
+    """Find a task made from the same files to predict something else: what it shows in train, or asks, is gold here.
+
+    Args:
+        spec: the task whose labels are to be withheld.
+        others: the other tasks of the folder.
+    Returns: a problem for each such task; none where there is none.
+    """
     files = _paths(spec)
     for other in others:
         if GOLD[other.kind] != GOLD[spec.kind] and files & _paths(other):

@@ -53,10 +53,16 @@ SHARD_BYTES = 256 * 2**20
 
 
 def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
-    """Refuse an output path that would lose something; InvalidInput says what to do.
+    """Refuse an output path that would lose something.
 
-    A pair of withheld labels is replaced by such a pair alone: else its key were lost, and who publishes the folder
-    next would publish the labels.
+    A pair of withheld labels is replaced by such a pair alone: otherwise its key would be lost, and whoever publishes
+    the folder next would publish the labels.
+
+    Args:
+        out: where a folder is to be written.
+        overwrite: a dataset that is there may be replaced.
+        withhold: a pair of withheld labels is to be written.
+    Raises: InvalidInput saying what is there and what to do; nothing was changed.
     """
     pair = next((path for path in (out, out.absolute().parent) if withheld_folders(path) is not None), None)
     if pair is not None and not (withhold and pair == out):
@@ -105,9 +111,20 @@ def write_folder(
 ) -> Manifest:
     """Write a dataset folder: rows, subsets, depth tables, manifest and dataset card.
 
-    The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was
-    there. Without an encoder there are no depth tables. With a ``label_key`` there are two of them at ``out``, the
-    one without test labels and the one with them, whose manifest is returned (see ``builders.writing.withhold``).
+    The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was there.
+
+    Args:
+        out: where it will be; what is there is replaced.
+        tasks: tasks of one benchmark, with their rows.
+        sources: facts of the upstream releases, by slug.
+        title: the dataset's title.
+        seed: the build's seed, for the manifest.
+        partial: the upstream files were incomplete.
+        synthetic: the texts were generated.
+        encoder: computes the depth tables; None leaves them out.
+        label_key: of withheld labels: two folders are written at ``out``, one without test labels and one with them
+            (see ``builders.writing.withhold``); None writes one folder.
+    Returns: the manifest of what was written; of two folders that of the one with labels.
     """
     out = out.resolve()  # '.' and links cannot be renamed
     if label_key is not None:
@@ -170,7 +187,12 @@ def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
 
 
 def place_file(file: Path, to: Path) -> None:
-    """Put a file at a second place: as a link, since rows take gigabytes, or as a copy where there are no links."""
+    """Put a file at a second place: as a link, since rows take gigabytes, or as a copy where there are no links.
+
+    Args:
+        file: the file; of a link the file that it leads to.
+        to: the second place, whose folder is created.
+    """
     to.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(file.resolve(), to)
@@ -179,7 +201,12 @@ def place_file(file: Path, to: Path) -> None:
 
 
 def write_facts(folder: Path, manifest: Manifest) -> None:
-    """Write what a folder says of itself: the dataset card, its Croissant twin and, as the last file, the manifest."""
+    """Write what a folder says of itself: the dataset card, its Croissant twin and, as the last file, the manifest.
+
+    Args:
+        folder: a dataset folder with its rows, depths, ids and statistics.
+        manifest: what it holds; the checksums of its files are filled in.
+    """
     statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
     (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
     (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
@@ -193,14 +220,25 @@ def write_statistics(folder: Path, task: str, statistics: TaskStatistics) -> Non
 
 
 def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
-    """Write a task's statistics as data."""
+    """Write a task's statistics as data.
+
+    Args:
+        folder: a dataset folder.
+        task: the task's name.
+        statistics: what ``builders.folder.statistics.read_statistics`` will read back.
+    """
     path = folder / data_path(task)
     path.parent.mkdir(exist_ok=True)
     path.write_text(statistics.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
 def write_subset(path: Path, ids: pl.DataFrame) -> None:
-    """Write the ids of a subset."""
+    """Write the ids of a subset.
+
+    Args:
+        path: the Parquet file.
+        ids: the column ``id`` (see ``builders.folder.reader.SUBSET_IDS``).
+    """
     _write_parquet(path, ids, _features(ids, ()))
 
 

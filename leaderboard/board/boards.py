@@ -80,8 +80,28 @@ def rows_of(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("data") == data, pl.col("subset") == subset, pl.col("task") == task)
 
 
+PLACES = pl.Schema(
+    {
+        "rank": pl.Int64(),
+        "rank_low": pl.Int64(),
+        "rank_high": pl.Int64(),
+        "same_name": pl.String(),
+        "words": pl.String(),
+    }
+)
+"""What a board adds to its rows (``leaderboard.board.rows.SCHEMA``, then the board's scores on single domains).
+
+- ``rank``: 1 the best, equal scores share it; null of partial entries.
+- ``rank_low``, ``rank_high``: its 95% interval; null of partial entries, without replicates, and while it is computed.
+- ``same_name``: the first digits of the id where two entries have one name, else null.
+- ``words``: what is searched, in lower case; never null.
+
+Rows: complete entries by rank, then partial ones by mean ST; equal ones by name and id.
+"""
+
+
 def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    """Give a board's rows in their order, with the columns that ``Index.frame`` names and no intervals of ranks yet."""
+    """Return a board's rows in their order, with the columns of ``PLACES``; intervals of ranks are null yet."""
     away = [f"{OOD}{domain}" for domain in board.info.domains if board.info.id_domain not in (None, domain)]
     absent = {f"{figure}{part}": pl.Float64 for figure in away for part in PARTS}
     names = [*SCHEMA, *absent]
@@ -94,8 +114,8 @@ def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
         mine.select(names)
         .with_columns(
             rank=by_score.rank("min", descending=True).cast(pl.Int64),
-            rank_low=pl.lit(None, pl.Int64),
-            rank_high=pl.lit(None, pl.Int64),
+            rank_low=pl.lit(None, PLACES["rank_low"]),
+            rank_high=pl.lit(None, PLACES["rank_high"]),
             same_name=pl.when(folded.len().over(folded) > 1).then(pl.col("id").str.head(6)),
             words=pl.concat_str(searched, separator="\n").str.to_lowercase(),
         )

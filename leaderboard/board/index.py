@@ -101,11 +101,9 @@ class Index:
         return list(self._snapshot.boards())
 
     def frame(self, board: Board) -> pl.DataFrame:
-        """Give a board's entries, a row each: complete ones by rank, equal scores sharing it, then partial ones.
+        """Return a board's entries, a row each: complete ones by rank, equal scores sharing it, then partial ones.
 
-        Returns: the columns of ``rows.SCHEMA`` with the board's own scores on single domains, and rank, rank_low and
-            rank_high (null of partial entries; the interval also while it is being computed), same_name (the first
-            digits of the id where two entries have one name) and words (what is searched, in lower case).
+        Returns: the columns of ``rows.SCHEMA`` with the board's own scores on single domains, then ``boards.PLACES``.
         """
         snapshot, ranks = self._snapshot, self._ranks.of(board.key)
         found = snapshot.frames.get(board.name)

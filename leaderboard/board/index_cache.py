@@ -10,7 +10,6 @@ All are derived and disposable: tables that are missing, damaged or of another s
 import io
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,8 +30,10 @@ Key = tuple[str, str]
 BoardKey = tuple[str, str, str]
 """Content hash, subset and task."""
 _BOARD = ("data", "subset", "task")
-_INTERVALS: dict[str, Any] = {**dict.fromkeys(_BOARD, pl.String), **INTERVALS}
-_REPLICATES: dict[str, Any] = {"id": pl.String, "task": pl.String, "replicates": pl.Array(pl.Float32, 1 + N_STORED)}
+_INTERVALS = pl.Schema({**dict.fromkeys(_BOARD, pl.String()), **INTERVALS})
+"""Those of all boards, in board order; nulls as ``INTERVALS`` has them."""
+_REPLICATES = pl.Schema({"id": pl.String(), "task": pl.String(), "replicates": pl.Array(pl.Float32, 1 + N_STORED)})
+"""Ranked figure of an entry and task, the point first; no nulls."""
 
 
 def stamp(folder: DatasetFolder) -> str:

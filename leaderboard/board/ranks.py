@@ -13,7 +13,8 @@ from leaderboard.scoring.score import N_STORED
 
 Replicates = NDArray[np.float32]
 """The ranked figure of one entry: first on the test sets themselves, then on ``N_STORED`` replicates of them."""
-INTERVALS = {"id": pl.String, "rank_low": pl.Int64, "rank_high": pl.Int64}
+INTERVALS = pl.Schema({"id": pl.String(), "rank_low": pl.Int64(), "rank_high": pl.Int64()})
+"""95% interval of the rank of each complete entry of a board, 1 the best; both ends null without replicates."""
 
 
 def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskManifest) -> Replicates | None:

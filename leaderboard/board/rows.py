@@ -32,24 +32,31 @@ _TEXTS = (
     "model_selection", "extra_data", "basis", "trained_on", "stamp",
 )  # fmt: skip
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "n_shifts")
-SCHEMA: dict[str, Any] = {
-    **dict.fromkeys(_TEXTS, pl.String),
-    **dict.fromkeys(_COUNTS, pl.Int64),
-    "complete": pl.Boolean,
-    "missing": pl.List(pl.String),
-    **{f"{figure}{part}": pl.Float64 for figure in FIGURES for part in PARTS},
-    **{f"share.{name}": pl.Float64 for name in SHARES},
-    "resolved_share": pl.Float64,
-    "unparsed": pl.Float64,
-}
-"""Columns of every row; scores on single domains (``ood.<domain>``) come on top. ``stamp`` says what the row was made
-with (see ``kept``)."""
+SCHEMA = pl.Schema(
+    {
+        **dict.fromkeys(_TEXTS, pl.String()),
+        **dict.fromkeys(_COUNTS, pl.Int64()),
+        "complete": pl.Boolean(),
+        "missing": pl.List(pl.String),
+        **{f"{figure}{part}": pl.Float64() for figure in FIGURES for part in PARTS},
+        **{f"share.{name}": pl.Float64() for name in SHARES},
+        "resolved_share": pl.Float64(),
+        "unparsed": pl.Float64(),
+    }
+)
+"""Columns of a row, one entry and task each; scores on single domains (``ood.<domain>``, with ``PARTS``) come after.
+
+Rows are in no order. Never null: ``id``, ``data``, ``subset``, ``task``, ``name``, ``submitter``, ``submitted_at``,
+``date``, ``paradigm``, ``basis``, ``stamp`` (what the row was made with, see ``index_cache.stamp``), ``n_shifts``,
+``complete``, ``missing`` (empty where nothing is) and ``unparsed``. Null elsewhere: the card does not say, or the
+figure is undefined. Figures and shares are fractions.
+"""
 
 
 def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Give rows as columns."""
     others = sorted({name for row in rows for name in row} - set(SCHEMA))
-    return pl.DataFrame(list(rows), schema={**SCHEMA, **dict.fromkeys(others, pl.Float64)}, orient="row")
+    return pl.DataFrame(list(rows), schema={**SCHEMA, **dict.fromkeys(others, pl.Float64())}, orient="row")
 
 
 def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:

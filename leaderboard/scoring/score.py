@@ -24,24 +24,34 @@ from validation.vocabulary import TaskKind
 N_STORED = 400
 """Replicates kept of each primary score: what rank intervals are made from (see ``metrics.comparison``)."""
 
-SCORE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "task": pl.String,
-    "source": pl.String,
-    "target": pl.String,
-    "seed": pl.Int64,
-    "metric": pl.String,
-    "value": pl.Float64,
-    "n": pl.Int64,
-    "replicates": pl.List(pl.Float32),
-}
-"""The long table. ``value`` is a fraction, but for ``effective_n``. Depth metrics end in ``@<lambda>``;
-``tt_depth_...`` rows hold the target's own run (its seed), weighted by the depths in ``source``. ``replicates`` are
-the primary metric's on resampled test sets, null elsewhere; the same draws for every entry."""
+SCORE_COLUMNS = pl.Schema(
+    {
+        "task": pl.String(),
+        "source": pl.String(),
+        "target": pl.String(),
+        "seed": pl.Int64(),
+        "metric": pl.String(),
+        "value": pl.Float64(),
+        "n": pl.Int64(),
+        "replicates": pl.List(pl.Float32),
+    }
+)
+"""The long table: one score of one run (task, source, target, seed) a row, sorted by the first five columns.
+
+- ``metric``: depth metrics end in ``@<lambda>``; ``tt_depth_...`` rows hold the target's own run (its seed), weighted
+  by the depths in ``source``.
+- ``value``: a fraction, but for ``effective_n`` (a number of texts); NaN where it is undefined.
+- ``n``: test rows behind it, those kept at the lambda of a depth metric.
+- ``replicates``: of the primary metric, on the first ``N_STORED`` resampled test sets, the same draws for every entry;
+  null for other metrics, and where none were drawn.
+
+Nothing else is null.
+"""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One prediction file's scores: the long table (see ``SCORE_COLUMNS``), sorted, and the nested shape."""
+    """One prediction file's scores: the long table (``SCORE_COLUMNS``) and the nested shape."""
 
     table: pl.DataFrame
     scores: Scores

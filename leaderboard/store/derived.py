@@ -62,4 +62,4 @@ def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
         table = pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, OSError, ValueError):
         return None
-    return table if known == list(made_with) and table.schema == pl.Schema(SCORE_COLUMNS) else None
+    return table if known == list(made_with) and table.schema == SCORE_COLUMNS else None

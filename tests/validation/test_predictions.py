@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from validation import predictions
-from validation.predictions import TaskFacts, check_prediction_file, check_predictions
+from validation.predictions import CHECKED_PREDICTIONS, TaskFacts, check_prediction_file, check_predictions
 from validation.report import InvalidInput
 from validation.vocabulary import UNPARSED, TaskKind
 
@@ -48,7 +48,10 @@ def refusal(frame: pl.DataFrame, *tasks: TaskFacts) -> str:
 def test_a_full_grid_gains_task_and_target_and_loses_nothing() -> None:
     frame = grid(facts(), seeds=(0, 1))
     checked = check_predictions(frame, [facts()], "p.csv")
-    assert checked.columns in ([*frame.columns, "target", "task"], [*frame.columns, "task", "target"])
+    names = [name for name in CHECKED_PREDICTIONS if name != "confidence"]
+    assert checked.schema == pl.Schema({name: CHECKED_PREDICTIONS[name] for name in names})
+    sure = check_predictions(frame.with_columns(confidence=pl.lit(0.5)), [facts()], "p.csv")
+    assert sure.schema == CHECKED_PREDICTIONS
     assert checked.select(frame.columns).equals(frame)
     assert checked["target"].to_list() == [id_.split("/")[2] for id_ in frame["id"]]
     assert set(checked["task"]) == {"nli"}

@@ -12,7 +12,7 @@ import pytest
 from builders import boss
 from builders.building.build import build, list_domains
 from builders.building.report import print_build
-from builders.folder.manifest import paper_sizes
+from builders.folder.papers import paper_sizes
 from builders.folder.reader import DatasetFolder
 from tests.builders.boss.upstream_writer import MISSING
 from validation.command_line import console

@@ -202,7 +202,7 @@ def test_the_long_table_is_rebuilt_like_the_scores(
     store = Store(tmp_path / "store")
     entry, _ = store.submit(path, card, [synthetic])
     table = store.table(entry, synthetic)
-    assert table.schema == pl.Schema(SCORE_COLUMNS)
+    assert table.schema == SCORE_COLUMNS
     assert table.filter(pl.col("replicates").list.len() == N_STORED).height > 0
     file = next(store.root.glob("scores/*/*.parquet"))
     kept = file.read_bytes()
