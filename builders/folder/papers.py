@@ -1,4 +1,4 @@
-"""What the dataset card says of a benchmark itself, read off its papers: citation, place in a taxonomy, sizes, Hub tags."""
+"""What the dataset card says of a benchmark itself, read off its papers: citation, taxonomy, sizes, Hub tags."""
 
 from typing import NamedTuple
 
