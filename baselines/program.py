@@ -102,7 +102,16 @@ def _fields_as(parameter: inspect.Parameter) -> list[inspect.Parameter]:
 
 
 def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any) -> Results:
-    """Train and predict what the options ask for; further arguments as for ``train_and_predict``."""
+    """Train and predict what the options ask for.
+
+    Args:
+        fit: trains one run.
+        folder: the dataset.
+        options: task, sources, targets, seeds and whether candidates are predicted.
+        **more: further arguments of ``train_and_predict``.
+    Returns: the predictions of all runs, with a record of each.
+    Raises: InvalidInput as ``train_and_predict``.
+    """
     return train_and_predict(
         fit,
         folder,
@@ -116,7 +125,15 @@ def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any
 
 
 def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
-    """Write a prediction file and, beside it, its card; returns the card's path. Both appear whole or not at all."""
+    """Write a prediction file and, beside it, its card. Both appear whole or not at all.
+
+    Args:
+        predictions: columns as ``validation.schemas.prediction_schema`` has them; tags may be lists.
+        card: the card.
+        out: the prediction file: .parquet, .jsonl or .csv.
+    Returns: the card's path, ``<name>.card.yaml``.
+    Raises: InvalidInput when ``out`` cannot be written.
+    """
     writers: dict[str, Callable[[pl.DataFrame, Path], object]] = {
         ".parquet": lambda frame, path: frame.write_parquet(path),
         ".jsonl": lambda frame, path: frame.write_ndjson(path),
@@ -137,7 +154,12 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 
 
 def check_out_path(out: Path) -> None:
-    """Refuse an output that cannot be written, before any training."""
+    """Refuse an output that cannot be written, before any training.
+
+    Args:
+        out: the prediction file to be: .parquet, .jsonl or .csv.
+    Raises: InvalidInput when its ending is another one, or its folder cannot be written.
+    """
     taken = next((parent for parent in out.absolute().parents if parent.exists() and not parent.is_dir()), None)
     if taken is not None:
         found, cure = f"{taken} is a file", "choose another folder"
@@ -158,13 +180,23 @@ def check_out_path(out: Path) -> None:
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
-    """Fill in what every card says: the exact command, library versions and the data's content hash."""
+    """Fill in what every card says: the exact command, library versions and the data's content hash.
+
+    Args:
+        folder: the dataset.
+        libraries: distributions whose versions count, beside our own, numpy and polars.
+        **facts: the other keys of the card.
+    Returns: the card.
+    """
     versions = {name: version(name) for name in ("shiftbench", "numpy", "polars", *libraries)}
     return Card(command=typed_command(), versions=versions, data=folder.content_hash, **facts)
 
 
 def typed_command() -> str:
-    """Give the command as it was typed: ``shiftbench ...``, or ``python -m baselines...`` for a program alone."""
+    """Return the command as it was typed.
+
+    Returns: a shell command: ``shiftbench ...``, or ``python -m baselines...`` for a program alone.
+    """
     program = Path(sys.argv[0])
     alone = program.resolve().parent == Path(__file__).resolve().parent
     start = ["python", "-m", f"baselines.{program.stem}"] if alone else ["shiftbench"]

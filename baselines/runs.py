@@ -203,8 +203,13 @@ def train_and_predict(
 
 
 def chosen_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | None) -> list[str]:
-    """Give the sources to train on: those asked for, else the ID domain, a pairing's whole source, or every domain.
+    """Choose the sources to train on.
 
+    Args:
+        folder: the dataset.
+        task: its task.
+        sources: those asked for; None or none: the ID domain, a pairing's whole source, or every domain.
+    Returns: the sources, several domains of one joined by ``+``.
     Raises: InvalidInput when there is nothing to train on or no such domain.
     """
     info = folder.task(task)

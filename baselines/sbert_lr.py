@@ -30,7 +30,16 @@ def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
 
 
 def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], seed: int) -> Classifier:
-    """Train on rows with these input columns."""
+    """Train a logistic regression on sentence vectors.
+
+    Args:
+        train: rows with the inputs and ``label``.
+        encoder: makes the vectors.
+        inputs: the input columns.
+        seed: of the solver.
+    Returns: a classifier of rows with these input columns.
+    Raises: InvalidInput when the rows have one label only.
+    """
     from sklearn.linear_model import LogisticRegression
 
     require_two_labels(train)

@@ -26,7 +26,15 @@ def fit_on(inputs: tuple[str, ...]) -> Fit:
 
 
 def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Classifier:
-    """Train on rows with these input columns."""
+    """Train a logistic regression on TF-IDF weights.
+
+    Args:
+        train: rows with the inputs and ``label``.
+        inputs: the input columns.
+        seed: of the solver.
+    Returns: a classifier of rows with these input columns.
+    Raises: InvalidInput when the rows have one label only, or no words to learn from.
+    """
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression

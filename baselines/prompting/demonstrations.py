@@ -15,8 +15,13 @@ Choose = Callable[[pl.DataFrame, pl.DataFrame, int], Sequence[Sequence[int]]]
 def random_demonstrations(shots: int) -> Choose:
     """Draw demonstrations for each test row on its own (DR paper, appendix E).
 
-    A draw depends on the seed and the test row's id alone, so neither order nor concurrency changes it. With labels
-    and more than one shot, every label is among them; where there are more labels than shots, no label is there twice.
+    A draw depends on the seed and the test row's id alone, so neither order nor concurrency changes it. With labels and
+    more than one shot, every label is among them; where there are more labels than shots, no label is there twice.
+
+    Args:
+        shots: demonstrations of each test row, 1 or more.
+    Returns: a function (train rows, test rows, seed) -> for each test row the places of its demonstrations in the train
+        rows.
     """
 
     def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> list[list[int]]:
@@ -28,7 +33,13 @@ def random_demonstrations(shots: int) -> Choose:
 
 
 def require_rows(train: pl.DataFrame, shots: int) -> None:
-    """Refuse more demonstrations than the source has train rows."""
+    """Refuse more demonstrations than the source has train rows.
+
+    Args:
+        train: the source's train rows, with ``domain``.
+        shots: demonstrations of each test row.
+    Raises: InvalidInput naming both numbers.
+    """
     if shots > len(train):
         found, cure = f"{shots} shots, {len(train):,} train rows", "ask for fewer shots"
         domains = " and ".join(train["domain"].unique(maintain_order=True))

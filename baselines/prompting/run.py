@@ -20,7 +20,14 @@ FEWSHOT = "fewshot"
 
 
 def chosen_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
-    """Give the subset of test rows to ask about: the one asked for, else 'fewshot' where there is one, else 'all'."""
+    """Choose the subset of test rows to ask about.
+
+    Args:
+        folder: the dataset.
+        task: its task.
+        subset: the one asked for.
+    Returns: the one asked for, else 'fewshot' where there is one, else 'all'.
+    """
     return subset or (FEWSHOT if FEWSHOT in folder.task(task).subsets else "all")
 
 
@@ -81,7 +88,12 @@ def prompt_and_predict(
 
 
 def print_account(asker: Asker, predictions: pl.DataFrame) -> None:
-    """Say on standard error what was asked, what it took, and how many answers were of no use."""
+    """Print on standard error what was asked, what it took, and how many answers were of no use.
+
+    Args:
+        asker: what asked the model.
+        predictions: all predictions, with ``prediction``.
+    """
     known = len(asker.answers) - asker.asked
     line = f"{counted(asker.asked, 'request')} answered now, {known:,} known from before"
     if asker.tokens is not None:

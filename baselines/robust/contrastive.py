@@ -100,7 +100,13 @@ class MemoryClassifier(nn.Module):
 
 
 def mscl_loss(model: Any, batch: Batch) -> Tensor:
-    """Return cross entropy plus the contrastive loss of a batch, which then goes into the model's memory."""
+    """Compute cross entropy plus the contrastive loss of a batch, which then goes into the model's memory.
+
+    Args:
+        model: a classifier with a memory of earlier rows.
+        batch: tensors of B rows, ``labels`` among them.
+    Returns: the loss, a scalar.
+    """
     output, labels = model(**inputs_of(batch)), batch["labels"]
     contrastive = supervised_contrastive(output.z, labels, model.memory, model.memory_labels)
     model.remember(output.z, labels)

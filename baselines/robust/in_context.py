@@ -94,9 +94,14 @@ class Layout:
 
 
 def label_scores(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
-    """Give the log-probability of each row's label tokens (those of ``labels`` that are not ignored), shape (B,).
+    """Compute the log-probability of each row's label tokens (those of ``labels`` that are not ignored).
 
     Logits are computed only where a label may stand: over a whole vocabulary and sequence they are the largest of all.
+
+    Args:
+        model: a causal language model.
+        batch: ``input_ids``, ``attention_mask`` and ``labels``, shape (B, T) each.
+    Returns: natural logarithms, shape (B,).
     """
     labels = batch["labels"]
     places = (labels != _IGNORED).any(dim=0).nonzero().squeeze(1)  # (K,)

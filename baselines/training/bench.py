@@ -148,7 +148,12 @@ class RateTiming:
 
 
 def print_rate_timing(timing: RateTiming, console: Console) -> None:
-    """Print one measurement on a line of its own."""
+    """Print one measurement on a line of its own.
+
+    Args:
+        timing: the measurement, a rate beside its yardstick's.
+        console: where it is printed.
+    """
     verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
     said = (
         f"{timing.name}: {timing.rate:,.0f} {timing.unit}/s; "
@@ -163,6 +168,7 @@ def run_training_bench(scale: float = 1.0) -> Iterator[RateTiming]:
 
     Args:
         scale: rows as a share of the full number; only at 1 or more is said whether targets are met.
+    Returns: the timings one after the other, as they are made.
     Raises: InvalidInput when the extra 'train' is not installed.
     """
     require("peft", "train")

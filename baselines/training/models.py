@@ -18,7 +18,14 @@ def model_path(name: str) -> str:
 
 
 def load_tokenizer(name: str, **settings: Any) -> Any:
-    """Load a model's fast tokenizer, with settings other than its own; InvalidInput when there is no such model."""
+    """Load a model's fast tokenizer.
+
+    Args:
+        name: Hub id or path.
+        **settings: what the tokenizer's own settings say otherwise.
+    Returns: a tokenizer of transformers.
+    Raises: InvalidInput when there is no such model, it has no tokenizer, or the extra 'train' is not installed.
+    """
     require("peft", "train")
     from transformers import AutoTokenizer
 
@@ -32,7 +39,14 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
 
 
 def padding_token(tokenizer: Any, name: str) -> int:
-    """Give the id of the token that fills up batches; InvalidInput when the tokenizer of this model has none."""
+    """Find the token that fills up batches.
+
+    Args:
+        tokenizer: the model's.
+        name: the model's name, for the report.
+    Returns: the token's id.
+    Raises: InvalidInput when the tokenizer has none.
+    """
     if tokenizer.pad_token_id is None:
         what, cure = "the model's tokenizer has no padding token", "give an encoder"
         raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))
@@ -40,7 +54,12 @@ def padding_token(tokenizer: Any, name: str) -> int:
 
 
 def model_version(name: str) -> Any:
-    """Tell what a model's name stands for today, as JSON data: a folder's files by size and time, or a Hub revision."""
+    """Find what a model's name stands for today.
+
+    Args:
+        name: Hub id or path.
+    Returns: JSON data: a folder's files by size and time, or a Hub revision; None where neither is known.
+    """
     folder = Path(model_path(name))
     if not folder.is_dir():
         return getattr(load_config(name), "_commit_hash", None)
@@ -49,7 +68,13 @@ def model_version(name: str) -> Any:
 
 
 def load_config(name: str) -> Any:
-    """Load a model's configuration; InvalidInput when there is no such model."""
+    """Load a model's configuration.
+
+    Args:
+        name: Hub id or path.
+    Returns: a configuration of transformers.
+    Raises: InvalidInput when there is no such model, or the extra 'train' is not installed.
+    """
     require("peft", "train")
     from transformers import AutoConfig
 
@@ -64,7 +89,9 @@ def load_model(auto_class: str, name: str, seed: int, **config: Any) -> Any:
         auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
         name: Hub id or path.
         seed: of the new weights.
-        config: what the model's configuration says otherwise, such as ``num_labels``.
+        **config: what the model's configuration says otherwise, such as ``num_labels``.
+    Returns: a model of transformers.
+    Raises: InvalidInput when there is no such model, or the extra 'train' is not installed.
     """
     import torch
 
@@ -75,7 +102,15 @@ def load_model(auto_class: str, name: str, seed: int, **config: Any) -> Any:
 
 
 def new_model(auto_class: str, config: Any, seed: int) -> Any:
-    """Draw all weights of a model anew, in single precision; arguments as for ``load_model``."""
+    """Draw all weights of a model anew, in single precision.
+
+    Args:
+        auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
+        config: a configuration of transformers.
+        seed: of the weights.
+    Returns: a model of transformers.
+    Raises: InvalidInput when the extra 'train' is not installed.
+    """
     import torch
 
     transformers = _transformers()
@@ -90,6 +125,8 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
         model: a pretrained model.
         options: the program's options.
         task_type: peft's name of the kind of task, such as ``SEQ_CLS``; new heads are trained in any case.
+    Returns: the model, or one of peft around it.
+    Raises: InvalidInput when the model takes no such adapter.
     """
     if options.freeze_embeddings:
         model.get_input_embeddings().requires_grad_(False)
@@ -158,14 +195,23 @@ def enough_memory(what: str, device: Device, found: str, cure: str) -> Iterator[
 
 
 def n_parameters(model: Any) -> tuple[int, int]:
-    """Count a model's parameters, and those that training changes."""
+    """Count a model's parameters.
+
+    Args:
+        model: a model of PyTorch.
+    Returns: all parameters, and those that training changes.
+    """
     sizes = [(parameter.numel(), parameter.requires_grad) for parameter in model.parameters()]
     return sum(size for size, _ in sizes), sum(size for size, trained in sizes if trained)
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed the generators that torch and transformers draw from, and leave them as they were."""
+    """Seed the generators that torch and transformers draw from, and leave them as they were.
+
+    Args:
+        seed: 0 to 2^32 - 1.
+    """
     import random
 
     import numpy as np

@@ -93,6 +93,10 @@ def write_training(
 def default_name(options: TrainingOptions) -> str:
     """Name a model by what it starts from, and what sets it apart; its sizes stand elsewhere in the card.
 
+    Args:
+        options: the program's options.
+    Returns: a name for the card.
+
     >>> default_name(TrainingOptions(model="microsoft/deberta-v3-small", freeze_embeddings=True))
     'deberta-v3-small, frozen embeddings'
     """

@@ -13,9 +13,14 @@ _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet
 
 
 def room(config: Any, options: TrainingOptions, asked: int) -> int:
-    """Give how many word pieces of a text are read: those asked for, or what the model has positions for.
+    """Count how many word pieces of a text are read.
 
-    The latter is a multiple of 8, as are the lengths of batches on a GPU.
+    Args:
+        config: the model's configuration.
+        options: the program's options; a trained prompt takes some places.
+        asked: how many are asked for.
+    Returns: those asked for, or what the model has positions for: a multiple of 8, as are the lengths of batches on a
+        GPU.
     """
     taken = options.adapter_size if options.adapter is Adapter.PROMPT else 0
     positions = getattr(config, "max_position_embeddings", None)

@@ -53,7 +53,13 @@ def predict_rows(
 
 
 def logits(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
-    """Read the logits of a batch, one array a row."""
+    """Read the logits of a batch.
+
+    Args:
+        model: a classifier or tagger of transformers.
+        batch: tensors of B rows.
+    Returns: B arrays of float32, shape (n_classes,), or (n_tokens, n_classes) of a tagger.
+    """
     return list(model(**batch).logits.float().cpu().numpy())
 
 

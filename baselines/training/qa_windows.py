@@ -111,6 +111,7 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
         contexts: n texts.
         tokenizer: a fast tokenizer.
         max_length: pieces of a window, 32 or more.
+    Returns: the windows, with the row and the characters of the context that each stands for.
     """
     features: list[dict[str, list[int]]] = []
     rows: list[int] = []

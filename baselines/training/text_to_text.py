@@ -30,7 +30,11 @@ _OPINIONS = {
 
 
 def input_form(inputs: Sequence[str]) -> str:
-    """Give the form of a generation or question answering task's input columns.
+    """Return the form of a generation or question answering task's input columns.
+
+    Args:
+        inputs: the input columns.
+    Returns: a format string with the columns as fields.
 
     >>> input_form(("source_text", "answer")), input_form(("context", "question"))
     ('{source_text} answer: {answer}', 'question: {question} context: {context} answer:')
@@ -42,7 +46,12 @@ def input_form(inputs: Sequence[str]) -> str:
 
 
 def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
-    """Give the form of a classification task, the sentinel at its end.
+    """Return the form of a classification task, the sentinel at its end.
+
+    Args:
+        inputs: the input columns.
+        labels: the task's labels; they say what is asked.
+    Returns: a format string with the columns as fields.
 
     >>> label_form(("text",), ("benign", "toxic"))
     '{text} Overall, the tone is <extra_id_0>'
@@ -79,14 +88,26 @@ def encoded(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> l
 
 
 def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
-    """Give the texts that a model learns to write: of questions the first accepted answer, or ``No answer``."""
+    """List the texts that a model learns to write.
+
+    Args:
+        rows: n rows with their gold.
+        kind: the task kind: generation or extractive question answering.
+    Returns: n texts; of questions the first accepted answer, or ``No answer``.
+    """
     if kind is TaskKind.GENERATION:
         return rows[GOLD[kind]].to_list()
     return [answers["text"][0] if answers["text"] else NO_ANSWER for answers in rows[GOLD[kind]].to_list()]
 
 
 def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
-    """Give predictions from what a model wrote: ``""`` where a question is said to have no answer."""
+    """Read predictions from what a model wrote.
+
+    Args:
+        written: n texts.
+        kind: the task kind.
+    Returns: n texts without blanks at their ends; ``""`` where a question is said to have no answer.
+    """
     texts = [text.strip() for text in written]
     if kind is TaskKind.EXTRACTIVE_QA:
         return ["" if text.casefold() == NO_ANSWER.casefold() else text for text in texts]
@@ -100,8 +121,12 @@ def label_words(labels: Sequence[str]) -> list[str]:
 
 
 def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
-    """Give the first token of each label's word.
+    """Find the first token of each label's word.
 
+    Args:
+        labels: the task's labels.
+        tokenizer: the model's.
+    Returns: a token id for each label, all different.
     Raises: InvalidInput when two labels have the same one, so that a model could not tell them apart.
     """
     words = label_words(labels)
@@ -114,11 +139,12 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
 
 
 def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
-    """Give what the decoder reads before the label's word: its start token (T5: padding) and the sentinel.
+    """List what the decoder reads before the label's word: its start token (T5: padding) and the sentinel.
 
     Args:
         start: ``decoder_start_token_id`` of the model's config.
         tokenizer: the model's.
+    Returns: two token ids.
     Raises: InvalidInput when the tokenizer has no sentinel, as T5's and its descendants' have.
     """
     # By id: T5's tokenizer would put a piece for a space before it.

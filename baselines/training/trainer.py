@@ -47,7 +47,15 @@ def plain_loss(model: Any, batch: Batch) -> Tensor:
 
 
 def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor], None]) -> Tensor:
-    """One forward and one backward pass."""
+    """Do one forward and one backward pass.
+
+    Args:
+        model: the model in training.
+        batch: tensors of B rows.
+        loss: computes the loss of the batch.
+        backward: takes the loss back through the model.
+    Returns: the loss, a scalar without its graph.
+    """
     value = loss(model, batch)
     backward(value)
     return value.detach()
@@ -106,6 +114,7 @@ def train(
             of equals). None keeps the last.
         objective: what to minimise; default the model's own loss.
         keep: states to keep, in epochs; 0 is before training.
+    Returns: the trained model, its validation score, the kept states and a record of the training.
     Raises: InvalidInput when the device's memory is too small.
     """
     found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
@@ -164,12 +173,22 @@ def state_name(epochs: float) -> str:
 
 
 def load_state(model: Any, file: Path) -> None:
-    """Give a model the trained weights of a kept state."""
+    """Load the trained weights of a kept state into a model.
+
+    Args:
+        model: the model that was trained; other weights stay as they are.
+        file: what ``save_state`` wrote.
+    """
     model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True), strict=False)
 
 
 def save_state(model: Any, file: Path) -> None:
-    """Write the weights of a model that training changes, whole or not at all."""
+    """Write the weights of a model that training changes, whole or not at all.
+
+    Args:
+        model: the model.
+        file: where; its folder is created.
+    """
     trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     weights = {name: tensor for name, tensor in model.state_dict().items() if name in trained}
     file.parent.mkdir(parents=True, exist_ok=True)

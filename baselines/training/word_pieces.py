@@ -64,6 +64,7 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
         sentences: words of each.
         tokenizer: a fast tokenizer; one of RoBERTa's kind must be loaded with ``add_prefix_space=True``.
         max_length: pieces of a window.
+    Returns: the windows, with the sentence and the words that each stands for.
     """
     if not sentences:
         return WordPieces([], np.zeros(0, dtype=np.int64), [], np.zeros(0, dtype=np.int64))

@@ -152,9 +152,13 @@ def _card_of(path: Path) -> Path:
 
 
 def results_of(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) -> list[Result]:
-    """Give a result for each entry and task that has a board: placebos stand beside their task, candidates nowhere.
+    """Pair entries with the boards that they are on.
 
-    A placebo is the entry's own, or else that of an entry of the same model in another file (see ``_model``).
+    Args:
+        entries: entries with their scores.
+        folders: the datasets that they are for.
+    Returns: a result for each entry and task that has a board: placebos stand beside their task, candidates nowhere. A
+        placebo is the entry's own, or else that of an entry of the same model in another file (see ``_model``).
     """
     used = {(entry.card.data, entry.card.subset) for entry in entries}
     boards = {board.key: board.name for board in boards_of(folders, used)}

@@ -84,7 +84,13 @@ class Analysis:
 
 
 def figures_of(names: Sequence[str]) -> list[Figure]:
-    """Look figures up; all of them without a name. InvalidInput names the ones there are not."""
+    """Look figures up.
+
+    Args:
+        names: of the figures; none for all.
+    Returns: the figures in the order named, each once.
+    Raises: InvalidInput proposing the nearest name for each that is none.
+    """
     known = {figure.name: figure for figure in FIGURES}
     problems = [
         Problem("there is no such figure", "--figure", f"'{name}'", did_you_mean(name, list(known)))
@@ -116,7 +122,13 @@ def analyse(results: Sequence[Result], names: Sequence[str] = ()) -> list[Analys
 
 
 def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
-    """Write an analysis as CSV (fractions), and as a picture (points) where it has one, into a folder that is there."""
+    """Write an analysis as CSV (fractions), and as a picture (points) where it has one.
+
+    Args:
+        analysis: the rows and how to draw them; without a row nothing is written.
+        out: a folder that is there.
+        notes: lines below the picture.
+    """
     rows = analysis.found.rows
     for path in analysis.files(out):
         if path.suffix == ".csv":

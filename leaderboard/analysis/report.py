@@ -11,7 +11,14 @@ from leaderboard.views.terminal import print_table
 
 
 def print_analyses(analyses: Sequence[Analysis], out: Path, notes: Sequence[str], console: Console) -> None:
-    """Print a table of the figures drawn, what each leaves out, and what could not be drawn."""
+    """Print a table of the figures drawn, what each leaves out, and what could not be drawn.
+
+    Args:
+        analyses: the analyses, drawn or not.
+        out: the folder of their files.
+        notes: what holds of all of them.
+        console: where it is printed.
+    """
     drawn = [each for each in analyses if each.drawn]
     if not drawn:
         console.print("Nothing could be drawn from these entries; the reasons follow.", markup=False)
@@ -33,7 +40,15 @@ def print_analyses(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]
 
 
 def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequence[str]) -> dict[str, Any]:
-    """Give the same as plain JSON data."""
+    """Write analyses as plain JSON data.
+
+    Args:
+        analyses: the analyses, drawn or not.
+        n_entries: entries that they were made from.
+        out: the folder of their files.
+        notes: what holds of all of them.
+    Returns: ``{"entries", "figures", "notes"}`` with paths as text.
+    """
     return {
         "entries": n_entries,
         "figures": [

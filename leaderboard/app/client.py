@@ -13,8 +13,11 @@ from validation.report import InvalidInput, Problem
 
 
 def is_url(to: str) -> bool:
-    """Tell a leaderboard's URL from a store: a folder, or a repository of the Hub.
+    """Check whether a place is a leaderboard's URL or a store: a folder, or a repository of the Hub.
 
+    Args:
+        to: what ``--to`` was given.
+    Returns: True for a URL, False for a store.
     Raises: InvalidInput for what is meant as a URL but is none, and for a store that is a file.
 
     >>> is_url("http://127.0.0.1:7860"), is_url("build/store")
@@ -58,7 +61,15 @@ def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = 
 
 
 def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
-    """Withdraw an entry; the arguments are as for ``submit_to_url``. Only who sent it may."""
+    """Withdraw an entry; only who sent it may.
+
+    Args:
+        url: the leaderboard's address.
+        entry: the entry's id.
+        any_token: send the saved token even if it may write to repositories.
+    Returns: the page's answer.
+    Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
+    """
     return _ask(url, "withdraw", (entry,), any_token=any_token)
 
 

@@ -149,6 +149,7 @@ def serve(
         port: 0 takes any free one.
         settings: who may submit, and how often.
         block: False returns at once and prints nothing; ``close()`` the result to stop.
+    Returns: the running server.
     Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
     port = usable_port(host, port)
@@ -179,7 +180,14 @@ def _told_to_stop() -> Iterator[threading.Event]:
 
 
 def usable_port(host: str, port: int) -> int:
-    """Give a port that can be listened on: the one asked for, or any free one for 0; InvalidInput when it is taken."""
+    """Find a port that can be listened on.
+
+    Args:
+        host: address to listen on.
+        port: the one asked for; 0 for any free one.
+    Returns: the port.
+    Raises: InvalidInput when it is taken, or the address is none of this machine's.
+    """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:

@@ -47,7 +47,12 @@ class SpaceConfig:
 
 
 def space_files(config: SpaceConfig) -> dict[str, bytes]:
-    """Give the files of a Space by their paths in it."""
+    """Build the files of a Space: its card, its program, its requirements, and the source of the rooms that it needs.
+
+    Args:
+        config: what the Space shows and takes.
+    Returns: contents by path in the Space.
+    """
     return {
         "README.md": _readme(config).encode(),
         "app.py": _app(config).encode(),
@@ -160,7 +165,13 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 
 
 def check_names(repo_id: str, config: SpaceConfig) -> None:
-    """Refuse names that cannot be those of repositories of the Hub."""
+    """Refuse names that cannot be those of repositories of the Hub.
+
+    Args:
+        repo_id: of the Space.
+        config: names the repositories of data and entries.
+    Raises: InvalidInput naming all that are wrong.
+    """
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 

@@ -64,8 +64,9 @@ def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure everything, one timing at a time.
 
     Args:
-        scale: entries as a share of 10,000, and test sizes of the submission as a share of Table 2's; only at 1 is
-            said whether targets are met.
+        scale: entries as a share of 10,000, and test sizes of the submission as a share of Table 2's; only at 1 is said
+            whether targets are met.
+    Returns: the timings one after the other, as they are made.
     Raises: InvalidInput when the browser or its driver is not installed.
     """
     chromium = _chromium()

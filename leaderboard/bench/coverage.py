@@ -13,7 +13,13 @@ _CHUNK = 20
 
 
 def measure_coverage(n_tasks: int, seed: int) -> dict[str, dict[str, float]]:
-    """Simulate the coverage of each kind of interval with a progress bar; see ``metrics.coverage``."""
+    """Simulate the coverage of each kind of interval with a progress bar (see ``leaderboard.metrics.coverage``).
+
+    Args:
+        n_tasks: simulated tasks of each kind.
+        seed: of all draws.
+    Returns: by kind and figure the share of intervals that held the truth, in [0, 1].
+    """
     found: dict[str, dict[str, float]] = {}
     for kind in KINDS:
         rng = np.random.default_rng(seed)

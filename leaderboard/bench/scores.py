@@ -41,6 +41,7 @@ def run_bench(scale: float = 1.0) -> Iterator[Timing]:
 
     Args:
         scale: test sizes of the submission as a share of Table 2's; only at 1 is said whether targets are met.
+    Returns: the timings one after the other, as they are made.
     Raises: InvalidInput when the yardsticks (extra 'dev') are not installed.
     """
     _require_yardsticks()
@@ -59,7 +60,10 @@ def _timings(scale: float) -> Iterator[Timing]:
 
 
 def peak_memory() -> int:
-    """Peak resident memory of this process so far, in bytes."""
+    """Measure the peak resident memory of this process so far.
+
+    Returns: bytes.
+    """
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

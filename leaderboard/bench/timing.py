@@ -26,7 +26,12 @@ class Timing:
 
 
 def print_timing(timing: Timing, console: Console) -> None:
-    """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold."""
+    """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold.
+
+    Args:
+        timing: the measurement, in seconds.
+        console: where it is printed.
+    """
     said = f"{timing.name}: {_seconds(timing.seconds)}"
     if timing.yardstick is not None and timing.yardstick_seconds is not None:
         said += f"; {timing.yardstick}: {_seconds(timing.yardstick_seconds)}"

@@ -66,7 +66,14 @@ def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]
 
 
 def find_board(name: str, choices: Sequence[Board]) -> Board:
-    """Give the board of a name; InvalidInput names those there are."""
+    """Find a board by its name.
+
+    Args:
+        name: such as ``dr/nli``.
+        choices: the boards there are.
+    Returns: the board.
+    Raises: InvalidInput proposing the nearest name.
+    """
     for board in choices:
         if board.name == name:
             return board

@@ -229,7 +229,12 @@ class Index:
 
 
 def say(problem: Problem, names: dict[str, str]) -> str:
-    """Give a problem as one line in which no path of this machine appears.
+    """Write a problem as one line in which no path of this machine appears.
+
+    Args:
+        problem: the problem.
+        names: what to write in place of each path.
+    Returns: the line.
 
     >>> say(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'

@@ -44,7 +44,12 @@ def stamp(folder: DatasetFolder) -> str:
 
 
 def read_rows(store: Store) -> pl.DataFrame:
-    """Read the kept rows; none where there are none to be had."""
+    """Read the kept rows.
+
+    Args:
+        store: the store that keeps them.
+    Returns: rows as ``leaderboard.board.rows.SCHEMA`` has them; none where none are kept, or in another shape.
+    """
     try:
         rows = pl.read_parquet(store.index_file("rows"))
     except (OSError, pl.exceptions.PolarsError):

@@ -87,12 +87,24 @@ def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, A
 
 
 def task_scores(scores: Scores, task: str) -> TaskScores | None:
-    """Give one task's scores, where the entry has them."""
+    """Find one task's scores.
+
+    Args:
+        scores: an entry's scores.
+        task: the task.
+    Returns: its scores; None where the entry has none.
+    """
     return next((found for found in scores.tasks if found.task == task), None)
 
 
 def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
-    """Say what is not there to be scored, a line each; one task's, or all."""
+    """List what is not there to be scored.
+
+    Args:
+        scores: an entry's scores.
+        task: the task; None lists all tasks', each line beginning with its name.
+    Returns: a line for each thing.
+    """
     return [
         _where(item.source, item.target, item.task if task is None else None) + item.what
         for item in scores.missing

@@ -45,7 +45,14 @@ class Answer(TypedDict):
 
 
 def check(index: Index, file: str | None, card_text: str) -> Answer:
-    """Check a submission without keeping it, and preview its scores where anybody could compute them."""
+    """Check a submission without keeping it, and preview its scores where anybody could compute them.
+
+    Args:
+        index: the boards.
+        file: the prediction file; None where none was sent.
+        card_text: the card as YAML or JSON.
+    Returns: what the endpoint answers, problems included.
+    """
 
     def score(path: Path, card: Card) -> Answer:
         folder = folder_of(card, index.folders)
@@ -59,7 +66,16 @@ def check(index: Index, file: str | None, card_text: str) -> Answer:
 
 
 def submit(index: Index, file: str | None, card_text: str, *, sender: Sender, daily_quota: int | None) -> Answer:
-    """Check, score and keep a submission; who sends it is asked for before anything is read."""
+    """Check, score and keep a submission; who sends it is asked for before anything is read.
+
+    Args:
+        index: the boards, which the entry joins.
+        file: the prediction file; None where none was sent.
+        card_text: the card as YAML or JSON.
+        sender: names the submitter, or raises InvalidInput.
+        daily_quota: entries of one submitter a UTC day; None: any number.
+    Returns: what the endpoint answers, problems included.
+    """
     try:
         submitter = sender()
     except InvalidInput as error:
@@ -93,7 +109,14 @@ def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
 
 
 def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
-    """Take an entry off the boards; only who sent it may."""
+    """Take an entry off the boards; only who sent it may.
+
+    Args:
+        index: the boards.
+        identity: the entry's id; blanks around it do not count.
+        sender: names the submitter, or raises InvalidInput.
+    Returns: what the endpoint answers, problems included.
+    """
     try:
         index.store.withdraw(identity.strip(), sender())
     except InvalidInput as error:

@@ -78,15 +78,26 @@ def compare_sides(
 
 
 def distinct_names(sides: Sequence[Side]) -> list[str]:
-    """Name the entries; where two have one name, with the first digits of their ids."""
+    """Name the entries; where two have one name, with the first digits of their ids.
+
+    Args:
+        sides: the entries.
+    Returns: a name for each, in order.
+    """
     names = [side.name for side in sides]
     return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
 
 
 def sentence(pair: Comparison, names: tuple[str, str], benchmark: str) -> str:
-    """Say in one sentence that can be checked who of two is better on how many shifts.
+    """Write in one sentence that can be checked who of two is better on how many shifts.
 
     By TD where there is one, else by SD, else by ST. ST is always told: a model that learned nothing drops nowhere.
+
+    Args:
+        pair: the comparison of the two.
+        names: what to call them.
+        benchmark: the dataset's benchmark, in words.
+    Returns: the sentence without a full stop.
     """
     figure, found = _told_by(pair)
     if not found:
@@ -111,7 +122,13 @@ def _by_score(pair: Comparison, names: tuple[str, str]) -> str:
 
 
 def command(sides: Sequence[Side], task: str | None) -> str:
-    """Give the command that makes the same comparison from the entries' prediction files."""
+    """Write the command that makes the same comparison from the entries' prediction files.
+
+    Args:
+        sides: the entries, two or more, of one subset.
+        task: the only task to compare; None compares all.
+    Returns: a shell command; DIR stands for the dataset folder.
+    """
     files = " ".join(f"{side.id}.parquet" for side in sides)
     subset = "" if sides[0].subset == "all" else f" --subset {sides[0].subset}"
     only = f" --task {task}" if task else ""

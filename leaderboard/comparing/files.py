@@ -141,6 +141,8 @@ def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: in
         b: the other.
         n_swaps: random swaps of each test set.
         seed: seed of the swaps; those of a test set do not depend on what else is compared.
+    Returns: differences A minus B, fractions in [-1, 1], by shift and as means of each task, with p values corrected
+        over all of them (Holm).
     Raises: InvalidInput when a file is not sound, or no shift is shared.
     """
     folder = a.folder
@@ -177,7 +179,12 @@ def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: in
 
 
 def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Correct all p values of some comparisons together, as one family of tests (Holm)."""
+    """Correct all p values of some comparisons together, as one family of tests (Holm).
+
+    Args:
+        comparisons: with p values, corrected before or not.
+    Returns: the same comparisons with ``p_holm`` anew.
+    """
     p_values = [np.nan if each.p is None else each.p for comparison in comparisons for each in _differences(comparison)]
     holms = iter(holm(p_values).tolist())
 
@@ -196,7 +203,14 @@ def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
 
 
 def of_task(comparison: Comparison, task: str) -> Comparison:
-    """Keep one task of a comparison; its p values must be corrected again."""
+    """Keep one task of a comparison; its p values must be corrected again.
+
+    Args:
+        comparison: of any tasks.
+        task: the one to keep.
+    Returns: the comparison of that task.
+    Raises: InvalidInput when it is not among the compared.
+    """
     update: dict[str, object] = {
         name: tuple(each for each in getattr(comparison, name) if each.task == task) for name in ("shifts", "means")
     }
@@ -212,7 +226,11 @@ def of_task(comparison: Comparison, task: str) -> Comparison:
 
 
 def winner(difference: Difference) -> str | None:
-    """Say who is better where the corrected p is below ``LEVEL``: 'a', 'b', or None where nothing is decided.
+    """Name who is better where the corrected p is below ``LEVEL``.
+
+    Args:
+        difference: A minus B of one figure; of drops the smaller is better.
+    Returns: 'a' or 'b'; None where nothing is decided.
 
     >>> winner(Difference(figure="TD", value=-0.2, p=0.001, p_holm=0.01))
     'a'
@@ -225,6 +243,10 @@ def winner(difference: Difference) -> str | None:
 
 def p_text(p: float | None) -> str:
     """Write a p value; random swaps cannot tell the smallest ones from 0.
+
+    Args:
+        p: in [0, 1]; None where there is none.
+    Returns: four decimals, or that it is below what they show.
 
     >>> p_text(0.0312), p_text(0.00001), p_text(None)
     ('0.0312', '< 0.0001', 'n/a')

@@ -236,7 +236,11 @@ def shift_scores(scores: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def scenario_shares(names: Sequence[str]) -> dict[str, float]:
-    """Share of each scenario among the shifts where it is known; NaN where it is known of none.
+    """Share of each scenario among the shifts where it is known.
+
+    Args:
+        names: a scenario for each shift, ``Unknown`` where it is not known.
+    Returns: fractions by scenario that sum to 1; all NaN where no scenario is known.
 
     >>> scenario_shares(["Classic", "Tie", "Classic", "Unknown"])["Classic"].__round__(3)
     0.667

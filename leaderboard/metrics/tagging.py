@@ -122,7 +122,11 @@ def tag_scheme(
 
 
 def tag_notation(tags: Sequence[str]) -> Notation:
-    """Tell a task's notation by the names of its tags; see the module docstring.
+    """Find a task's notation by the names of its tags; see the module docstring.
+
+    Args:
+        tags: all tags of the task.
+    Returns: ``bio`` where a tag begins with B, else ``polarity`` where one begins with T, else ``io``.
 
     >>> tag_notation(("O", "T-POS")), tag_notation(("O", "B-person", "I-person"))
     ('polarity', 'bio')

@@ -27,6 +27,8 @@ _STYLE = {"font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.
 def choice_picture(choice: Choice) -> bytes:
     """Draw a choice: a heatmap where similarity was measured, bars where an ID model was tested.
 
+    Args:
+        choice: the choice.
     Returns: the bytes of a PNG; the same for the same choice and matplotlib.
     Raises: InvalidInput when there is neither.
     """

@@ -13,7 +13,12 @@ _LESS = {BREADTH: "less breadth", TRAIN_ROWS: "not more train rows"}
 
 
 def print_choice(choice: Choice, console: Console) -> None:
-    """Print the candidates' statistics, similarity and scores, the selection with its reasons, and the notes."""
+    """Print the candidates' statistics, similarity and scores, the selection with its reasons, and the notes.
+
+    Args:
+        choice: the choice.
+        console: where it is printed.
+    """
     _print_statistics(choice, console)
     if choice.similarity:
         _print_similarity(choice, console)

@@ -15,7 +15,15 @@ from validation.vocabulary import TaskKind
 
 
 def choose_reported(task: str, n_ood: int, id_: str | None = None) -> Choice:
-    """Choose from the paper's tables; InvalidInput when the paper tested no model trained on ``id_``."""
+    """Choose from the paper's tables.
+
+    Args:
+        task: one of the paper's tasks.
+        n_ood: how many OOD data sets to choose.
+        id_: the ID, by name; default: the rule's.
+    Returns: the choice with the figures that it rests on.
+    Raises: InvalidInput when there is no such task, or the paper tested no model trained on ``id_``.
+    """
     study = reported_study(task)
     assert study.probe is not None
     tested = study.probe.id_name
@@ -45,6 +53,8 @@ def choose_measured(
         id_: the ID, by name or domain; default: the folder's, or else the rule's.
         encoder: for similarity.
         predictions: for scores; without them no OOD data set is chosen.
+    Returns: the choice with the figures that it rests on.
+    Raises: InvalidInput when the folder has no such task or ID, withholds its labels, or the predictions do not fit it.
     """
     folder.refuse_withheld()
     study = measured_study(folder, task)

@@ -27,12 +27,23 @@ _BY_LAMBDA = ("depth_f1", "depth_score", "depth_sd", "depth_td", "effective_n")
 
 
 def labels_are_public(folder: DatasetFolder) -> bool:
-    """Whether anybody can load the test labels of a dataset: it is not the gold of a build that withholds them."""
+    """Check whether anybody can load the test labels of a dataset.
+
+    Args:
+        folder: the dataset.
+    Returns: False for either folder of a build that withholds labels.
+    """
     return folder.manifest.label_key is None and not folder.manifest.withholds_labels
 
 
 def disclosed(scores: Scores, folder: DatasetFolder) -> Scores:
-    """Give scores as they may be shown: unchanged where labels are public, else rounded and without small slices."""
+    """Take out of scores what may not be shown.
+
+    Args:
+        scores: an entry's scores.
+        folder: the dataset that they are on.
+    Returns: the scores, unchanged where labels are public, else rounded and without small slices.
+    """
     if labels_are_public(folder):
         return scores
     content: dict[str, Any] = _rounded(scores.model_dump())

@@ -39,7 +39,14 @@ class WrongExample:
 
 
 def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
-    """Say why examples of a domain may not be shown; empty where they may."""
+    """Find why examples of a domain may not be shown.
+
+    Args:
+        folder: the dataset.
+        task: its task.
+        domain: the task's domain.
+    Returns: the reason in words; empty where they may be shown.
+    """
     if not labels_are_public(folder):
         return "labels are withheld"
     facts = folder.task(task).domains.get(domain)

@@ -44,7 +44,13 @@ class Figure(NamedTuple):
 
 
 def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
-    """Give every figure its test-sampling interval; without replicates, or fewer than 2 groups, no bounds."""
+    """Estimate the test-sampling interval of every figure.
+
+    Args:
+        figures: by name; all with the same number of replicates.
+    Returns: by name the value with the bounds of its 95% interval, cut to what the figure can be; without replicates,
+        or with fewer than 2 groups, no bounds; an undefined value is None.
+    """
     found = {name: Estimate(value=known(figure.values[0])) for name, figure in figures.items()}
     ready = [name for name, figure in figures.items() if has_spread(figure)]
     if ready:
@@ -114,13 +120,14 @@ def total_intervals(values: TaskValues) -> dict[tuple[str | None, str | None, st
 def total_bounds(
     values: TaskValues, sources: Sequence[str], targets: Sequence[str], statistic: Callable[[Floats], Floats]
 ) -> tuple[Floats, Floats] | None:
-    """Bounds of the total interval of several figures of a task; None where training variance was not measured.
+    """Bounds of the total interval of several figures of a task.
 
     Args:
         values: the task's scores.
         sources: the rows of the score matrix.
         targets: its columns; every score must be there, with one set of at least 5 runs a source.
         statistic: score matrices (..., n_sources, n_targets) -> figures (..., n_figures).
+    Returns: lower and upper bounds, shape (n_figures,) each; None where training variance was not measured.
     """
     scores = values.scores.get(values.info.metric, {})
     cells = [[(source, target) for target in targets] for source in sources]
@@ -145,14 +152,24 @@ def total_bounds(
 
 
 def has_spread(figure: Figure) -> bool:
-    """Whether a figure is known, has replicates of at least two groups, and hardly any undefined one."""
+    """Check whether a figure is known, has replicates of at least two groups, and hardly any undefined one.
+
+    Args:
+        figure: the figure.
+    Returns: whether an interval can be made; at most ``MAX_UNDEFINED`` of the replicates may be NaN.
+    """
     if len(figure.values) == 1 or figure.effective_groups < 2 or np.isnan(figure.values[0]):
         return False
     return bool(np.isnan(figure.values).mean() <= MAX_UNDEFINED)
 
 
 def known(value: float | NDArray[np.float64]) -> float | None:
-    """Give a number; None where it is undefined."""
+    """Return a number as a Python float.
+
+    Args:
+        value: a number; NaN where it is undefined.
+    Returns: the number; None for NaN.
+    """
     return None if np.isnan(value) else float(value)
 
 

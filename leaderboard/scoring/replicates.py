@@ -117,11 +117,13 @@ def task_values(
 
     Args:
         task: its name.
-        predictions: rows of this task, as ``check_predictions`` returns them.
+        predictions: rows of this task, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
         folder: the dataset.
         subset: the subset of test ids that the predictions cover.
         encoder: needed for BERTScore alone.
         n_draws: replicates; 0 leaves intervals out.
+    Returns: the scores by metric, source and target, shape (n_runs, 1 + n_draws) each: first on the test set, then on
+        resampled ones.
     """
     info = folder.task(task)
     covered = set(folder.test(task, subset, ["id", "domain"])["domain"].unique())
@@ -135,7 +137,16 @@ def task_values(
 def target_runs(
     task: str, predictions: pl.DataFrame, folder: DatasetFolder, subset: str, *, encoder: Encoder | None = None
 ) -> Iterator[TargetRuns]:
-    """Arrange one task's checked predictions by target; arguments as for ``task_values``."""
+    """Arrange one task's checked predictions by target.
+
+    Args:
+        task: its name.
+        predictions: rows of this task, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        folder: the dataset.
+        subset: the subset of test ids that the predictions cover.
+        encoder: needed for BERTScore alone.
+    Yields: for each target the outcomes of its runs on the target's test rows, sorted by id.
+    """
     info = folder.task(task)
     chosen = folder.test(task, subset, ["id", "domain", "group", GOLD[info.kind]])
     for (target,), part in predictions.group_by("target", maintain_order=True):

@@ -75,7 +75,8 @@ def score_file(
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
         n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
-    Raises: InvalidInput with every problem found in the file.
+    Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
+    Raises: InvalidInput with every problem found in the file, or when the folder withholds its labels.
     """
     frame = checked_predictions(path, folder, subset)
     folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
@@ -84,9 +85,13 @@ def score_file(
 
 
 def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder | None:
-    """Give the encoder of BERTScore's tokens where a dataset has generated text and the extra is installed.
+    """Open the encoder of BERTScore's tokens.
 
-    Without it BERTScore is a named gap; other tasks need none.
+    Args:
+        folder: the dataset.
+        name: Hub id or path of the encoder.
+    Returns: the encoder, one a process; None where the dataset has no generated text, or the extra is not installed:
+        BERTScore is a named gap then.
     """
     generates = any(task.kind is TaskKind.GENERATION for task in folder.manifest.tasks.values())
     installed = find_spec("sentence_transformers") is not None
@@ -100,12 +105,25 @@ def _encoder(name: str, vectors: Path) -> Encoder:
 
 
 def encoder_name(encoder: Encoder | None) -> str | None:
-    """Name an encoder as ``Scores.token_encoder`` does."""
+    """Name an encoder as ``Scores.token_encoder`` does.
+
+    Args:
+        encoder: the encoder; None where there is none.
+    Returns: ``name@revision``; None without an encoder.
+    """
     return f"{encoder.name}@{encoder.revision}" if encoder else None
 
 
 def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
-    """Read a prediction file and check it against a dataset folder; see ``check_predictions``."""
+    """Read a prediction file and check it against a dataset folder.
+
+    Args:
+        path: the file.
+        folder: the dataset that it is for; it may withhold its labels.
+        subset: the subset of test ids that it covers.
+    Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+    Raises: InvalidInput with every problem found in the file, or when no task has the subset.
+    """
     tasks = [folder.facts(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets]
     if not tasks:
         cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
@@ -135,7 +153,15 @@ def score_predictions(
 ) -> Scored:
     """Score checked predictions.
 
-    Arguments are as for ``score_file``; ``predictions`` and ``reference`` are what ``check_predictions`` gives.
+    Args:
+        predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        folder: the dataset that they are for.
+        subset: the subset of test ids that they cover.
+        encoder: embeds tokens for BERTScore; tasks of other metrics need none.
+        n_draws: replicates behind the intervals; 0 leaves them out.
+        reference: a reference's predictions, checked too, whose TT gives ``reference_td`` where there is no TT here.
+    Returns: the long table of ``SCORE_COLUMNS``, and the nested shape.
+    Raises: InvalidInput when the folder withholds its labels.
     """
     folder.refuse_withheld()
 

@@ -96,7 +96,12 @@ def summarise_values(
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
-    """Name the encoder that a folder's depths were computed with, as ``Scores.depth_encoder`` does."""
+    """Name the encoder that a folder's depths were computed with, as ``Scores.depth_encoder`` does.
+
+    Args:
+        folder: the dataset.
+    Returns: ``name@revision``; None for a folder without depths.
+    """
     facts = folder.manifest.encoder
     return f"{facts.id}@{facts.revision}" if facts else None
 

@@ -16,12 +16,24 @@ _MADE_WITH = "made_with"
 
 
 def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
-    """Give the place of an entry's nested scores in a store."""
+    """Return the place of an entry's nested scores in a store.
+
+    Args:
+        identity: the entry's id.
+        version: the metric version.
+    Returns: a path below the store's root, with slashes.
+    """
     return f"{SCORES}/{version}/{check_id(identity)}.json"
 
 
 def table_path(identity: str, version: str = METRIC_VERSION) -> str:
-    """Give the place of an entry's long table of scores in a store."""
+    """Return the place of an entry's long table of scores in a store.
+
+    Args:
+        identity: the entry's id.
+        version: the metric version.
+    Returns: a path below the store's root, with slashes.
+    """
     return f"{SCORES}/{version}/{check_id(identity)}.parquet"
 
 

@@ -44,7 +44,14 @@ class Sending(NamedTuple):
 
 
 def entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
-    """Give an entry's id; ``rows`` are its sorted predictions."""
+    """Compute an entry's id: who sends the same predictions with the same card again gets the same one.
+
+    Args:
+        submitter: who sends it.
+        card: its card.
+        rows: its predictions, sorted.
+    Returns: 16 hex digits.
+    """
     digest = hashlib.sha256(json.dumps([submitter, card.as_dict()], sort_keys=True).encode())
     for name in rows.columns:
         digest.update(json.dumps([name, rows[name].to_list()], ensure_ascii=False).encode())
@@ -59,12 +66,22 @@ def check_id(identity: str) -> str:
 
 
 def card_path(identity: str) -> str:
-    """Give the place of an entry's card in a store."""
+    """Return the place of an entry's card in a store.
+
+    Args:
+        identity: the entry's id.
+    Returns: a path below the store's root, with slashes.
+    """
     return f"{ENTRIES}/{check_id(identity)}/{CARD}"
 
 
 def predictions_path(identity: str) -> str:
-    """Give the place of an entry's predictions in a store."""
+    """Return the place of an entry's predictions in a store.
+
+    Args:
+        identity: the entry's id.
+    Returns: a path below the store's root, with slashes.
+    """
     return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
 
 
@@ -79,7 +96,12 @@ def now() -> str:
 
 
 def entry_bytes(entry: Entry) -> bytes:
-    """Give the content of an entry's card file."""
+    """Write the content of an entry's card file.
+
+    Args:
+        entry: the entry.
+    Returns: JSON in UTF-8.
+    """
     content = {
         "id": entry.id,
         "submitter": entry.submitter,

@@ -32,6 +32,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
         place: a local folder, which need not exist yet, or ``hf://datasets/ORG/NAME``, a repository that must.
         cache: folder for copies of repositories; default one in the user's cache folder.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
+    Returns: the store.
     Raises: InvalidInput when the place is no store's, or cannot be reached and there is no copy.
     """
     if is_hub_place(place):

@@ -64,6 +64,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
         store: the store; where it is a repository, the scores are sent there.
         folders: the datasets at hand; entries for other data fail, with the reason.
         every: score those again, too, that have scores of the current version.
+    Returns: ids that were scored, kept and failed, and the places that changed on each board.
     """
     scored, kept, failed, names = [], [], {}, {}
     for identity in tqdm(store.ids(), desc="scoring", unit="entry", disable=None, file=sys.stderr):

@@ -277,7 +277,14 @@ class Store:
 
 
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Find the dataset that a card's predictions are for; InvalidInput names both versions when it is not there."""
+    """Find the dataset that a card's predictions are for.
+
+    Args:
+        card: the card, which names a content hash.
+        folders: the datasets at hand.
+    Returns: the folder; of a public and a gold one, which have one hash, the one that can be scored with.
+    Raises: InvalidInput naming both versions when it is not there.
+    """
     same = [folder for folder in folders if folder.content_hash == card.data]
     if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
         return min(same, key=lambda folder: folder.manifest.withholds_labels)

@@ -4,5 +4,8 @@ from leaderboard.views.html import Markup, render
 
 
 def about_page() -> Markup:
-    """Write what measures, ranks and endpoints are."""
+    """Build the page that explains measures, ranks and endpoints.
+
+    Returns: what stands below the page's head.
+    """
     return render("about.html")

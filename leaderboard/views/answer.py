@@ -14,12 +14,24 @@ from validation.report import counted
 
 
 def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota: int | None) -> Markup:
-    """Write what to submit, who may, and how from a program."""
+    """Build the words about what to submit, who may, and how from a program.
+
+    Args:
+        folders: the datasets that submissions are for.
+        sign_in: submitters sign in at the Hub.
+        daily_quota: entries of one submitter a UTC day; None: any number.
+    Returns: what stands above the form.
+    """
     return render("submit.html", folders=folders, sign_in=sign_in, daily_quota=daily_quota)
 
 
 def answer_html(answer: Answer) -> Markup:
-    """Show what a check, a submission or a withdrawal answered."""
+    """Show what a check, a submission or a withdrawal answered.
+
+    Args:
+        answer: as the endpoint gives it.
+    Returns: a box with the problems, or what was done.
+    """
     if not answer["ok"]:
         head = tag("strong", f"Not accepted: {counted(len(answer['problems']), 'problem')}. Nothing was stored.")
         problems = tag("ol", *(tag("li", problem) for problem in answer["problems"]))

@@ -16,8 +16,11 @@ _FACTS = (
 
 
 def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
-    """Give a board's rows as plain JSON data, best first, and after them what papers report.
+    """Write a board's rows as plain JSON data, best first, and after them what papers report.
 
+    Args:
+        index: the boards.
+        board: one of them.
     Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked), ``missing``
         (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and the
         board's figures as ``{"value", "low", "high", "placebo"}``, null where undefined; those by lambda under
@@ -29,7 +32,14 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
 
 
 def board_csv(index: Index, query: BoardQuery) -> str:
-    """Give the rows that a question asks for, of all pages, as CSV with a column for each bound and placebo value."""
+    """Write the rows that a question asks for, of all pages, as CSV.
+
+    Args:
+        index: the boards.
+        query: board, filters and order.
+    Returns: CSV with a column for each bound and placebo value; figures are fractions.
+    Raises: InvalidInput when there is no such board.
+    """
     board = find_board(query.board, index.boards())
     table = whole_table(index, board)
     found = matching(table, query, columns_of(board))

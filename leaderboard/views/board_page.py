@@ -33,7 +33,14 @@ _BETTER = {"up": ("\N{UPWARDS ARROW}", "higher is better"), "down": ("\N{DOWNWAR
 
 
 def board_page(index: Index, query: BoardQuery) -> Markup:
-    """Give what the page shows: the choice of boards, the form of filters, one page of rows, and the legend."""
+    """Build the page of boards: the choice of boards, the form of filters, one page of rows, and the legend.
+
+    Args:
+        index: the boards.
+        query: what the address asks for.
+    Returns: what stands below the page's head.
+    Raises: InvalidInput when there is no such board.
+    """
     boards = index.boards()
     if not boards:
         return box("No data", "Start the server with a dataset folder: shiftbench serve --data DIR --store DIR")
@@ -54,7 +61,14 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
 
 
 def rows_fragment(index: Index, query: BoardQuery) -> Markup:
-    """Give the table with its pager, which the page's script puts in the place of the last one."""
+    """Build the table with its pager, which the page's script puts in the place of the last one.
+
+    Args:
+        index: the boards.
+        query: what the address asks for.
+    Returns: a part of the page that ``board_page`` builds.
+    Raises: InvalidInput when there is no such board.
+    """
     board = find_board(query.board, index.boards())
     table = whole_table(index, board)
     columns = shown_columns(board, query.columns)

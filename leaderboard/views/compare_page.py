@@ -52,7 +52,7 @@ def compare_page(
     task: str | None = None,
     problems: Sequence[str] = (),
 ) -> Markup:
-    """Give the page's content.
+    """Build the page of a comparison.
 
     Args:
         choices: the entries there are, as the chooser offers them.
@@ -60,6 +60,7 @@ def compare_page(
         compared: the comparison, where there is one.
         task: the task that the address names, kept in the form.
         problems: why there is none, in words that may be shown.
+    Returns: what stands below the page's head.
     """
     parts = [tag("h1", "Compare entries"), _chooser(choices, chosen, task)]
     if problems:

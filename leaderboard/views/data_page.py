@@ -29,9 +29,13 @@ _MEDIAN = 3
 
 
 def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
-    """Give the page of a task, named ``benchmark/task`` (with ``@hash`` where versions differ); the first one without.
+    """Build the page of a task.
 
-    A name that is not there gets a page that says so, with the names that are.
+    Args:
+        folders: the datasets.
+        name: ``benchmark/task`` (with ``@hash`` where versions differ); the first task without.
+    Returns: what stands below the page's head; for a name that is not there a page that says so, with the names that
+        are.
     """
     tasks = _tasks(folders)
     if not tasks:

@@ -31,7 +31,7 @@ def entry_page(
     examples: Examples | None = None,
     unseen: Callable[[TaskScores], Unseen | None] | None = None,
 ) -> Markup:
-    """Give the page of an entry on one task.
+    """Build the page of an entry on one task.
 
     Args:
         identity: the entry's id.
@@ -43,6 +43,7 @@ def entry_page(
         looks: how many entries its submitter has sent for this data, this one included.
         examples: gives what it predicted wrong (``leaderboard.scoring.examples.wrong_examples``).
         unseen: gives the means over domains not in pretraining (``leaderboard.scoring.unseen.unseen_drops``).
+    Returns: what stands below the page's head.
     """
     shown = find_task(scores, task) if scores else None
     parts = [

@@ -42,7 +42,13 @@ def markdown_text(text: str) -> str:
 
 
 def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Give a table for the LaTeX package booktabs, in points; bold where a difference is significant."""
+    """Write comparisons as a table for the LaTeX package booktabs; bold where a difference is significant.
+
+    Args:
+        pairs: comparisons of a first entry with others.
+        names: of the first entry, then of the others, in order.
+    Returns: a ``tabular``, in points.
+    """
     lines = [
         r"\begin{tabular}{ll" + "rr" * len(FIGURES) + "}",
         r"\toprule",
@@ -58,7 +64,13 @@ def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
 
 
 def markdown(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Give a Markdown table in points; bold where a difference is significant."""
+    """Write comparisons as a Markdown table; bold where a difference is significant.
+
+    Args:
+        pairs: comparisons of a first entry with others.
+        names: of the first entry, then of the others, in order.
+    Returns: the table, in points.
+    """
     head = ["Shift", "Against", *(cell for name in FIGURES for cell in (f"Δ{name}", "p"))]
     lines = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---", "---", *["---:"] * 2 * len(FIGURES)]) + " |"]
     for other, name, found in _rows(pairs, names):
@@ -69,7 +81,13 @@ def markdown(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
 
 
 def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Give CSV: a row for each difference, as fractions, unrounded."""
+    """Write comparisons as CSV: a row for each difference.
+
+    Args:
+        pairs: comparisons of a first entry with others.
+        names: of the first entry, then of the others, in order.
+    Returns: CSV with a header; fractions, unrounded.
+    """
     header = [
         "a",
         "b",

@@ -11,7 +11,14 @@ from validation.prediction_files import read_predictions
 
 
 def folder_report(predictions: Path, scores: Scores, folder: DatasetFolder) -> str:
-    """Give the report of a prediction file for a dataset folder."""
+    """Write the report of a prediction file for a dataset folder.
+
+    Args:
+        predictions: the file, which was checked and scored.
+        scores: its scores.
+        folder: the dataset.
+    Returns: one HTML page that needs no other file.
+    """
     with TemporaryDirectory(prefix="shiftbench-report-") as place:
         rows = Path(place) / "predictions.parquet"
         read_predictions(predictions).write_parquet(rows)
@@ -19,6 +26,12 @@ def folder_report(predictions: Path, scores: Scores, folder: DatasetFolder) -> s
 
 
 def card_beside(predictions: Path) -> Card | None:
-    """Read the card that lies beside a prediction file, if one does."""
+    """Read the card that lies beside a prediction file.
+
+    Args:
+        predictions: the file; its card is ``<name>.card.yaml``.
+    Returns: the card; None where there is none.
+    Raises: InvalidInput when it is no sound card.
+    """
     path = predictions.with_name(f"{predictions.stem}.card.yaml")
     return read_card(path) if path.is_file() else None

@@ -36,6 +36,7 @@ def report_html(
         predictions: the predictions as parquet, which examples are taken from.
         card: the predictions' card, if there is one.
         own_ids: ids to show in place of the dataset's.
+    Returns: one HTML page that needs no other file.
     """
     examples = partial(_examples, predictions, folder, own_ids or {})
     parts = [tag("h1", title, class_="sb-name"), notices([folder])]

@@ -29,12 +29,13 @@ SECURITY_HEADERS = {
 
 
 def page(title: str, body: Markup, *, active: str = "") -> Markup:
-    """Write a whole page.
+    """Build a whole page.
 
     Args:
         title: stands in the browser's tab, before the name of the site.
         body: what the page shows.
         active: key of the navigation's page that this is (see ``PAGES``).
+    Returns: an HTML document.
     """
     return render(
         "page.html",
@@ -49,20 +50,31 @@ def page(title: str, body: Markup, *, active: str = "") -> Markup:
 
 
 def header(active: str = "") -> Markup:
-    """Write the head of a page: the name, what it is about, and the ways to the other pages."""
+    """Build the head of a page: the name, what it is about, and the ways to the other pages.
+
+    Args:
+        active: key of the navigation's page that this is (see ``PAGES``).
+    Returns: the head.
+    """
     return render("header.html", active=active, pages=PAGES)
 
 
 @cache
 def style_sheet() -> str:
-    """Give the style sheet: the parts in ``css``, the theme first."""
+    """Join the style sheet: the parts in ``css``, the theme first.
+
+    Returns: CSS.
+    """
     parts = sorted((_HERE / "css").glob("*.css"), key=lambda path: (path.name != "theme.css", path.name))
     return "\n".join(path.read_text(encoding="utf-8") for path in parts)
 
 
 @cache
 def script() -> str:
-    """Give the script: it makes pages quicker, and none of them needs it."""
+    """Read the script: it makes pages quicker, and none of them needs it.
+
+    Returns: JavaScript.
+    """
     return (_HERE / "page.js").read_text(encoding="utf-8")
 
 
@@ -74,7 +86,13 @@ def digest(name: str) -> str:
 
 
 def box(title: str, *lines: str | Markup) -> Markup:
-    """Give a short message where there is nothing else to show."""
+    """Build a short message where there is nothing else to show.
+
+    Args:
+        title: in bold.
+        *lines: a paragraph each.
+    Returns: the message.
+    """
     return tag("div", tag("strong", title), join(tag("p", line) for line in lines), class_="sb-empty")
 
 

@@ -24,7 +24,12 @@ _NONE = Estimate(value=None)
 
 
 def print_scores(scores: Scores, console: Console) -> None:
-    """Print every task's matrices and summary, then what is missing."""
+    """Print every task's matrices and summary, then what is missing.
+
+    Args:
+        scores: an entry's scores.
+        console: where it is printed.
+    """
     _print_warnings([scores], console)
     for task in scores.tasks:
         if task.id_ood is not None:
@@ -46,7 +51,12 @@ def print_scores(scores: Scores, console: Console) -> None:
 
 
 def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None:
-    """Print one table a task with a row for each named entry."""
+    """Print one table a task with a row for each named entry.
+
+    Args:
+        results: name and scores of each entry.
+        console: where it is printed.
+    """
     _print_warnings([scores for _, scores in results], console)
     columns = ("entry", "mean SS", "mean ST", "average drop", "worst SD", "worst TD", "DF1@0", "DF1@90")
     for name in dict.fromkeys(task.task for _, scores in results for task in scores.tasks):
@@ -67,7 +77,12 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Print a row a shift: A minus B in points, starred where Holm's p is below 0.05."""
+    """Print a row a shift: A minus B in points, starred where Holm's p is below 0.05.
+
+    Args:
+        comparisons: a table for each.
+        console: where it is printed.
+    """
     for comparison in comparisons:
         rows = []
         for shift in comparison.shifts:
@@ -92,7 +107,12 @@ def _difference(difference: Difference) -> tuple[str, str]:
 
 
 def print_rescored(found: Rescored, console: Console) -> None:
-    """Print what scoring again did, and a table of the places that changed on each board."""
+    """Print what scoring again did, and a table of the places that changed on each board.
+
+    Args:
+        found: what ``leaderboard.store.rescore.rescore`` returned.
+        console: where it is printed.
+    """
 
     def points_of(value: float | None) -> str:
         return "n/a" if value is None else f"{100 * value:.2f}"
@@ -116,7 +136,13 @@ def print_rescored(found: Rescored, console: Console) -> None:
 
 
 def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, console: Console) -> None:
-    """Print how often each kind of interval held the truth, with the standard error of that share."""
+    """Print how often each kind of interval held the truth, with the standard error of that share.
+
+    Args:
+        found: shares in [0, 1] by kind and figure.
+        n_tasks: simulated tasks of each kind.
+        console: where it is printed.
+    """
     rows = []
     for figure in next(iter(found.values())):
         wanted = " (at least 95% wanted)" if figure in CAUTIOUS else ""
@@ -138,8 +164,14 @@ def print_table(
 ) -> None:
     """Print a table whose first column names its rows; where it is wider than the terminal, as lines.
 
-    In the table an interval stands below its figure: with many columns it has no room beside it. The columns
-    ``texts`` hold words, not numbers; their cells may have line breaks.
+    In the table an interval stands below its figure: with many columns it has no room beside it.
+
+    Args:
+        console: where it is printed.
+        title: the line above.
+        columns: their names.
+        rows: a cell for each column.
+        texts: columns that hold words, not numbers; their cells may have line breaks.
     """
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if texts else 0, pad_edge=False)
     for number, column in enumerate(columns):
@@ -176,7 +208,12 @@ def _packed(items: Sequence[str], width: int) -> Iterator[str]:
 
 
 def warnings(scores: Scores) -> list[str]:
-    """Say what keeps these scores from being comparable."""
+    """List what keeps scores from being comparable.
+
+    Args:
+        scores: an entry's scores.
+    Returns: a sentence each; none where nothing does.
+    """
     found = []
     if scores.synthetic_data:
         found.append("Synthetic data: these scores show the tools at work and measure nothing else.")
