@@ -11,6 +11,7 @@ from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "rating": pl.String()})
+"""A line a row, in file order, no nulls; ``rating`` is a whole number as text."""
 
 _PER_FRAME = 10_000
 _AGAIN = "fetch both files again; one of them may be cut off"

@@ -18,6 +18,7 @@ from validation.report import InvalidInput, Problem, did_you_mean
 SCHEMA = pl.Schema(
     {"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String(), "refused": pl.String()}
 )
+"""A sentence a row, in file order; ``tags`` is null where ``refused`` says why, and ``refused`` where it has tags."""
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 """A run of letters and digits, or one sign. It is applied before any term is looked at.

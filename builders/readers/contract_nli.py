@@ -14,6 +14,7 @@ from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem, did_you_mean
 
 SCHEMA = pl.Schema({"premise": pl.String(), "hypothesis": pl.String(), "choice": pl.String(), "document": pl.String()})
+"""A document and hypothesis a row, in file order, no nulls; ``choice`` is one of ``CHOICES``."""
 
 CHOICES = ("Entailment", "NotMentioned", "Contradiction")
 

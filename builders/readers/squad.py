@@ -17,16 +17,18 @@ import polars as pl
 from builders.readers.json_document import RELEASE, json_document
 from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
+from validation.schemas import ANSWERS
 
 SCHEMA = pl.Schema(
     {
         "title": pl.String(),
         "context": pl.String(),
         "question": pl.String(),
-        "answers": pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)}),
+        "answers": ANSWERS,
         "question_id": pl.String(),
     }
 )
+"""A question a row, in file order, no nulls; ``answers`` has empty lists where there is no answer."""
 
 
 class Answer(msgspec.Struct):

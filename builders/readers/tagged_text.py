@@ -14,6 +14,7 @@ from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem, did_you_mean
 
 SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String()})
+"""A line a row, in file order, no nulls; as many ``tags`` as ``tokens``; ``text`` is what stands before the tags."""
 
 TAGS = ("O", "T-POS", "T-NEG", "T-NEU")
 

@@ -13,6 +13,7 @@ from builders.specs.upstream_file import UpstreamFile, decode
 from validation.report import InvalidInput, Problem, and_more
 
 TAR_SCHEMA = pl.Schema({"label": pl.String(), "name": pl.String(), "text": pl.String()})
+"""A text a row, in the archive's order, no nulls; ``name`` is that of its file, without ``.txt``."""
 
 _PER_FRAME = 10_000
 _AGAIN = "fetch the file again; it may be cut off"

@@ -14,6 +14,7 @@ from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "document": pl.String()})
+"""A sentence a row, in file order, no nulls; as many ``tags``, as upstream has them, as ``tokens``."""
 
 _DOCUMENT = "-DOCSTART-"
 _PER_FRAME = 10_000

@@ -14,6 +14,7 @@ from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "root": pl.String()})
+"""A tree a row, in file order, no nulls; ``root`` is the label of the whole sentence, 0 to 4 as text."""
 
 LABELS = ("0", "1", "2", "3", "4")
 
