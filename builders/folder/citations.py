@@ -36,7 +36,7 @@ def parse_citations(text: str, file: str) -> dict[str, str]:
 
     Raises: InvalidInput naming every line with a block that is no entry, or whose key came before.
     """
-    from bibtexparser import parse_string
+    from bibtexparser.entrypoint import parse_string
 
     library = parse_string(text, parse_stack=[])
     if library.failed_blocks:
