@@ -30,7 +30,12 @@ CLOSED = tuple(
 
 
 def entry_address(identity: str, task: str | None = None) -> str:
-    """Return the address of an entry's page, on one task or on its first.
+    """Return the address of an entry's page.
+
+    Args:
+        identity: the entry's id.
+        task: the task to show; None shows the first.
+    Returns: a path with its query, below the leaderboard's own address.
 
     >>> entry_address("0123456789abcdef", "nli")
     '/entry?id=0123456789abcdef&task=nli'
