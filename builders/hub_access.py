@@ -1,12 +1,12 @@
 """Reaching the Hugging Face Hub: what can go wrong there, said in one line, and what is worth another try."""
 
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from validation.report import InvalidInput, Problem
+from validation.retries import draw_wait, read_retry_after
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ TRIES = 5
 """How often a request is made that the Hub refuses for now, or that another publisher got ahead of."""
 LONGEST_WAIT = 300
 """Seconds; the Hub's rate limits are counted in windows of five minutes."""
-_FIRST_WAIT, _LAST_DOUBLING = 0.5, 5
+_FIRST_WAIT, _LONGEST_UNASKED = 0.5, 16.0
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
 _OVERTAKEN = (409, 412)
 _WRITE_CURE = "run the command again; what was uploaded is not sent again, and no half version is to be seen"
@@ -143,8 +143,7 @@ def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float
     status = _status(failed)
     if status is not None and status not in (*_FOR_NOW, *_OVERTAKEN):
         return None
-    # Two publishers that were refused at the same moment must not come back at the same moment.
-    return float(_FIRST_WAIT * 2 ** min(tries - 1, _LAST_DOUBLING) * random.uniform(0.5, 1))
+    return draw_wait(tries, first=_FIRST_WAIT, longest=_LONGEST_UNASKED)
 
 
 def _asked_to_wait(error: Exception) -> float | None:
@@ -157,8 +156,7 @@ def _asked_to_wait(error: Exception) -> float | None:
     limit = parse_ratelimit_headers(response.headers)
     if limit is not None and limit.remaining == 0:
         return float(limit.reset_in_seconds)
-    after = response.headers.get("Retry-After", "")
-    return float(after) if after.isdigit() else None
+    return read_retry_after(response.headers)
 
 
 def _status(error: Exception) -> int | None:
