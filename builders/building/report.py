@@ -6,7 +6,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from builders.building.bench import ReadTiming
 from builders.folder.manifest import Manifest, TaskManifest, paper_sizes
 from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
@@ -106,20 +105,6 @@ def _print_steps(task: TaskManifest, console: Console) -> None:
     for (name, split), (before, after) in dropped.items():
         table.add_row(name, split, f"{before:,}", f"{before - after:,}", f"{after:,}")
     console.print(table)
-
-
-def print_read_timing(timing: ReadTiming, console: Console) -> None:
-    """Print one measurement of reading on a line of its own."""
-    said = (
-        f"{timing.name}: {timing.seconds:.2f} s, {timing.peak_memory / 2**20:,.0f} MiB at peak; {timing.yardstick}: "
-        f"{timing.yardstick_seconds:.2f} s; {timing.ratio:.2f} times as long"
-    )
-    if timing.wanted is not None:
-        low, high = timing.wanted
-        met = low <= timing.ratio <= high
-        wanted = f"{low:g} to {high:g}" if low else f"at most {high:g}"
-        said += f"; wanted {wanted} times: {'met' if met else 'missed'}"
-    _say(console, said)
 
 
 def _say(console: Console, line: str) -> None:
