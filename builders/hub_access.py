@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, first_line
 from validation.retries import draw_wait, read_retry_after
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
     try:
         yield
     except (*refused, httpx2.HTTPError) as error:
-        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, _said(error), cure)) from error
+        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, first_line(error), cure)) from error
 
 
 @contextmanager
@@ -66,13 +66,13 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
         if failed is None:
             raise
         what, cure = _explained(failed, cure)
-        raise InvalidInput(Problem(what, repo_id, _said(failed), cure)) from error
+        raise InvalidInput(Problem(what, repo_id, first_line(failed), cure)) from error
     except HFValidationError as error:
         what, cure = "the Hub takes no such name", "name it ORG/NAME"
-        raise InvalidInput(Problem(what, repo_id, _said(error), cure)) from error
+        raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
     except OfflineModeIsEnabled as error:
         what, cure = "the Hub is switched off here", "unset HF_HUB_OFFLINE"
-        raise InvalidInput(Problem(what, repo_id, _said(error), cure)) from error
+        raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
 
 
 def cause(error: BaseException | None) -> Exception | None:
@@ -174,7 +174,3 @@ def _explained(error: Exception, cure: str) -> tuple[str, str]:
     if asked is not None:
         return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {cure}"
     return _BY_STATUS.get(_status(error), ("the Hub did not take it", cure))
-
-
-def _said(error: Exception) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from baselines.prompting.models import Answer, Keep, Request
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, first_line
 from validation.retries import draw_wait, read_retry_after
 
 TRIES = 5
@@ -145,10 +145,10 @@ class Server:
         """Raise what is no use to try again: a refusal, or a server that failed often enough."""
         status = _status(error)
         if status is not None and status not in (408, 409) and status < 500:
-            what, found = "the server refuses the request", _said(error)
+            what, found = "the server refuses the request", first_line(error)
             cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
         elif failures == TRIES:
-            what, found, cure = "the server fails", f"{_said(error)} ({TRIES} tries)", "see that the server runs"
+            what, found, cure = "the server fails", f"{first_line(error)} ({TRIES} tries)", "see that the server runs"
         else:
             return
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
@@ -163,7 +163,7 @@ class Server:
             self._pauses, self._pause_asked = self._pauses + 1, now
         seconds = max(self._wait(self._pauses), _asked_to_wait(error) or 0)
         if self._pauses > MOST_PAUSES or seconds > LONGEST_PAUSE:
-            found = f"asked to wait {seconds:,.0f} s, {self._pauses} times in a row; {_said(error)}"
+            found = f"asked to wait {seconds:,.0f} s, {self._pauses} times in a row; {first_line(error)}"
             cure = f"ask less at once with --concurrency, or wait; {_KEPT}"
             raise InvalidInput(Problem("the server does not take more requests", self.address, found, cure)) from error
         self._pause_over = max(self._pause_over, now + seconds)
@@ -224,7 +224,3 @@ def _asked_to_wait(error: Any) -> float | None:
     """Read how many seconds a server asks to wait; None where it does not, or did not answer."""
     response = getattr(error, "response", None)
     return None if response is None else read_retry_after(response.headers)
-
-
-def _said(error: Any) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__

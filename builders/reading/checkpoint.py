@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from builders.checksums import file_sha256
 from builders.specs.upstream_file import Position
 from validation.output_files import replace_file
+from validation.report import first_line
 
 _STATE = "state.json"
 
@@ -68,7 +69,7 @@ class Checkpoint:
             aside = self.folder.with_name(self.folder.name + ".damaged")
             shutil.rmtree(aside, ignore_errors=True)
             self.folder.rename(aside)
-            reason = str(error).splitlines()[0]
+            reason = first_line(error)
             print(f"{self.folder}: a damaged checkpoint ({reason}) is now {aside.name}; reading anew", file=sys.stderr)
             return None
         return state
