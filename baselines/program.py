@@ -3,7 +3,6 @@
 import inspect
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib.metadata import version
@@ -17,6 +16,7 @@ from baselines.runs import Fit, Results, train_and_predict
 from builders.folder.reader import DatasetFolder
 from validation.cards import Card, write_card
 from validation.command_line import DataOption
+from validation.output_files import check_place, refuse_folder, replace_file
 from validation.report import InvalidInput, Problem
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
@@ -141,14 +141,10 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
         ".csv": lambda frame, path: frame.with_columns(pl.col(pl.List(pl.String)).list.join(" ")).write_csv(path),
     }
     check_out_path(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
     card_path = out.with_name(f"{out.stem}.card.yaml")
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
-        new, new_card = Path(temporary) / out.name, Path(temporary) / card_path.name
+    with replace_file(card_path) as new_card, replace_file(out) as new:
         writers[out.suffix](predictions.rechunk(), new)  # bytes depend on chunks otherwise
         write_card(card, new_card)
-        new.replace(out)
-        new_card.replace(card_path)
     typer.echo(f"wrote {out} ({len(predictions):,} predictions) and {card_path}", err=True)
     return card_path
 
@@ -160,23 +156,14 @@ def check_out_path(out: Path) -> None:
         out: the prediction file to be: .parquet, .jsonl or .csv.
     Raises: InvalidInput when its ending is another one, or its folder cannot be written.
     """
-    taken = next((parent for parent in out.absolute().parents if parent.exists() and not parent.is_dir()), None)
-    if taken is not None:
-        found, cure = f"{taken} is a file", "choose another folder"
-        raise InvalidInput(Problem("the output path leads through a file", str(out), found, cure))
+    refuse_folder(out, "--out")
+    check_place(out)
     if out.suffix not in (".parquet", ".jsonl", ".csv"):
         raise InvalidInput(
             Problem(
                 "unknown kind of prediction file", str(out), f"'{out.suffix}'", "end --out in .parquet, .jsonl or .csv"
             )
         )
-    there = next(parent for parent in out.absolute().parents if parent.is_dir())
-    try:
-        tempfile.TemporaryFile(dir=there).close()
-    except OSError as error:
-        found = error.strerror or str(error)
-        what, cure = "the output cannot be written", "choose another folder"
-        raise InvalidInput(Problem(what, str(out), f"{there}: {found}", cure)) from error
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:

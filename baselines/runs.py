@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
+from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
 
@@ -116,14 +117,10 @@ class Work:
     def keep(self, source: str, seed: int, predictions: pl.DataFrame, record: Mapping[str, Any]) -> None:
         """Write a finished run, whole or not at all, and free what it needed on the way."""
         scratch = self.scratch(source, seed)
-        self.path.mkdir(parents=True, exist_ok=True)
-        for suffix, write in (
-            ("parquet", predictions.write_parquet),
-            ("json", lambda path: path.write_text(json.dumps(record), encoding="utf-8")),
-        ):
-            part = scratch.with_name(f"{scratch.name}.part")
-            write(part)
-            part.replace(scratch.with_name(f"{scratch.name}.{suffix}"))
+        with replace_file(scratch.with_name(f"{scratch.name}.parquet")) as new:
+            predictions.write_parquet(new)
+        with replace_file(scratch.with_name(f"{scratch.name}.json")) as new:
+            new.write_text(json.dumps(record), encoding="utf-8")
         shutil.rmtree(scratch, ignore_errors=True)
 
     def clear(self) -> None:

@@ -1,10 +1,9 @@
 """The user's cache folder: encoder vectors, and where dataset folders were built on this machine."""
 
 import os
-import tempfile
 from pathlib import Path
 
-from validation.report import InvalidInput, Problem
+from validation.output_files import check_folder
 
 
 def cache_folder() -> Path:
@@ -23,13 +22,8 @@ def check_cache() -> None:
     Raises: InvalidInput naming the folder; it is created where it was missing.
     """
     folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        cure = "set SHIFTBENCH_CACHE to a folder that can be written"
-        found = error.strerror or str(error)
-        raise InvalidInput(Problem("the cache folder cannot be written", str(folder), found, cure)) from error
+    cure = "set SHIFTBENCH_CACHE to a folder that can be written"
+    check_folder(folder, "the cache folder cannot be written", str(folder), cure)
 
 
 def remember_folder(content_hash: str, folder: Path) -> None:

@@ -1,12 +1,12 @@
 """Reaching the Hugging Face Hub: what can go wrong there, said in one line, and what is worth another try."""
 
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, first_line
+from validation.retries import draw_wait, read_retry_after
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ TRIES = 5
 """How often a request is made that the Hub refuses for now, or that another publisher got ahead of."""
 LONGEST_WAIT = 300
 """Seconds; the Hub's rate limits are counted in windows of five minutes."""
-_FIRST_WAIT, _LAST_DOUBLING = 0.5, 5
+_FIRST_WAIT, _LONGEST_UNASKED = 0.5, 16.0
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
 _OVERTAKEN = (409, 412)
 _WRITE_CURE = "run the command again; what was uploaded is not sent again, and no half version is to be seen"
@@ -46,7 +46,7 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
     try:
         yield
     except (*refused, httpx2.HTTPError) as error:
-        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, _said(error), cure)) from error
+        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, first_line(error), cure)) from error
 
 
 @contextmanager
@@ -68,13 +68,13 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
         if failed is None:
             raise
         what, cure = _explained(failed, cure)
-        raise InvalidInput(Problem(what, repo_id, _said(failed), cure)) from error
+        raise InvalidInput(Problem(what, repo_id, first_line(failed), cure)) from error
     except HFValidationError as error:
         what, cure = "the Hub takes no such name", "name it ORG/NAME"
-        raise InvalidInput(Problem(what, repo_id, _said(error), cure)) from error
+        raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
     except OfflineModeIsEnabled as error:
         what, cure = "the Hub is switched off here", "unset HF_HUB_OFFLINE"
-        raise InvalidInput(Problem(what, repo_id, _said(error), cure)) from error
+        raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
 
 
 def cause(error: BaseException | None) -> Exception | None:
@@ -156,8 +156,7 @@ def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float
     status = _status(failed)
     if status is not None and status not in (*_FOR_NOW, *_OVERTAKEN):
         return None
-    # Two publishers that were refused at the same moment must not come back at the same moment.
-    return float(_FIRST_WAIT * 2 ** min(tries - 1, _LAST_DOUBLING) * random.uniform(0.5, 1))
+    return draw_wait(tries, first=_FIRST_WAIT, longest=_LONGEST_UNASKED)
 
 
 def _asked_to_wait(error: Exception) -> float | None:
@@ -170,8 +169,7 @@ def _asked_to_wait(error: Exception) -> float | None:
     limit = parse_ratelimit_headers(response.headers)
     if limit is not None and limit.remaining == 0:
         return float(limit.reset_in_seconds)
-    after = response.headers.get("Retry-After", "")
-    return float(after) if after.isdigit() else None
+    return read_retry_after(response.headers)
 
 
 def _status(error: Exception) -> int | None:
@@ -189,7 +187,3 @@ def _explained(error: Exception, cure: str) -> tuple[str, str]:
     if asked is not None:
         return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {cure}"
     return _BY_STATUS.get(_status(error), ("the Hub did not take it", cure))
-
-
-def _said(error: Exception) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__

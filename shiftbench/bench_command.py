@@ -1,7 +1,7 @@
 """The command ``bench``. Everything heavier than typer is imported inside it."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -41,25 +41,23 @@ def bench(
     """
     from dataclasses import asdict
 
-    from baselines.training.bench import print_rate_timing, run_training_bench
+    from baselines.training.bench import run_training_bench
     from builders.building.bench import run_read_bench
-    from builders.building.report import print_read_timing
     from leaderboard.bench.app import run_app_bench
-    from leaderboard.bench.scores import peak_memory, run_bench
-    from leaderboard.bench.timing import print_timing
+    from leaderboard.bench.scores import run_bench
+    from validation.timing import peak_memory, print_timing
 
-    runs: dict[Bench, tuple[Any, Any]] = {
-        Bench.SCORES: (run_bench, print_timing),
-        Bench.BUILD: (run_read_bench, print_read_timing),
-        Bench.APP: (run_app_bench, print_timing),
-        Bench.TRAIN: (run_training_bench, print_rate_timing),
+    runs = {
+        Bench.SCORES: run_bench,
+        Bench.BUILD: run_read_bench,
+        Bench.APP: run_app_bench,
+        Bench.TRAIN: run_training_bench,
     }
-    run, show = runs[what]
     timings = []
-    for timing in run(scale):
+    for timing in runs[what](scale):
         timings.append(timing)
         if json_ != "-":
-            show(timing, console())
+            print_timing(timing, console())
     if what is Bench.SCORES:
         typer.echo(f"peak memory {peak_memory() / 2**20:,.0f} MiB", err=True)
     write_json({"timings": [asdict(timing) for timing in timings], "peak_memory": peak_memory()}, json_)

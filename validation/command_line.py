@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from validation.output_files import check_file
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ DataOption = Annotated[
 def writable(where: str | None) -> str | None:
     """Refuse a place for JSON that cannot be written, before the work."""
     if where is not None and where != "-":
-        _check_writable(Path(where), "--json")
+        check_file(Path(where), "--json")
     return where
 
 
@@ -34,15 +35,8 @@ def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
     Raises: InvalidInput naming the option and the path.
     """
     if path is not None:
-        _check_writable(path, param.opts[0])
+        check_file(path, param.opts[0])
     return path
-
-
-def _check_writable(path: Path, option: str) -> None:
-    if path.is_dir():
-        raise InvalidInput(Problem("this is a folder", option, str(path), "name a file"))
-    if not path.parent.is_dir():
-        raise InvalidInput(Problem("there is no such folder", option, str(path.parent), "make it first"))
 
 
 JsonOption = Annotated[

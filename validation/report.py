@@ -46,6 +46,15 @@ class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of what an error says, cut to 200 characters; the error's kind where it says nothing.
+
+    >>> first_line(ValueError("\nno such model\nat line 3")), first_line(KeyboardInterrupt())
+    ('no such model', 'KeyboardInterrupt')
+    """
+    return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__
+
+
 def counted(n: int, thing: str) -> str:
     """Write a number of things.
 

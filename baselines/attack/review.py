@@ -8,7 +8,6 @@ read. Originals and labels are compared with the dataset folder, so that a slip 
 import csv
 import io
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import polars as pl
 
 from baselines.attack.search import Attacked
 from validation.csv_text import csv_text, repeated_columns
+from validation.output_files import check_file, replace_file
 from validation.report import InvalidInput, Problem, and_more
 
 COLUMNS = (
@@ -116,11 +116,8 @@ def one_line(text: str) -> str:
 
 
 def check_new_file(out: Path, *, overwrite: bool) -> None:
-    """Refuse an output that would replace a file, or cannot be written, before any work."""
-    if out.is_dir():
-        raise InvalidInput(Problem("this is a folder", "--out", str(out), "name a file"))
-    if not out.parent.is_dir():
-        raise InvalidInput(Problem("there is no such folder", "--out", str(out.parent), "make it first"))
+    """Raise InvalidInput, before any work, where an output would replace a file or cannot be written."""
+    check_file(out, "--out")
     if out.exists() and not overwrite:
         cure = "give --overwrite or another file"
         raise InvalidInput(Problem("the file is there already, and people may have worked on it", str(out), cure=cure))
@@ -128,10 +125,8 @@ def check_new_file(out: Path, *, overwrite: bool) -> None:
 
 def write_whole(text: str, out: Path) -> None:
     """Write a file that appears whole or not at all."""
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
-        new = Path(temporary) / out.name
+    with replace_file(out) as new:
         new.write_text(text, encoding="utf-8", newline="\n")
-        new.replace(out)
 
 
 def _check_columns(columns: list[str], file: str) -> None:

@@ -26,6 +26,7 @@ from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, card_of, failur
 from builders.cache import cache_folder
 from builders.folder.manifest import MANIFEST
 from builders.folder.reader import DatasetFolder
+from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
 
 _TRIES_MORE = 3
@@ -170,8 +171,6 @@ def _work(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
 
 def _keep(files: dict[str, bytes], folder: Path) -> None:
     """Write a trial's files into its folder, each whole; the card, by which a trial counts as done, after the rest."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name in sorted(files, key=lambda name: name == card_of(folder / PREDICTIONS).name):
-        part = folder / f".{name}.part"
-        part.write_bytes(files[name])
-        part.replace(folder / name)
+        with replace_file(folder / name) as new:
+            new.write_bytes(files[name])

@@ -8,7 +8,7 @@ from typing import Any
 
 from baselines.prompting.models import Answer, Keep, Message, Request
 from validation.command_line import require
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, first_line
 
 BATCH = 8
 
@@ -138,9 +138,8 @@ class LocalModel:
         try:
             return kind.from_pretrained(self._name, **options)
         except (OSError, ValueError) as error:
-            found = str(error).strip().split("\n", maxsplit=1)[0][:200]
             cure = "give the folder of a causal language model with its tokenizer, or its id on the Hub"
-            raise InvalidInput(Problem("the model cannot be loaded", self._name, found, cure)) from error
+            raise InvalidInput(Problem("the model cannot be loaded", self._name, first_line(error), cure)) from error
 
     def _revision(self) -> str:
         from transformers import AutoConfig

@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 
 from baselines.prompting.models import Answer, Keep, Request
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, first_line
+from validation.retries import draw_wait, read_retry_after
 
 TRIES = 5
 """How often a request is made that the server fails at: an error of its own, no answer in time, no connection."""
@@ -45,7 +44,7 @@ class Server:
         concurrency: requests under way at once.
         parameters: sent with each request, over the defaults (temperature, max_tokens); None leaves one out.
         timeout: seconds to wait for an answer.
-        first_wait: seconds before the second try; each further one waits twice as long.
+        first_wait: the most seconds before the second try; each further one waits twice as long.
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class Server:
         self._parameters = dict(parameters or {})
         self._options: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
         self.address = base_url
-        self._jitter = random.Random()
         self._pause_asked = self._pause_over = 0.0  # by the monotonic clock
         self._pauses = 0
         self._nonsense = 0  # answers in a row
@@ -147,10 +145,10 @@ class Server:
         """Raise what is no use to try again: a refusal, or a server that failed often enough."""
         status = _status(error)
         if status is not None and status not in (408, 409) and status < 500:
-            what, found = "the server refuses the request", _said(error)
+            what, found = "the server refuses the request", first_line(error)
             cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
         elif failures == TRIES:
-            what, found, cure = "the server fails", f"{_said(error)} ({TRIES} tries)", "see that the server runs"
+            what, found, cure = "the server fails", f"{first_line(error)} ({TRIES} tries)", "see that the server runs"
         else:
             return
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
@@ -165,13 +163,13 @@ class Server:
             self._pauses, self._pause_asked = self._pauses + 1, now
         seconds = max(self._wait(self._pauses), _asked_to_wait(error) or 0)
         if self._pauses > MOST_PAUSES or seconds > LONGEST_PAUSE:
-            found = f"asked to wait {seconds:,.0f} s, {self._pauses} times in a row; {_said(error)}"
+            found = f"asked to wait {seconds:,.0f} s, {self._pauses} times in a row; {first_line(error)}"
             cure = f"ask less at once with --concurrency, or wait; {_KEPT}"
             raise InvalidInput(Problem("the server does not take more requests", self.address, found, cure)) from error
         self._pause_over = max(self._pause_over, now + seconds)
 
     def _wait(self, tries: int) -> float:
-        return float(min(LONGEST_WAIT, self._first_wait * 2 ** (tries - 1)) * self._jitter.uniform(0.75, 1))
+        return draw_wait(tries, first=self._first_wait, longest=LONGEST_WAIT)
 
     def _sort(self, place: int, answer: Answer, keep: Keep) -> None:
         """Keep an answer, unless it is one too many that is none."""
@@ -223,15 +221,6 @@ def _is_limit(error: Any) -> bool:
 
 
 def _asked_to_wait(error: Any) -> float | None:
-    """Read how many seconds a server asks to wait, as a number or as a moment; None where it does not."""
+    """Read how many seconds a server asks to wait; None where it does not, or did not answer."""
     response = getattr(error, "response", None)
-    after = response.headers.get("Retry-After", "") if response is not None else ""
-    try:
-        return max(0.0, float(after))
-    except ValueError:
-        moment = parsedate_tz(after)
-        return max(0.0, mktime_tz(moment) - time.time()) if moment else None
-
-
-def _said(error: Any) -> str:
-    return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__
+    return None if response is None else read_retry_after(response.headers)

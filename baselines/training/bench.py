@@ -9,15 +9,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
-from rich.console import Console
 
 from builders.encoder import DEFAULT_ENCODER
 from validation.command_line import require
+from validation.timing import Timing
 
 N_TRAIN, N_PREDICTED, ROUNDS = 1024, 4096, 3
 _LABELS = 3
@@ -122,48 +121,7 @@ _WORDS = [
 ]
 
 
-@dataclass(frozen=True)
-class RateTiming:
-    """One measurement: how much a second, ours and the yardstick's, each the median of several rounds.
-
-    Attributes:
-        name: what was measured.
-        unit: what is counted.
-        rate: ours, units a second.
-        yardstick: what it is compared with.
-        yardstick_rate: the same of the yardstick.
-        ratio: ours / yardstick, the median over rounds.
-        wanted: least ratio wanted.
-        met: whether it is reached; None at less than the full size.
-    """
-
-    name: str
-    unit: str
-    rate: float
-    yardstick: str
-    yardstick_rate: float
-    ratio: float
-    wanted: float
-    met: bool | None
-
-
-def print_rate_timing(timing: RateTiming, console: Console) -> None:
-    """Print one measurement on a line of its own.
-
-    Args:
-        timing: the measurement, a rate beside its yardstick's.
-        console: where it is printed.
-    """
-    verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
-    said = (
-        f"{timing.name}: {timing.rate:,.0f} {timing.unit}/s; "
-        f"{timing.yardstick}: {timing.yardstick_rate:,.0f} {timing.unit}/s; "
-        f"{timing.ratio:.2f} times as many; wanted {timing.wanted:g} times{verdict}"
-    )
-    console.print(said, soft_wrap=True, highlight=False, markup=False)
-
-
-def run_training_bench(scale: float = 1.0) -> Iterator[RateTiming]:
+def run_training_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure training, then prediction.
 
     Args:
@@ -210,12 +168,21 @@ def texts(n: int, rng: np.random.Generator) -> pl.DataFrame:
 
 def _timing(
     name: str, unit: str, yardstick: str, wanted: float, scale: float, sides: Sequence[Callable[[], float]]
-) -> RateTiming:
-    """Let both sides take turns; each gives its rate."""
+) -> Timing:
+    """Measure both sides, which take turns: each returns its rate, and the medians of all rounds count."""
     rates = [[side() for side in sides] for _ in range(ROUNDS)]
     ours, theirs = (statistics.median(side) for side in zip(*rates, strict=True))
     ratio = statistics.median(mine / other for mine, other in rates)
-    return RateTiming(name, unit, ours, yardstick, theirs, ratio, wanted, ratio >= wanted if scale >= 1 else None)
+    return Timing(
+        name=name,
+        rate=ours,
+        unit=unit,
+        yardstick=yardstick,
+        yardstick_rate=theirs,
+        ratio=ratio,
+        wanted=wanted,
+        met=ratio >= wanted if scale >= 1 else None,
+    )
 
 
 def _model() -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from baselines.training.options import Adapter, Precision, TrainingOptions
 from builders.encoder import offline_weights
 from validation.command_line import require
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, first_line
 
 
 def model_path(name: str) -> str:
@@ -249,8 +249,7 @@ def _loading(name: str) -> Iterator[None]:
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError):
             raise  # a full disk, a folder that may not be read: said by its own words
-        first = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         whole = not isinstance(error, SafetensorError | ImportError)
-        missing = "a folder without such a model" if whole and Path(name).is_dir() else first
+        missing = "a folder without such a model" if whole and Path(name).is_dir() else first_line(error)
         cure = "give the Hub id or folder of such a model; the default one comes with the extra 'offline'"
         raise InvalidInput(Problem("the model cannot be loaded", "--model", f"'{name}': {missing}", cure)) from error

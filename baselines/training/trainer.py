@@ -28,6 +28,7 @@ from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 from baselines.training.batches import EpochLoader, FeatureRows, Features, LengthBatches, Padding
 from baselines.training.models import Device, enough_memory, n_parameters, seeded
 from baselines.training.options import Settings
+from validation.output_files import replace_file
 
 Batch = dict[str, Tensor]
 Loss = Callable[[Any, Batch], Tensor]
@@ -191,10 +192,8 @@ def save_state(model: Any, file: Path) -> None:
     """
     trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     weights = {name: tensor for name, tensor in model.state_dict().items() if name in trained}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f"{file.name}.part")
-    torch.save(weights, part)
-    part.replace(file)
+    with replace_file(file) as new:
+        torch.save(weights, new)
 
 
 class _SourceTrainer(Trainer):

@@ -13,6 +13,7 @@ import polars as pl
 from baselines.runs import Predict, Run, Trained
 from baselines.training.options import Settings, TrainingOptions
 from baselines.training.trainer import Trajectory, load_state, save_state, state_name
+from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
 
 
@@ -84,9 +85,8 @@ def _trial(scratch: Path, number: int, settings: Settings, recipe: Recipe, highe
     if trajectory.score > highest:
         save_state(trajectory.model, _weights(scratch, number))
     trial = {"number": number, "score": trajectory.score, "record": dict(trajectory.record)}
-    part = note.with_suffix(".part")
-    part.write_text(json.dumps(trial), encoding="utf-8")
-    part.replace(note)
+    with replace_file(note) as new:
+        new.write_text(json.dumps(trial), encoding="utf-8")
     shutil.rmtree(folder)
     if trajectory.score > highest:
         for earlier in range(number):

@@ -7,7 +7,6 @@ peak memory can be told.
 
 import gzip
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from builders.specs.spec import Transform
 from builders.specs.transforms import rename
 from builders.specs.upstream_file import BLOCK
 from builders.tables import subreddits
+from validation.timing import Timing, peak_memory
 
 FULL = 2_000_000_000
 """Bytes of the file at scale 1, before compression."""
@@ -41,28 +41,12 @@ _RUNS = 3
 
 
 @dataclass(frozen=True)
-class ReadTiming:
-    """One measurement: ``seconds`` are ours, ``ratio`` is ours / yardstick, ``peak_memory`` in bytes is ours.
-
-    ``wanted`` is the range that the ratio should lie in, None where it is given for information.
-    """
-
-    name: str
-    seconds: float
-    yardstick: str
-    yardstick_seconds: float
-    ratio: float
-    wanted: tuple[float, float] | None
-    peak_memory: int
-
-
-@dataclass(frozen=True)
 class _Run:
     seconds: float
     peak_memory: int
 
 
-def run_read_bench(scale: float = 1.0) -> Iterator[ReadTiming]:
+def run_read_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure reading and sampling: beside parsing alone, and beside half the file.
 
     Args:
@@ -201,16 +185,7 @@ def _in_own_process(name: str, path: Path) -> _Run:
 def _one(name: str, path: Path) -> _Run:
     start = time.perf_counter()
     _JOBS[name](path)
-    return _Run(time.perf_counter() - start, _peak_memory())
-
-
-def _peak_memory() -> int:
-    """Peak resident memory of this process, in bytes; Linux's rusage would count that of the parent too."""
-    status = Path("/proc/self/status")
-    if status.is_file():
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return _Run(time.perf_counter() - start, peak_memory())
 
 
 def _median(runs: tuple[_Run, ...]) -> _Run:
@@ -220,9 +195,18 @@ def _median(runs: tuple[_Run, ...]) -> _Run:
 
 def _timing(
     name: str, ours: _Run, yardstick: str, yardstick_seconds: float, wanted: tuple[float, float] | None
-) -> ReadTiming:
+) -> Timing:
     ratio = ours.seconds / yardstick_seconds
-    return ReadTiming(name, ours.seconds, yardstick, yardstick_seconds, ratio, wanted, ours.peak_memory)
+    return Timing(
+        name=name,
+        seconds=ours.seconds,
+        yardstick=yardstick,
+        yardstick_seconds=yardstick_seconds,
+        ratio=ratio,
+        wanted=wanted,
+        met=None if wanted is None else wanted[0] <= ratio <= wanted[1],
+        peak_memory=ours.peak_memory,
+    )
 
 
 if __name__ == "__main__":

@@ -6,13 +6,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from builders.building.bench import ReadTiming
 from builders.folder.manifest import Manifest, TaskManifest
 from builders.folder.papers import paper_sizes
 from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
 from builders.writing.dataset_card import pairing_lines
 from validation.vocabulary import PLACEBO, SPLITS
+
+_WORDS = ("data set", "domain", "split", "step", "why")
+"""Columns that hold words; the others hold numbers."""
 
 
 def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], console: Console) -> None:
@@ -63,15 +65,11 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
 
 
 def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:
-    _say(console, f"{name}: {task.title}")
-    table = Table()
-    table.add_column("domain")
-    for split in SPLITS:
-        table.add_column(split, justify="right")
+    rows = []
     for domain, facts in task.domains.items():
         cells = [f"{facts.splits[split].rows:,}" if split in facts.splits else "none" for split in SPLITS]
-        table.add_row(domain, *cells)
-    console.print(table)
+        rows.append((domain, *cells))
+    _print_table(console, f"{name}: {task.title}", ("domain", *SPLITS), rows)
     for shortfall in filter(None, (size.shortfall(split) for split, size in task.sizes.items())):
         _say(console, shortfall)
 
@@ -81,13 +79,9 @@ def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
     different = [size for size in paper_sizes(manifest, name) if size.rows != size.paper]
     if not different:
         return
-    _say(console, "rows here and in the paper's tables, where they differ")
-    table = Table()
-    for column, side in {"data set": "left", "split": "left", "here": "right", "paper": "right", "why": "left"}.items():
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for domain, split, rows, paper, why in different:
-        table.add_row(domain, split, f"{rows:,}", f"{paper:,}", why)
-    console.print(table)
+    title = "rows here and in the paper's tables, where they differ"
+    rows = [(domain, split, f"{here:,}", f"{paper:,}", why) for domain, split, here, paper, why in different]
+    _print_table(console, title, ("data set", "split", "here", "paper", "why"), rows)
 
 
 def _print_steps(task: TaskManifest, console: Console) -> None:
@@ -100,32 +94,23 @@ def _print_steps(task: TaskManifest, console: Console) -> None:
     dropped = {key: total for key, total in totals.items() if total[0] != total[1]}
     if not dropped:
         return
-    _say(console, "rows that left, all domains together")
+    title = "rows that left, all domains together"
+    rows = [
+        (name, split, f"{before:,}", f"{before - after:,}", f"{after:,}")
+        for (name, split), (before, after) in dropped.items()
+    ]
+    _print_table(console, title, ("step", "split", "before", "left", "after"), rows)
+
+
+def _print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table below its title; columns of words stand left, those of numbers right."""
+    _say(console, title)
     table = Table()
-    for column, side in {"step": "left", "split": "left", "before": "right", "left": "right", "after": "right"}.items():
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
-    for (name, split), (before, after) in dropped.items():
-        table.add_row(name, split, f"{before:,}", f"{before - after:,}", f"{after:,}")
+    for column in columns:
+        table.add_column(column, justify="left" if column in _WORDS else "right")
+    for row in rows:
+        table.add_row(*row)
     console.print(table)
-
-
-def print_read_timing(timing: ReadTiming, console: Console) -> None:
-    """Print one measurement of reading on a line of its own.
-
-    Args:
-        timing: the measurement, seconds and bytes.
-        console: where it is printed.
-    """
-    said = (
-        f"{timing.name}: {timing.seconds:.2f} s, {timing.peak_memory / 2**20:,.0f} MiB at peak; {timing.yardstick}: "
-        f"{timing.yardstick_seconds:.2f} s; {timing.ratio:.2f} times as long"
-    )
-    if timing.wanted is not None:
-        low, high = timing.wanted
-        met = low <= timing.ratio <= high
-        wanted = f"{low:g} to {high:g}" if low else f"at most {high:g}"
-        said += f"; wanted {wanted} times: {'met' if met else 'missed'}"
-    _say(console, said)
 
 
 def _say(console: Console, line: str) -> None:

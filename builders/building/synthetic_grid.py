@@ -15,11 +15,12 @@ import polars as pl
 
 from builders.assembling.assemble import assemble
 from builders.assembling.cut import Splits
+from builders.building.synthetic import write_generated
 from builders.encoder import Encoder, Vectors
-from builders.folder.manifest import Manifest, SourceFacts
+from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
 from builders.specs.spec import TaskSpec
-from builders.writing.writer import check_out, write_folder
+from builders.writing.writer import check_out
 from validation.vocabulary import GOLD, UNPARSED, TaskKind
 
 TITLE = "Synthetic grid (random words)"
@@ -158,24 +159,8 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
             domains=(),
         )
         tasks.append(assemble(spec, rows, dict.fromkeys(rows, ("generated",)), seed=seed, equal=False))
-    source = SourceFacts(
-        title="Random words from builders/building/synthetic_grid.py",
-        url="https://example.org/none",
-        revision="1",
-        licence="Apache-2.0",
-        open_licence=True,
-        citation="",
-    )
-    return write_folder(
-        out,
-        tasks,
-        {"generated": source},
-        title=TITLE,
-        seed=seed,
-        partial=False,
-        synthetic=True,
-        encoder=RandomVectors(),
-    )
+    texts = "Random words from builders/building/synthetic_grid.py"
+    return write_generated(out, tasks, title=TITLE, texts=texts, seed=seed, encoder=RandomVectors())
 
 
 def noisy_predictions(folder: DatasetFolder, *, seed: int = 0, n_runs: int = 1) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.specs.upstream_file import UpstreamFile
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 _ROWS = 50_000
 
@@ -51,7 +51,7 @@ class ParquetRows:
                     yield self._frame(pl.DataFrame(parquet.schema_arrow.empty_table()))
         except (pa.ArrowException, OSError) as error:
             what, cure = "the file is damaged, or is not Parquet", "fetch the file again; it may be cut off"
-            raise InvalidInput(Problem(what, str(file.path), str(error).splitlines()[0][:200], cure)) from error
+            raise InvalidInput(Problem(what, str(file.path), first_line(error), cure)) from error
 
     def _frame(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame.select(pl.col(name).cast(pl.String) for name in self.columns)

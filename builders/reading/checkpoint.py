@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -15,6 +14,8 @@ from filelock import FileLock, Timeout
 
 from builders.checksums import file_sha256
 from builders.specs.upstream_file import Position
+from validation.output_files import replace_file
+from validation.report import first_line
 
 _STATE = "state.json"
 
@@ -68,20 +69,21 @@ class Checkpoint:
             aside = self.folder.with_name(self.folder.name + ".damaged")
             shutil.rmtree(aside, ignore_errors=True)
             self.folder.rename(aside)
-            reason = str(error).splitlines()[0]
+            reason = first_line(error)
             print(f"{self.folder}: a damaged checkpoint ({reason}) is now {aside.name}; reading anew", file=sys.stderr)
             return None
         return state
 
     def save(self, state: State) -> None:
         """Write the state, whose parts lie in the folder already; parts that it does not name leave."""
-        new = self.folder / f"{_STATE}.{os.getpid()}.new"
-        new.write_text(state.model_dump_json(), encoding="utf-8")
-        new.replace(self.folder / _STATE)
+        with replace_file(self.folder / _STATE) as new:
+            new.write_text(state.model_dump_json(), encoding="utf-8")
         named = {_STATE, *(name for parts in state.parts for name in parts)}
-        for file in self.folder.iterdir():
-            if file.name not in named:
-                file.unlink()
+        for found in self.folder.iterdir():
+            if found.is_dir():  # what a killed process was writing
+                shutil.rmtree(found)
+            elif found.name not in named:
+                found.unlink()
 
 
 def checkpoint_key(path: Path, what: Iterable[object]) -> str:

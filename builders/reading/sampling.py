@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 import polars as pl
+
+from validation.output_files import replace_file
 
 STRATUM = "_stratum"
 _HASH = "_hash"
@@ -72,9 +73,8 @@ class Reservoir:
         """Write the sample so far and the counts; the file is there whole or not at all."""
         self._merge()
         state = {"size": self.size, "n_taken": self.n_taken, "n_repeats": self.n_repeats}
-        new = path.with_name(f"{path.name}.{os.getpid()}.new")
-        self._held.write_parquet(new, compression="uncompressed", metadata={_STATE: json.dumps(state)})
-        new.replace(path)
+        with replace_file(path) as new:
+            self._held.write_parquet(new, compression="uncompressed", metadata={_STATE: json.dumps(state)})
 
     def load(self, path: Path) -> None:
         """Go on from what a reservoir with the same parameters saved; what this one holds is left.

@@ -4,23 +4,23 @@ Colours are Okabe and Ito's (2008) and cividis, which colour-blind readers can t
 also written out. What the picture shows is in the statistics' data and the card's tables, too.
 """
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from builders.folder.statistics import Lengths, SplitStatistics, TaskStatistics
+from validation.png import draw_panels
 from validation.vocabulary import SPLITS, TaskKind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDTH, _DPI = 10.0, 100
+_WIDTH = 10.0
+"""Inches."""
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 _OTHER = "#999999"
 _MOST_CELLS = 12
 # Numbers in a heatmap of more domains would run into one another.
 _LONGEST = 18
-_STYLE = {"font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False}
 
 Panel = Callable[["Axes"], None]
 
@@ -37,27 +37,13 @@ def statistics_picture(statistics: TaskStatistics) -> bytes:
     Returns: the bytes of a PNG, 1000 pixels wide; the same for the same statistics and matplotlib.
     Raises: ValueError when there is no row.
     """
-    import matplotlib.style
-    from matplotlib.figure import Figure
-
     if not any(facts.splits for facts in statistics.domains.values()):
         raise ValueError("there is no row to draw; check the task's splits before you draw it")
     panels = _panels(statistics)
     n_rows = -(-len(panels) // 2)
     n = len(statistics.domains)
     heights = [max(2.2, 1.3 + 0.27 * n) if row < 2 else max(2.6, 1.5 + 0.36 * n) for row in range(n_rows)]
-    # The user's own matplotlib settings must not change the bytes; names may hold a dollar sign.
-    with matplotlib.style.context(["default", {**_STYLE, "text.parse_math": False}]):
-        figure = Figure(figsize=(_WIDTH, sum(heights)), dpi=_DPI, facecolor="white")
-        figure.set_layout_engine("constrained", h_pad=0.12, w_pad=0.12)
-        axes = figure.subplots(n_rows, 2, squeeze=False, height_ratios=heights).ravel()
-        for axis, panel in zip(axes, panels, strict=False):
-            panel(axis)
-        for axis in axes[len(panels) :]:
-            axis.set_axis_off()
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
-    return buffer.getvalue()
+    return draw_panels(panels, columns=2, width=_WIDTH, heights=heights)
 
 
 def _panels(statistics: TaskStatistics) -> list[Panel]:

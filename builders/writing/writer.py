@@ -39,6 +39,7 @@ from builders.statistics.task_statistics import task_statistics
 from builders.writing.croissant import CROISSANT, croissant
 from builders.writing.dataset_card import dataset_card
 from builders.writing.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
+from validation.output_files import check_place
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, PLACEBO
 
@@ -71,16 +72,7 @@ def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
             "give another folder, or --withhold-labels for the pair",
         )
         raise InvalidInput(Problem(what, str(pair), cure=cure))
-    parent = next(parent for parent in out.absolute().parents if parent.exists())
-    if not parent.is_dir():
-        raise InvalidInput(
-            Problem("the output path leads through a file", str(out), str(parent), "choose another folder")
-        )
-    try:
-        tempfile.TemporaryFile(dir=parent).close()
-    except OSError as error:
-        what, found = "nothing can be written at the output path", f"{parent}: {error.strerror}"
-        raise InvalidInput(Problem(what, str(out), found, "choose another folder")) from error
+    check_place(out)
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / MANIFEST).is_file() and withheld_folders(out) is None:

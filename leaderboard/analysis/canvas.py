@@ -4,7 +4,6 @@ Colours are Okabe and Ito's (2008), which colour-blind readers can tell apart; t
 words beside them.
 """
 
-import io
 import textwrap
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from leaderboard.analysis.series import short_number
+from validation.png import draw_png
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,20 +25,14 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, BROWN, SKY, GREY)
 SCENARIO_COLOURS = {
     "Classic": "#D55E00", "Observed": "#E69F00", "Unobserved": "#56B4E9", "No Challenge": "#0072B2", "Tie": "#BBBBBB",
 }  # fmt: skip
-_WIDTH, _DPI = 10.0, 100
+_WIDTH = 10.0
+"""Inches."""
 # Agg draws no more than 2 ** 16 pixels.
 _MOST_INCHES = 600.0
 # Pixels from label to label, and from tick to tick.
 _LABEL_GAP, _TICK_GAP = 11.0, 36.0
 _KEYS_A_ROW = 5
-_STYLE = {
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "text.parse_math": False,
-}
+_STYLE = {"axes.titlesize": 9, "axes.titlelocation": "left"}
 
 
 Dash = Literal["-", "--", ":", "none"]
@@ -91,9 +85,6 @@ def picture(
         notes: below them, such as that the data are synthetic.
     Returns: the bytes of a PNG; the same for the same panels and matplotlib.
     """
-    import matplotlib.style
-    from matplotlib.figure import Figure
-
     columns = min(columns, len(panels))
     places, n_rows = _places(panels, columns)
     each = [heights] * n_rows if isinstance(heights, int | float) else list(heights)
@@ -104,9 +95,8 @@ def picture(
     told = [line for note in notes for line in textwrap.wrap(note, 150)]
     head, foot = 0.4 + 0.22 * -(-len(keys) // _KEYS_A_ROW), 0.1 + 0.18 * len(told)
     total = head + sum(each) + foot
-    # The user's own matplotlib settings must not change the bytes; names may hold a dollar sign.
-    with matplotlib.style.context(["default", _STYLE]):
-        figure = Figure(figsize=(_WIDTH, total), dpi=_DPI, facecolor="white")
+
+    def draw(figure: "Figure") -> None:
         figure.text(0.012, 1 - 0.1 / total, title, weight="bold", va="top", fontsize=11)
         _legend(figure, keys, total)
         for panel, (row, column) in zip(panels, places, strict=True):
@@ -122,9 +112,8 @@ def picture(
             panel.draw(figure.add_axes(box))
         for number, line in enumerate(reversed(told)):
             figure.text(0.012, (0.08 + 0.18 * number) / total, line, fontsize=8, color=GREY)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
-    return buffer.getvalue()
+
+    return draw_png(_WIDTH, total, draw, _STYLE)
 
 
 def cut(text: str, longest: int) -> str:

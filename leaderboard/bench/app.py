@@ -28,13 +28,13 @@ from tqdm import tqdm
 
 from builders.building.synthetic_grid import build_grid, noisy_predictions
 from builders.folder.reader import DatasetFolder
-from leaderboard.bench.timing import Timing
 from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
 from leaderboard.store.entries import entry_bytes
 from leaderboard.views.addresses import ROWS, entry_address
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
+from validation.timing import Timing
 
 N_ENTRIES = 10_000
 TIMES = 20
@@ -165,7 +165,7 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     with _serving(folders, store):
         _settled(store)
     again = statistics.median(_start_seconds(folders, store) for _ in range(5))
-    yield Timing(f"start-up from {n}, never read before", first, None, None, None, None, "no limit", None)
+    yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
     yield _under(f"start-up from {n}", again, 5.0)
     with _serving(folders, store) as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
@@ -272,7 +272,7 @@ def _median_of(seconds: Callable[[], float]) -> float:
 
 
 def _under(name: str, seconds: float, limit: float) -> Timing:
-    return Timing(name, seconds, None, None, None, None, f"under {limit:g} s", seconds < limit)
+    return Timing(name=name, seconds=seconds, wanted=f"under {limit:g} s", met=seconds < limit)
 
 
 def _chromium() -> str:

@@ -5,9 +5,7 @@ so. The submission is the synthetic grid: all source-target pairs of Domain Robu
 """
 
 import re
-import resource
 import string
-import sys
 import tempfile
 import time
 import tracemalloc
@@ -23,11 +21,11 @@ import polars as pl
 from builders.building.synthetic_grid import build_grid, noisy_predictions
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.bench.timing import Timing
 from leaderboard.metrics.depth import LAMBDAS, least_deep, tte_depth
 from leaderboard.scoring.replicates import N_DRAWS
 from leaderboard.scoring.score import checked_predictions, score_predictions
 from validation.report import InvalidInput, Problem
+from validation.timing import Timing
 from validation.vocabulary import UNPARSED, TaskKind
 
 DIMENSIONS = 384
@@ -57,15 +55,6 @@ def _timings(scale: float) -> Iterator[Timing]:
         yield from _scoring(folder, path)
         small_folder, small_path = _submission(Path(place) / "tenth", scale / 10)
         yield _linear(folder, path, small_folder, small_path)
-
-
-def peak_memory() -> int:
-    """Measure the peak resident memory of this process so far.
-
-    Returns: bytes.
-    """
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _depth_against_a_loop() -> Timing:
@@ -106,14 +95,30 @@ def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float,
     """Measure what should be faster than its yardstick."""
     speedup = yardstick_seconds / seconds
     wanted = f"at least {times:,} times faster"
-    return Timing(name, seconds, yardstick, yardstick_seconds, speedup, None, wanted, speedup >= times)
+    return Timing(
+        name=name,
+        seconds=seconds,
+        yardstick=yardstick,
+        yardstick_seconds=yardstick_seconds,
+        speedup=speedup,
+        wanted=wanted,
+        met=speedup >= times,
+    )
 
 
 def _within(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: int) -> Timing:
     """Measure what may take as long as its yardstick, or some times as long."""
     ratio = seconds / yardstick_seconds
     wanted = "at most as long" if times == 1 else f"at most {times} times as long"
-    return Timing(name, seconds, yardstick, yardstick_seconds, None, ratio, wanted, ratio <= times)
+    return Timing(
+        name=name,
+        seconds=seconds,
+        yardstick=yardstick,
+        yardstick_seconds=yardstick_seconds,
+        cost_ratio=ratio,
+        wanted=wanted,
+        met=ratio <= times,
+    )
 
 
 def _submission(out: Path, scale: float) -> tuple[DatasetFolder, Path]:
@@ -134,7 +139,7 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
         lambda: _score(folder, path), lambda: _score(folder, without), lambda: _score(folder, path, N_DRAWS)
     )
     what = f"{len(frame):,} predictions read, checked and scored"
-    yield Timing(what, ours, None, None, None, None, f"under {_LIMIT:g} s", ours < _LIMIT)
+    yield Timing(name=what, seconds=ours, wanted=f"under {_LIMIT:g} s", met=ours < _LIMIT)
     # Joining predictions with gold is our work: a yardstick starts from the joined rows.
     cells, generated_cells = (list(_cells(folder, frame.filter(rows))) for rows in (~is_generated, is_generated))
     plain = _once(lambda: _plain_scores(cells))

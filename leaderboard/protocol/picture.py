@@ -4,24 +4,22 @@ Colours are Okabe and Ito's (2008) and cividis, which colour-blind readers can t
 out. What the picture shows is in the command's tables and JSON, too.
 """
 
-import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from leaderboard.protocol.choice import Choice, Decision
+from validation.png import draw_panels
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_DPI = 100
 _WIDTH = 6.0
 """Inches a panel."""
 _ACCENT, _ID, _REST = "#0072B2", "#E69F00", "#BBBBBB"
 _MOST_CELLS = 14
 # Numbers in a heatmap of more data sets would run into one another.
 _LONGEST = 18
-_STYLE = {"font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False}
 
 
 def choice_picture(choice: Choice) -> bytes:
@@ -32,9 +30,6 @@ def choice_picture(choice: Choice) -> bytes:
     Returns: the bytes of a PNG; the same for the same choice and matplotlib.
     Raises: InvalidInput when there is neither.
     """
-    import matplotlib.style
-    from matplotlib.figure import Figure
-
     panels: list[Callable[[Axes], None]] = []
     if choice.similarity:
         panels.append(lambda axis: _heatmap(axis, choice))
@@ -44,15 +39,7 @@ def choice_picture(choice: Choice) -> bytes:
         what, cure = "there is nothing to draw", "give --encoder for similarity, --predictions for scores, or both"
         raise InvalidInput(Problem(what, "--picture", cure=cure))
     height = 1.7 + 0.36 * len(choice.candidates)
-    # The user's own matplotlib settings must not change the bytes; names may hold a dollar sign.
-    with matplotlib.style.context(["default", {**_STYLE, "text.parse_math": False}]):
-        figure = Figure(figsize=(_WIDTH * len(panels), height), dpi=_DPI, facecolor="white")
-        figure.set_layout_engine("constrained", h_pad=0.12, w_pad=0.12)
-        for axis, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-            panel(axis)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=_DPI, facecolor="white", metadata={"Software": None})
-    return buffer.getvalue()
+    return draw_panels(panels, columns=len(panels), width=_WIDTH * len(panels), heights=[height])
 
 
 def _heatmap(axis: "Axes", choice: Choice) -> None:

@@ -5,6 +5,7 @@ from rich.console import Console
 from leaderboard.protocol.choice import Choice, Decision
 from leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
 from leaderboard.scoring.shape import Estimate
+from leaderboard.views.numbers import plain_points, plain_score
 from leaderboard.views.terminal import print_table
 
 _NAME = "data set"
@@ -52,7 +53,7 @@ def _print_statistics(choice: Choice, console: Console) -> None:
 
 def _print_similarity(choice: Choice, console: Console) -> None:
     names = [item.name for item in choice.candidates if item.name in choice.similarity]
-    rows = [[a, *(f"{round(100 * choice.similarity[a][b], 1) + 0.0:.1f}" for b in names)] for a in names]
+    rows = [[a, *(plain_points(choice.similarity[a][b]) for b in names)] for a in names]
     encoder, _, revision = (choice.encoder or "").rpartition("@")
     title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); decides nothing"
     print_table(console, title, (_NAME, *names), rows)
@@ -99,17 +100,8 @@ def reason_words(item: Decision) -> str:
 
 
 def _points(estimate: Estimate | None) -> str:
-    """Write a fraction as points with two decimals: candidates may be a few hundredths apart."""
-    if estimate is None or estimate.value is None:
-        return _NONE
-    if estimate.low is None or estimate.high is None:
-        return _decimal(estimate.value)
-    return f"{_decimal(estimate.value)} [{_decimal(estimate.low)}, {_decimal(estimate.high)}]"
-
-
-def _decimal(fraction: float) -> str:
-    # Adding 0.0 turns a rounded minus zero into zero.
-    return f"{round(100 * fraction, 2) + 0.0:.2f}"
+    """Format points with two decimals: candidates may be a few hundredths apart."""
+    return _NONE if estimate is None or estimate.value is None else plain_score(estimate, decimals=2)
 
 
 def _count(value: int | None) -> str:

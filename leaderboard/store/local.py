@@ -8,14 +8,14 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from filelock import FileLock
 
 from leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, SCORES, VERSION, WITHDRAWN
-from validation.report import InvalidInput, Problem
+from validation.output_files import refuse_unwritable, replace_file, sync
 
 LOCK_SECONDS = 120
 """How long a writer waits for the others; each of them needs a fraction of a second."""
@@ -161,15 +161,11 @@ class LocalPlace:
         scratch.rmdir()
 
     def _write_file(self, path: str, content: bytes, scratch: Path) -> None:
-        part, final = scratch / "part", self.root / path
+        final = self.root / path
         _make_folder(final.parent)
-        part.write_bytes(content)
         derived = PurePosixPath(path).parts[0] in DERIVED
-        if not derived:
-            _sync(part)
-        part.replace(final)
-        if not derived:
-            _sync(final.parent)
+        with replace_file(final, durable=not derived, scratch=scratch) as new:
+            new.write_bytes(content)
 
     def _write_folder(self, folder: PurePosixPath, files: Files, scratch: Path) -> None:
         part, final = scratch / folder.name, self.root / folder
@@ -177,19 +173,15 @@ class LocalPlace:
         part.mkdir()
         for path, content in files.items():
             (part / PurePosixPath(path).name).write_bytes(content)
-            _sync(part / PurePosixPath(path).name)
-        _sync(part)
+            sync(part / PurePosixPath(path).name)
+        sync(part)
         part.rename(final)
-        _sync(final.parent)
+        sync(final.parent)
 
 
-@contextmanager
-def _writing(root: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        found, cure = error.strerror or str(error), "check its permissions and the space on its disk"
-        raise InvalidInput(Problem("the store cannot be written", str(root), found, cure)) from error
+def _writing(root: Path) -> AbstractContextManager[None]:
+    cure = "check its permissions and the space on its disk"
+    return refuse_unwritable("the store cannot be written", str(root), cure)
 
 
 def _make_folder(folder: Path) -> None:
@@ -197,13 +189,4 @@ def _make_folder(folder: Path) -> None:
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in missing:
-        _sync(each.parent)
-
-
-def _sync(path: Path) -> None:
-    """Make a file or folder durable: accepted is said only after this."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync(each.parent)

@@ -6,6 +6,7 @@ All take the comparisons of one first entry with others, and the names of all, t
 from collections.abc import Iterator, Sequence
 
 from leaderboard.comparing.files import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
+from leaderboard.views.numbers import MISSING, plain_points
 from validation.csv_export import Cell, guarded_csv
 
 _LATEX = {
@@ -155,16 +156,14 @@ def _comment(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
 
 
 def _cell(difference: Difference) -> tuple[str, str]:
-    if difference.value is None:
-        return "n/a", "n/a"
-    # Adding 0.0 turns a rounded minus zero into zero.
-    return f"{round(100 * difference.value, 1) + 0.0:+.1f}", p_text(difference.p_holm)
+    p = MISSING if difference.value is None else p_text(difference.p_holm)
+    return plain_points(difference.value, signed=True), p
 
 
 def _latex_cells(difference: Difference) -> tuple[str, str]:
     value, p = _cell(difference)
     number = rf"$\mathbf{{{value}}}$" if winner(difference) else f"${value}$"
-    return (value if value == "n/a" else number), p.replace("< ", "$<$")
+    return (value if value == MISSING else number), p.replace("< ", "$<$")
 
 
 def _markdown_cells(difference: Difference) -> tuple[str, str]:

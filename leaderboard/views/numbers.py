@@ -1,4 +1,8 @@
-"""Fractions as readers see them: points (x100), with a word for what is not there."""
+"""Fractions as readers see them: points (x100), with a word for what is not there.
+
+Pages have a real minus sign. Terminals and text for papers have a hyphen, which every terminal, spreadsheet and LaTeX
+reads as a minus: the functions that begin with ``plain``.
+"""
 
 from leaderboard.scoring.shape import Estimate
 
@@ -6,29 +10,56 @@ MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
 
 
-def points(fraction: float | None, decimals: int = 1) -> str:
-    """Give a score in points.
+def plain_points(fraction: float | None, decimals: int = 1, *, signed: bool = False) -> str:
+    """Format a fraction in points; a figure that is rounded to zero has no minus sign.
 
-    >>> points(0.39816), points(None), points(0.39816, 2)
-    ('39.8', 'n/a', '39.82')
+    >>> plain_points(0.4567), plain_points(None), plain_points(-0.0001), plain_points(0.0278, 2, signed=True)
+    ('45.7', 'n/a', '0.0', '+2.78')
+
+    Args:
+        fraction: None is what is not there.
+        decimals: how many.
+        signed: whether a plus stands before what is not negative.
     """
-    return MISSING if fraction is None else _signed(f"{100 * fraction:.{decimals}f}")
+    if fraction is None:
+        return MISSING
+    # Adding 0.0 turns a rounded minus zero into zero.
+    return f"{round(100 * fraction, decimals) + 0.0:{'+' if signed else ''}.{decimals}f}"
+
+
+def plain_score(estimate: Estimate, decimals: int = 1) -> str:
+    """Format a figure in points, with its interval where there is one.
+
+    >>> plain_score(Estimate(value=0.5, low=-0.4, high=0.6)), plain_score(Estimate(value=None))
+    ('50.0 [-40.0, 60.0]', 'n/a')
+    """
+    value = plain_points(estimate.value, decimals)
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return value
+    return f"{value} [{plain_points(estimate.low, decimals)}, {plain_points(estimate.high, decimals)}]"
+
+
+def points(fraction: float | None, decimals: int = 1) -> str:
+    """Format a score in points.
+
+    >>> points(0.39816), points(None), points(0.39816, 2), points(-0.1)
+    ('39.8', 'n/a', '39.82', '−10.0')
+    """
+    return plain_points(fraction, decimals).replace("-", MINUS)
 
 
 def drop_points(fraction: float | None, decimals: int = 1) -> str:
-    """Give a drop in points with its sign: a plus means that score was lost.
+    """Format a drop in points with its sign: a plus means that score was lost.
 
     >>> drop_points(0.0278), drop_points(-0.0123), drop_points(-0.0001)
     ('+2.8', '−1.2', '0.0')
     """
-    if fraction is None:
-        return MISSING
-    text = _signed(f"{100 * fraction:.{decimals}f}")
-    return text if text.startswith(MINUS) or not text.strip("0.") else f"+{text}"
+    text = plain_points(fraction, decimals, signed=True)
+    return text.replace("-", MINUS) if text.strip("+0.") else text.removeprefix("+")
 
 
 def interval(estimate: Estimate, decimals: int = 1) -> str:
-    """Give a figure's interval in points; empty where none was computed.
+    """Format a figure's interval in points; empty where none was computed.
 
     >>> interval(Estimate(value=0.021, low=-0.004, high=0.047)), interval(Estimate(value=0.021))
     ('[−0.4, 4.7]', '')
@@ -39,7 +70,7 @@ def interval(estimate: Estimate, decimals: int = 1) -> str:
 
 
 def score_text(estimate: Estimate) -> str:
-    """Give a score in points, with its interval where there is one.
+    """Format a score in points, with its interval where there is one.
 
     >>> score_text(Estimate(value=0.4, low=0.38, high=0.42)), score_text(Estimate(value=None))
     ('40.0 [38.0, 42.0]', 'n/a')
@@ -48,7 +79,7 @@ def score_text(estimate: Estimate) -> str:
 
 
 def drop_text(estimate: Estimate) -> str:
-    """Give a drop in points, signed, with its interval where there is one.
+    """Format a drop in points, signed, with its interval where there is one.
 
     >>> drop_text(Estimate(value=0.04, low=-0.01, high=0.09))
     '+4.0 [−1.0, 9.0]'
@@ -57,7 +88,7 @@ def drop_text(estimate: Estimate) -> str:
 
 
 def share(fraction: float | None) -> str:
-    """Give a share in percent.
+    """Format a share in percent.
 
     >>> share(0.75), share(None)
     ('75%', 'n/a')
@@ -66,7 +97,7 @@ def share(fraction: float | None) -> str:
 
 
 def count(number: int | None) -> str:
-    """Give a whole number with thin groups of three.
+    """Format a whole number with groups of three.
 
     >>> count(22700000)
     '22,700,000'
@@ -75,16 +106,9 @@ def count(number: int | None) -> str:
 
 
 def metric_name(metric: str) -> str:
-    """Give a metric's name as papers write it.
+    """Return a metric's name as papers write it.
 
     >>> metric_name("macro_f1"), metric_name("accuracy")
     ('macro-F1', 'accuracy')
     """
     return metric.replace("_", "-").replace("f1", "F1")
-
-
-def _signed(text: str) -> str:
-    """Write a real minus sign, and no sign before a zero."""
-    if not text.strip("-0."):
-        return text.lstrip("-")
-    return text.replace("-", MINUS)

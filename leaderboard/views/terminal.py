@@ -16,6 +16,7 @@ from leaderboard.metrics.coverage import CAUTIOUS
 from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import Estimate, IdOod, Scores, Shift, TaskScores
 from leaderboard.store.rescore import Rescored
+from leaderboard.views.numbers import plain_points, plain_score, share
 from validation.report import counted
 from validation.vocabulary import NO_SOURCE
 
@@ -72,7 +73,7 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
             summary = task.summary
             depth = [summary.depth_f1.get(lambda_, Estimate(value=None)) for lambda_ in ("0", "90")]
             drops = (summary.average_drop, summary.worst_sd, summary.worst_td)
-            rows.append([entry, *map(points, (summary.mean_ss, summary.mean_st, *drops, *depth))])
+            rows.append([entry, *map(plain_score, (summary.mean_ss, summary.mean_st, *drops, *depth))])
         print_table(console, f"{name}: points", columns, rows)
 
 
@@ -103,7 +104,7 @@ def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> No
 
 def _difference(difference: Difference) -> tuple[str, str]:
     star = "*" if winner(difference) else " "
-    return points(Estimate(value=difference.value)) + star, p_text(difference.p_holm)
+    return plain_points(difference.value) + star, p_text(difference.p_holm)
 
 
 def print_rescored(found: Rescored, console: Console) -> None:
@@ -113,10 +114,6 @@ def print_rescored(found: Rescored, console: Console) -> None:
         found: what ``leaderboard.store.rescore.rescore`` returned.
         console: where it is printed.
     """
-
-    def points_of(value: float | None) -> str:
-        return "n/a" if value is None else f"{100 * value:.2f}"
-
     done = f"{len(found.scored):,} scored, {len(found.kept):,} kept, {len(found.failed):,} failed"
     console.print(f"metric version {found.version}: {done}", highlight=False)
     for identity, reason in found.failed.items():
@@ -128,7 +125,8 @@ def print_rescored(found: Rescored, console: Console) -> None:
         rows = []
         for each in changes:
             rank = f"{each.old_rank or '-'} -> {each.new_rank or '-'}"
-            rows.append([each.name, each.id, rank, f"{points_of(each.old_value)} -> {points_of(each.new_value)}"])
+            change = f"{plain_points(each.old_value, 2)} -> {plain_points(each.new_value, 2)}"
+            rows.append([each.name, each.id, rank, change])
         if rows:
             print_table(console, title, ("entry", "id", "rank", "mean ST in points"), rows)
         else:
@@ -147,8 +145,8 @@ def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, conso
     for figure in next(iter(found.values())):
         wanted = " (at least 95% wanted)" if figure in CAUTIOUS else ""
         shares = [by_figure[figure] for by_figure in found.values()]
-        errors = [(share * (1 - share) / n_tasks) ** 0.5 for share in shares]
-        cells = [f"{100 * share:.2f}% ± {100 * error:.2f}" for share, error in zip(shares, errors, strict=True)]
+        errors = [(part * (1 - part) / n_tasks) ** 0.5 for part in shares]
+        cells = [f"{100 * part:.2f}% ± {100 * error:.2f}" for part, error in zip(shares, errors, strict=True)]
         rows.append([figure + wanted, *cells])
     title = f"Share of {n_tasks:,} simulated tasks in which 95% intervals hold the truth ± its standard error"
     print_table(console, title, ("figure", *found), rows)
@@ -235,7 +233,7 @@ def _print_matrix(
         return  # one training domain: often there is no TT, and so no TD at all
     if diagonal:
         found |= {(item.domain, item.domain): item.score for item in task.in_domain}
-    cells = {cell: points(estimate) for cell, estimate in found.items() if estimate is not None}
+    cells = {cell: plain_score(estimate) for cell, estimate in found.items() if estimate is not None}
     sources = sorted({source for source, _ in cells}, key=lambda source: (source == NO_SOURCE, "+" in source, source))
     rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
     title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
@@ -249,12 +247,12 @@ def _print_id_ood(console: Console, title: str, found: Sequence[tuple[str | None
     rows = []
     for entry, item in found:
         name = item.source if entry is None else entry
-        rows.append([name, *map(points, (item.id, *(item.ood.get(domain, _NONE) for domain in away)))])
-        rows[-1] += [points(item.mean_ood), points(item.drop)]
+        rows.append([name, *map(plain_score, (item.id, *(item.ood.get(domain, _NONE) for domain in away)))])
+        rows[-1] += [plain_score(item.mean_ood), plain_score(item.drop)]
         if item.four_types is not None:
             four = item.four_types
             plain = (four.id, *(four.ood.get(domain) for domain in away), four.mean_ood)
-            rows.append([f"{name}, four types", *(points(Estimate(value=value)) for value in plain), ""])
+            rows.append([f"{name}, four types", *map(plain_points, plain), ""])
     columns = (found[0][1].id_domain + " (ID)", *away, "mean OOD", "ID - mean OOD")
     print_table(console, title, ("entry" if found[0][0] else "source", *columns), rows)
 
@@ -274,21 +272,21 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         ("average worst TD", "average_worst_td"),
     ):
         if not one_source or getattr(summary, name).value is not None:
-            table.add_row(label, points(getattr(summary, name)))
+            table.add_row(label, plain_score(getattr(summary, name)))
     for drop, value in (("SD", summary.worst_sd_split_half), ("TD", summary.worst_td_split_half)):
         if not one_source or value is not None:
-            table.add_row(f"worst {drop}, selected on one half, taken on the other", points(Estimate(value=value)))
+            table.add_row(f"worst {drop}, selected on one half, taken on the other", plain_points(value))
     for name, interval in summary.total.items():
-        bounds = f"[{_decimal(interval.low)}, {_decimal(interval.high)}]"
+        bounds = f"[{plain_points(interval.low)}, {plain_points(interval.high)}]"
         table.add_row(f"{name.replace('_', ' ')}, training runs too", bounds)
     for lambda_, estimate in summary.depth_f1.items():
-        table.add_row(f"Depth F1 at lambda {lambda_}", points(estimate))
+        table.add_row(f"Depth F1 at lambda {lambda_}", plain_score(estimate))
     # Without a model trained on the target there is no TD, and so no scenario.
-    known = [share for share in summary.scenario_shares.values() if share is not None]
-    for name, share in summary.scenario_shares.items() if known else ():
-        table.add_row(f"{name} shifts", _percent(share))
+    known = [part for part in summary.scenario_shares.values() if part is not None]
+    for name, part in summary.scenario_shares.items() if known else ():
+        table.add_row(f"{name} shifts", share(part))
     if known:
-        table.add_row("scenarios resolved", _percent(summary.resolved_share))
+        table.add_row("scenarios resolved", share(summary.resolved_share))
     if not one_source:
         p_value = p_text(summary.source_permutation_p)
         table.add_row("p if training on a domain did not help there (permutation)", p_value)
@@ -299,25 +297,3 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"
         needs = "5 or more runs with the same seeds on each target" if one_source else needs
         console.print(f"Training variance was not measured; that needs {needs}.", highlight=False)
-
-
-def _percent(share: float | None) -> str:
-    return "n/a" if share is None else f"{100 * share:.0f}%"
-
-
-def points(estimate: Estimate) -> str:
-    """Write a fraction as points, with its interval where there is one.
-
-    >>> points(Estimate(value=0.4567)), points(Estimate(value=None)), points(Estimate(value=0.5, low=0.4, high=0.6))
-    ('45.7', 'n/a', '50.0 [40.0, 60.0]')
-    """
-    if estimate.value is None:
-        return "n/a"
-    if estimate.low is None or estimate.high is None:
-        return _decimal(estimate.value)
-    return f"{_decimal(estimate.value)} [{_decimal(estimate.low)}, {_decimal(estimate.high)}]"
-
-
-def _decimal(fraction: float) -> str:
-    # Adding 0.0 turns a rounded minus zero into zero.
-    return f"{round(100 * fraction, 1) + 0.0:.1f}"

@@ -83,7 +83,7 @@ def test_a_limit_without_a_time_is_waited_for_longer_and_longer(server: ChatServ
     server.reply = first(4, refusal(429))
     assert len(ask(client(server, concurrency=1, first_wait=0.05), 3)) == 3
     gaps = [after - before for before, after in itertools.pairwise(server.times)]
-    assert all(gap > least for gap, least in zip(gaps, (0.037, 0.075, 0.15, 0.3), strict=False))
+    assert all(gap > least for gap, least in zip(gaps, (0.024, 0.05, 0.1, 0.2), strict=False))
 
 
 @pytest.mark.parametrize(

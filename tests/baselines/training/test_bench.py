@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from baselines.training import bench
-from baselines.training.bench import print_rate_timing, run_training_bench, texts
+from baselines.training.bench import run_training_bench, texts
 from validation.command_line import console
+from validation.timing import print_timing
 
 
 def test_both_sides_are_measured(
@@ -20,7 +21,7 @@ def test_both_sides_are_measured(
     for timing in (training, prediction):
         assert timing.met is None
         assert min(timing.rate, timing.yardstick_rate, timing.ratio) > 0
-        print_rate_timing(timing, console())
+        print_timing(timing, console())
     said = capsys.readouterr().out
     assert "training: " in said
     assert "wanted 1.4 times at --scale 1" in said

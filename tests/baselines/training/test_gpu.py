@@ -10,7 +10,7 @@ import torch
 
 from baselines import finetune_classifier
 from baselines.training.batches import Padding
-from baselines.training.bench import print_rate_timing, run_training_bench
+from baselines.training.bench import run_training_bench
 from baselines.training.models import Device, load_model
 from baselines.training.options import Precision, Settings
 from baselines.training.trainer import Objective, Trajectory, plain_loss, train
@@ -18,6 +18,7 @@ from builders.encoder import DEFAULT_ENCODER
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
 from validation.command_line import console
+from validation.timing import print_timing
 
 pytestmark = [
     pytest.mark.gpu,
@@ -56,7 +57,7 @@ def test_training_and_prediction_keep_their_lead(capsys: pytest.CaptureFixture[s
     with capsys.disabled():
         print(f"\n{torch.cuda.get_device_name()}")
         for timing in timings:
-            print_rate_timing(timing, console())
+            print_timing(timing, console())
     assert all(timing.ratio > 1 for timing in timings)
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from leaderboard.bench import scores as bench
 from leaderboard.bench.scores import run_bench
+from validation.timing import Timing
 
 
 def test_targets_hold_at_scale_1_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    timing = bench.Timing("scoring", 1.0, None, None, None, None, "under 4 s", True)
+    timing = Timing(name="scoring", seconds=1.0, wanted="under 4 s", met=True)
     monkeypatch.setattr(bench, "_timings", lambda scale: iter([timing]))
     assert [timing.met for timing in run_bench(1.0)] == [True]
     assert [timing.met for timing in run_bench(0.5)] == [None]

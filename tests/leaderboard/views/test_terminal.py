@@ -7,7 +7,6 @@ import pytest
 from rich.console import Console
 
 from baselines import majority
-from leaderboard.bench.timing import Timing, print_timing
 from leaderboard.comparing.files import compare_files
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Estimate, Scores
@@ -92,13 +91,3 @@ def test_coverage_has_its_standard_error() -> None:
     print_coverage({"total": {"ST": 0.9, "scenario": 1.0}}, 100, out)
     assert "90.00% ± 3.00" in printed(out)
     assert "100.00% ± 0.00" in printed(out)
-
-
-def test_a_timing_is_one_line() -> None:
-    out = console(30)
-    print_timing(Timing("depth", 1.0, "a loop", 40.0, 40.0, None, "at least 20 times faster", True), out)
-    print_timing(Timing("scoring", 1.0, None, None, None, None, "under 4 s", None), out)
-    assert printed(out).splitlines() == [
-        "depth: 1.00 s; a loop: 40.00 s; 40.00 times faster; wanted at least 20 times faster: met",
-        "scoring: 1.00 s; wanted under 4 s at --scale 1",
-    ]

@@ -1,0 +1,83 @@
+"""Measurements: one line each, and the keys that scripts read."""
+
+import io
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from validation.timing import Timing, print_timing
+
+READ = Timing(
+    name="2 GB",
+    seconds=18.0,
+    yardstick="parsed",
+    yardstick_seconds=10.0,
+    ratio=1.8,
+    wanted=(0.0, 2.0),
+    met=True,
+    peak_memory=300 * 2**20,
+)
+TRAINED = Timing(
+    name="training",
+    rate=12_345.6,
+    unit="tokens",
+    yardstick="Trainer",
+    yardstick_rate=9_000.0,
+    ratio=1.37,
+    wanted=1.4,
+    met=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("timing", "line"),
+    [
+        (
+            Timing(
+                name="depth",
+                seconds=0.0012,
+                yardstick="a loop",
+                yardstick_seconds=40.0,
+                speedup=33_333.3,
+                wanted="at least 20,000 times faster",
+                met=True,
+            ),
+            "depth: 1.20 ms; a loop: 40.00 s; 33,333.30 times faster; wanted at least 20,000 times faster: met",
+        ),
+        (
+            Timing(name="draws", seconds=1.0, yardstick="b", yardstick_seconds=2.0, cost_ratio=0.5, wanted="less"),
+            "draws: 1.00 s; b: 2.00 s; 0.50 times as long; wanted less at --scale 1",
+        ),
+        (Timing(name="scoring", seconds=1.0, wanted="under 4 s"), "scoring: 1.00 s; wanted under 4 s at --scale 1"),
+        (READ, "2 GB: 18.00 s, 300 MiB at peak; parsed: 10.00 s; 1.80 times as long; wanted at most 2 times: met"),
+        (
+            TRAINED,
+            "training: 12,346 tokens/s; Trainer: 9,000 tokens/s; 1.37 times as many; wanted 1.4 times: missed",
+        ),
+        (Timing(name="all", seconds=2.0, wanted=(1.6, 2.4), met=True), "all: 2.00 s; wanted 1.6 to 2.4 times: met"),
+        (Timing(name="for information", seconds=2.0), "for information: 2.00 s"),
+    ],
+)
+def test_a_timing_is_one_line(timing: Timing, line: str) -> None:
+    console = Console(file=io.StringIO(), width=30)
+    print_timing(timing, console)
+    assert console.file.getvalue() == f"{line}\n"  # type: ignore[attr-defined]
+
+
+def test_keys_of_version_0_1_0_stay() -> None:
+    scores = {"name", "seconds", "yardstick", "yardstick_seconds", "speedup", "cost_ratio", "wanted", "met"}
+    build = {"name", "seconds", "yardstick", "yardstick_seconds", "ratio", "wanted", "peak_memory"}
+    train = {"name", "unit", "rate", "yardstick", "yardstick_rate", "ratio", "wanted", "met"}
+    assert asdict(READ).keys() == scores | build | train
+    assert (asdict(READ)["wanted"], asdict(TRAINED)["wanted"]) == ((0.0, 2.0), 1.4)
+
+
+def test_peak_memory_is_of_this_process_and_not_of_the_one_that_started_it() -> None:
+    held = bytearray(200 * 2**20)  # by the process that starts the other
+    code = "from validation.timing import peak_memory; bytearray(80 * 2**20); print(peak_memory())"
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=Path.cwd()).stdout
+    assert 80 * 2**20 < int(printed) < len(held)

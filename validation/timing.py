@@ -1,0 +1,94 @@
+"""One measurement of speed beside its yardstick, how it is printed, and what it cost in memory."""
+
+import resource
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Target = str | float | tuple[float, float]
+"""In words, as the least ``ratio``, or as the range (0: no lower end) in which ``ratio`` should lie."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """One measurement, in the keys that ``shiftbench bench --json`` prints; what was not measured is null.
+
+    Ours is measured in seconds or as a rate, and so is the yardstick where there is one.
+
+    Attributes:
+        name: what was measured.
+        seconds: that ours took.
+        rate: of ours, ``unit`` a second.
+        unit: what a rate counts, such as 'tokens'.
+        yardstick: what ours is compared with; null where the target is a plain limit.
+        yardstick_seconds: that the yardstick took.
+        yardstick_rate: of the yardstick, ``unit`` a second.
+        speedup: yardstick / ours in seconds, where ours should be faster.
+        cost_ratio: ours / yardstick in seconds, where ours may take a bit longer.
+        ratio: ours / yardstick, in seconds or rates, where the target is a number.
+        wanted: the target; null where the measurement is for information.
+        met: whether the target is met; null where it does not hold because the input has not the full size.
+        peak_memory: of ours, in bytes.
+    """
+
+    name: str
+    seconds: float | None = None
+    rate: float | None = None
+    unit: str | None = None
+    yardstick: str | None = None
+    yardstick_seconds: float | None = None
+    yardstick_rate: float | None = None
+    speedup: float | None = None
+    cost_ratio: float | None = None
+    ratio: float | None = None
+    wanted: Target | None = None
+    met: bool | None = None
+    peak_memory: int | None = None
+
+
+def print_timing(timing: Timing, console: "Console") -> None:
+    """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold."""
+    parts = [f"{timing.name}: {_amount(timing.seconds, timing.rate, timing.unit)}"]
+    if timing.peak_memory is not None:
+        parts[0] += f", {timing.peak_memory / 2**20:,.0f} MiB at peak"
+    if timing.yardstick is not None:
+        yardstick = _amount(timing.yardstick_seconds, timing.yardstick_rate, timing.unit)
+        parts.append(f"{timing.yardstick}: {yardstick}")
+    as_what = "as long" if timing.rate is None else "as many"
+    ratios = ((timing.speedup, "faster"), (timing.cost_ratio, as_what), (timing.ratio, as_what))
+    parts += [f"{ratio:,.2f} times {words}" for ratio, words in ratios if ratio is not None]
+    if timing.wanted is not None:
+        verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
+        parts.append(f"wanted {_target(timing.wanted)}{verdict}")
+    style = {True: "green", False: "red", None: None}[timing.met]
+    console.print("; ".join(parts), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def peak_memory() -> int:
+    """Return the peak resident memory of this process so far, in bytes."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # Linux's rusage would count the process that started this one, too
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _amount(seconds: float | None, rate: float | None, unit: str | None) -> str:
+    if rate is not None:
+        return f"{rate:,.0f} {unit}/s"
+    assert seconds is not None
+    return f"{seconds:,.2f} s" if seconds >= 1 else f"{1000 * seconds:,.2f} ms"
+
+
+def _target(wanted: Target) -> str:
+    if isinstance(wanted, str):
+        return wanted
+    if isinstance(wanted, tuple):
+        low, high = wanted
+        return f"{low:g} to {high:g} times" if low else f"at most {high:g} times"
+    return f"{wanted:g} times"
