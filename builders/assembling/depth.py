@@ -7,7 +7,7 @@ import polars as pl
 
 from builders.assembling.assemble import AssembledTask
 from builders.encoder import Encoder, Vectors, encoder_texts
-from leaderboard.metrics.depth import depth_weights, tte_depth
+from leaderboard.metrics.depth import Floats, depth_weights, tte_depth
 from validation.schemas import check_rows, depth_schema
 from validation.vocabulary import SOURCE_JOINER
 
@@ -15,15 +15,17 @@ from validation.vocabulary import SOURCE_JOINER
 def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Compute the table of every ordered pair of domains, the pair of a domain with itself included.
 
-    The joined source of a pairing has a table of its own: the deepest text of all (equation 2) is not to be had from
-    the tables of its parts. A source needs two train texts, a target a test text. Weights are null for the source's own
-    texts, and for all texts of a target that lies no further out than the deepest source text.
+    A source needs two train texts, a target a test text. The joined source of a pairing has a table of its own.
+    Other joined sources are made of the tables of their parts when they are scored: for that, a table also holds the
+    target's train texts, from which the deepest text of the pool (equation 2) is found.
 
     Args:
         task: a task with all its rows.
         encoder: makes the vectors; each text is embedded once.
     Yields: source, target, and a table as ``validation.schemas.depth_schema`` has it: first the source's own train
-        texts (each left out of its own depth), then the target's test texts.
+        texts (each left out of its own depth), then the target's test texts, then its train texts unless they are the
+        source's. Weights are those of the test texts; null elsewhere, and for all texts of a target that lies no
+        further out than the deepest source text.
     """
     vectors: dict[tuple[str, str], Vectors] = {}
     for domain, splits in task.domains.items():
@@ -42,16 +44,17 @@ def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, s
                 continue
             depth = tte_depth(train, vectors[target, "test"])
             weight = depth_weights(depth, own) if depth.min() < own.max() else np.full(len(depth), np.nan)
-            table = pl.DataFrame(
-                {
-                    "id": pl.concat([ids, target_splits["test"]["id"]]),
-                    "source": pl.repeat(source, len(own) + len(depth), eager=True),
-                    "depth": np.concatenate([own, depth]),
-                    "weight": np.concatenate([np.full(len(own), np.nan), weight]),
-                }
-            ).with_columns(pl.col("weight").fill_nan(None))
+            parts_of_table = [_part(ids, own), _part(target_splits["test"]["id"], depth, weight)]
+            if target not in parts and (target, "train") in vectors:
+                parts_of_table.append(_part(target_splits["train"]["id"], tte_depth(train, vectors[target, "train"])))
+            table = pl.concat(parts_of_table).select("id", pl.lit(source).alias("source"), "depth", "weight")
             check_rows(table, depth_schema(), f"depth of {target} in {source}")
             yield source, target, table
+
+
+def _part(ids: pl.Series, depth: Floats, weight: Floats | None = None) -> pl.DataFrame:
+    weights = np.full(len(depth), np.nan) if weight is None else weight
+    return pl.DataFrame({"id": ids, "depth": depth, "weight": weights}).with_columns(pl.col("weight").fill_nan(None))
 
 
 def _sources(task: AssembledTask) -> dict[str, tuple[str, ...]]:

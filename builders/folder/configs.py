@@ -60,7 +60,7 @@ def configs(manifest: Manifest) -> list[Config]:
             _rows_config(f"{config}.{domain}", f"{task.title}: {domain}", domain, name, task) for domain in task.domains
         ]
         if manifest.encoder is not None and task.depth_pairs:
-            found.append(_depth_config(name, task))
+            found.append(_depth_config(name, task, target_train=manifest.target_train_depths))
     return found
 
 
@@ -84,13 +84,15 @@ def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskM
     return Config(name, title, task_name, paths, rows, _columns(task), task.labels)
 
 
-def _depth_config(name: str, task: TaskManifest) -> Config:
-    """Describe the depth tables: each holds the train texts of its source and the test texts of its target."""
+def _depth_config(name: str, task: TaskManifest, *, target_train: bool) -> Config:
+    """Describe the depth tables: each holds the train texts of its source and the texts of its target."""
     sizes = {
         domain: {split: facts.rows for split, facts in each.splits.items()} for domain, each in task.domains.items()
     }
     rows = sum(
-        sum(sizes[part]["train"] for part in source_parts(source)) + sizes[target]["test"]
+        sum(sizes[part]["train"] for part in source_parts(source))
+        + sizes[target]["test"]
+        + (sizes[target].get("train", 0) if target_train and target not in source_parts(source) else 0)
         for source, target in task.depth_pairs
     )
     columns = (Column("id"), Column("source"), Column("depth", "float64"), Column("weight", "float64"))

@@ -217,6 +217,9 @@ class Manifest(_Facts):
     tasks: dict[str, TaskManifest]
     sources: dict[str, SourceFacts]
     encoder: EncoderFacts | None
+    target_train_depths: bool = pydantic.Field(
+        default=False, description="Depth tables also hold the target's train texts (since builder version 0.2.0)"
+    )
     files: dict[str, str] = pydantic.Field(
         default={}, description="SHA-256 of each file of rows, depths and ids, by path"
     )

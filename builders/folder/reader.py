@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from builders.folder.manifest import (
@@ -211,6 +212,33 @@ class DatasetFolder:
         """
         rows = self._read([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
         return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
+
+    def deepest_of_pool(self, task: str, parts: Sequence[str]) -> float | None:
+        """Find the depth of the deepest train text of several domains taken together (DF1 equation 2).
+
+        A text's depth in the pool is the mean over the pool's other texts: the mean of its depths in the parts,
+        weighted by their numbers of train texts, itself left out.
+
+        Args:
+            task: the task.
+            parts: its domains, at least two.
+        Returns: a depth in [0, 2]; None where the depth tables lack the target's train texts
+            (``Manifest.target_train_depths``), or a part has no test texts and so no tables (sources of a pairing).
+        """
+        pairs = set(self.task(task).depth_pairs)
+        if not self.manifest.target_train_depths or any((a, b) not in pairs for a in parts for b in parts):
+            return None
+        own = {part: self.split(task, part, "train")["id"] for part in parts}
+        n_pool = sum(map(len, own.values()))
+        deepest = -1.0
+        for part, ids in own.items():
+            tables = self.depths(task, parts, part)
+            total = np.zeros(len(ids))
+            for other in parts:
+                table = pl.DataFrame({"id": ids}).join(tables[other], on="id", how="left", maintain_order="left")
+                total += (len(own[other]) - (other == part)) * table["depth"].to_numpy()
+            deepest = max(deepest, float(total.max()) / (n_pool - 1))
+        return deepest
 
     def refuse_withheld(self) -> None:
         """Refuse a folder whose test labels are withheld, where they are needed.

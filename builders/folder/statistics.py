@@ -145,13 +145,21 @@ class PairDepth(_Facts):
     Attributes:
         source: the source domain.
         target: the target domain; the source itself is given too, for comparison.
-        q: chance that a train text of the source is no deeper in it than a test text of the target, in [0, 1].
+        q: chance that a train text of the source is no deeper in it than a test text of the target (equation 8), in
+            [0, 1].
+        q_reference: the same as the paper's authors compute it, from ranks in the pool of both; in [0, 1], comparable
+            between pairs of equal ``n_source`` and ``n_target`` only. None in folders of builder version 0.1.0.
+        n_source: train texts of the source; None likewise.
+        n_target: test texts of the target; None likewise.
         mean_depth: mean depth of the target's test texts in the source, in [0, 2].
     """
 
     source: str
     target: str
     q: float
+    q_reference: float | None = None
+    n_source: int | None = None
+    n_target: int | None = None
     mean_depth: float
 
 

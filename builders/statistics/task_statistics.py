@@ -24,7 +24,7 @@ from builders.folder.statistics import (
 from builders.specs.spec import Balance
 from builders.specs.words import words
 from builders.statistics.duplicates import comparison_rows, duplicates, input_text
-from leaderboard.metrics.depth import q_statistic
+from leaderboard.metrics.depth import q_reference, q_statistic
 from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
 from validation.vocabulary import GOLD, SPLITS, TOKENS, WORD, TaskKind
 
@@ -166,10 +166,18 @@ def _divergence(words: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, float]
 
 
 def _pair_depth(source: str, target: str, table: pl.DataFrame) -> PairDepth:
-    # Told apart by id: weights are null for the source's own texts, but not for them alone.
+    # The source's own train texts come first, before the first test text.
     is_test = table["id"].str.split("/").list.get(-2) == "test"
-    own, depth = table.filter(~is_test)["depth"].to_numpy(), table.filter(is_test)["depth"].to_numpy()
-    return PairDepth(source=source, target=target, q=q_statistic(own, depth), mean_depth=float(depth.mean()))
+    own, depth = table[: int(is_test.arg_max() or 0)]["depth"].to_numpy(), table.filter(is_test)["depth"].to_numpy()
+    return PairDepth(
+        source=source,
+        target=target,
+        q=q_statistic(own, depth),
+        q_reference=q_reference(own, depth),
+        n_source=len(own),
+        n_target=len(depth),
+        mean_depth=float(depth.mean()),
+    )
 
 
 def _length_distances(domains: Mapping[str, Mapping[str, pl.DataFrame]]) -> Iterator[LengthDistance]:

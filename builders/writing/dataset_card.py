@@ -6,11 +6,15 @@ from builders.folder.citations import cite
 from builders.folder.configs import config_name
 from builders.folder.manifest import DomainFacts, Manifest, TaskManifest
 from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, paper_sizes, papers_to_cite
-from builders.folder.statistics import TaskStatistics
+from builders.folder.statistics import PairDepth, TaskStatistics
 from builders.statistics.card import statistics_section
 from builders.writing.front_matter import front_matter
+from leaderboard.metrics.depth import pooled_q
 from validation.report import counted
 from validation.vocabulary import GOLD, SPLITS
+
+Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
+"""Sizes at which the Depth F1 paper's values of Q are those of its code; inferred from four of the eight."""
 
 
 def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -> str:
@@ -124,9 +128,21 @@ def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list
         lines.append(
             f"{pairing.name}, {what}: {', '.join(found)}; {sum(found.values()):,} texts, {wanted:,} in the paper"
         )
-    q = [pair.q for pair in (statistics.depths if statistics else ()) if pair.source == task.joined_source]
-    here = f"{q[0]:.2f} here" if q else "not computed here"
-    return [*lines, f"{pairing.name}: Q {pairing.reported_q:.2f} in the paper, {here}"]
+    pairs = [pair for pair in (statistics.depths if statistics else ()) if pair.source == task.joined_source]
+    here = _q_here(pairs[0]) if pairs else "not computed here"
+    return [*lines, f"{pairing.name}: Q {pairing.reported_q:.2f} in the paper; {here}"]
+
+
+def _q_here(pair: PairDepth) -> str:
+    """Format the three Qs of a pairing: at the sizes that the paper's values agree with, at the sizes here, eq. 8."""
+    at_paper = pooled_q(pair.q, Q_SOURCE_TEXTS, Q_TARGET_TEXTS)
+    sizes = f"at {Q_SOURCE_TEXTS:,} source and {Q_TARGET_TEXTS:,} target texts"
+    lines = [f"{at_paper:.2f} here by the formula of its code {sizes}, which its values agree with"]
+    if pair.q_reference is not None:
+        lines.append(
+            f"{pair.q_reference:.2f} by that formula at the {pair.n_source:,} and {pair.n_target:,} texts here"
+        )
+    return "; ".join([*lines, f"{pair.q:.2f} by equation 8"])
 
 
 def _rebuild_only(manifest: Manifest, name: str) -> str:

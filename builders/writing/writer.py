@@ -43,7 +43,7 @@ from validation.output_files import check_place
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, PLACEBO
 
-BUILDER_VERSION = "0.1.0"
+BUILDER_VERSION = "0.2.0"
 README = "README.md"
 ROW_GROUP = 10_000
 """Rows of a row group, where they are short enough."""
@@ -134,6 +134,7 @@ def write_folder(
         tasks=manifests,
         sources=dict(sources),
         encoder=encoder.facts() if encoder is not None else None,
+        target_train_depths=encoder is not None,
         label_key=label_key,
     )
     with _replacing(out) as folder:

@@ -261,6 +261,51 @@ def q_statistic(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
     return float(np.searchsorted(source, target, side="right").mean() / source.size)
 
 
+def q_reference(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
+    """Compute Q as the code of the Depth F1 paper's authors does: the mean share of the *pooled* texts less deep.
+
+    Each target text is ranked among source and target texts together, so without ties the value is
+    ``pooled_q(q_statistic(source_depth, target_depth), n_source, n_target)``. It depends on the two sizes: with
+    twice as many target as source texts it cannot lie below 1/3, and values at other sizes are not comparable.
+
+    Args:
+        source_depth: depths of the source texts in the source, shape (n_source,).
+        target_depth: depths of the target texts in the source, shape (n_target,).
+    Returns: a fraction in [0, 1].
+    Raises: ValueError when either is empty.
+    Source: ``q_score`` of https://github.com/pkseeg/tte_depth, which the values in Table 1 agree with.
+
+    >>> q_reference([1.0, 2.0], [1.5, 0.5])
+    0.25
+    """
+    source, target = _finite("source_depth", source_depth), _finite("target_depth", target_depth)
+    if source.size == 0 or target.size == 0:
+        raise ValueError("Q needs at least one source and one target text")
+    pooled = np.sort(np.concatenate([source, target]))
+    return float(np.searchsorted(pooled, target, side="left").mean() / pooled.size)
+
+
+def pooled_q(q: float, n_source: int, n_target: int) -> float:
+    """Convert equation 8's Q to what ``q_reference`` gives at some sizes when no two depths are equal.
+
+    ``(n_source * q + (n_target - 1) / 2) / (n_source + n_target)``: a target text has ``n_source * q`` source texts
+    and on average half of the other target texts below it.
+
+    Args:
+        q: Q of equation 8, a fraction in [0, 1].
+        n_source: source texts, at least 1.
+        n_target: target texts, at least 1.
+    Returns: a fraction in [0, 1].
+    Raises: ValueError when a size is below 1.
+
+    >>> round(pooled_q(0.02, 500, 1000), 2)
+    0.34
+    """
+    if n_source < 1 or n_target < 1:
+        raise ValueError("Q needs at least one source and one target text")
+    return (n_source * q + (n_target - 1) / 2) / (n_source + n_target)
+
+
 def _vectors(name: str, values: ArrayLike) -> NDArray[np.floating]:
     vectors = np.asarray(values)
     if vectors.dtype not in (np.float32, np.float64):

@@ -74,6 +74,7 @@ class TaskValues:
         flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
         effective_groups: effective number of groups of each target's test set.
         depth_groups: the same under depth weights, by source and target, then by lambda.
+        old_depths: joined sources whose deepest text was not to be had from the folder's depth tables.
     """
 
     name: str
@@ -88,6 +89,7 @@ class TaskValues:
     flips: dict[Cell, FlipLedger] = field(default_factory=dict)
     effective_groups: dict[str, float] = field(default_factory=dict)
     depth_groups: dict[Cell, dict[str, float]] = field(default_factory=dict)
+    old_depths: set[str] = field(default_factory=set)
 
     @property
     def sources(self) -> list[str]:
@@ -245,6 +247,9 @@ class _Target:
         """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
         target, values, found = self.target, self.values, self.target.outcomes
         depth, deepest = _depth_in(self._depth_sources(source), target, tables, self.folder)
+        if deepest is None:
+            values.old_depths.add(source)
+            deepest = _mean_of_deepest(self._depth_sources(source), target, tables, self.folder)
         if not (depth < deepest).any():
             return
         kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
@@ -297,25 +302,36 @@ def n_train(info: TaskManifest, source: str) -> int:
 
 def _depth_in(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
-) -> tuple[Floats, float]:
-    """Depth of the target's texts in a source, and of the deepest source text.
+) -> tuple[Floats, float | None]:
+    """Depth of the target's texts in a source, and of the deepest source text (None: not to be had, see below).
 
-    For joined sources both are means over the parts, weighted by their train sizes. The joined source of a pairing has
-    a table of its own, so it comes as one part.
+    The depth in a joined source is the mean over its parts, weighted by their train sizes. The joined source of a
+    pairing has a table of its own, so it comes as one part.
     """
     depth = np.zeros(len(target.ids))
-    deepest, total = 0.0, 0
+    total = 0
     for part in parts:
         table = tables[part]
-        # A table lists the source's train texts first, each once, then the target's test texts.
+        # A table lists the source's train texts first, each once, then the target's test texts, then its train texts.
         n_own = n_train(folder.task(target.task), part)
-        texts = table[n_own:]
+        texts = table[n_own : n_own + len(target.ids)]
         if not texts["id"].equals(target.ids):  # a subset
+            texts = table[n_own:]
             texts = pl.DataFrame({"id": target.ids}).join(texts, on="id", how="left", maintain_order="left")
         if texts["depth"].null_count():
             what = f"the depth table {part}--{target.target} lacks test ids"
             raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))
         depth += n_own * texts["depth"].to_numpy()
-        deepest += n_own * float(table["depth"][:n_own].to_numpy().max())
         total += n_own
-    return depth / total, deepest / total
+    if len(parts) == 1:
+        return depth / total, float(tables[parts[0]]["depth"][:total].to_numpy().max())
+    return depth / total, folder.deepest_of_pool(target.task, parts)
+
+
+def _mean_of_deepest(
+    parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
+) -> float:
+    """Average the depths of the parts' deepest texts, which stood for the pool's in folders of builder 0.1.0."""
+    sizes = [n_train(folder.task(target.task), part) for part in parts]
+    deepest = [float(tables[part]["depth"][:size].to_numpy().max()) for part, size in zip(parts, sizes, strict=True)]
+    return float(np.average(deepest, weights=sizes))

@@ -8,7 +8,7 @@ A figure that is undefined, or whose predictions are missing, is null; ``missing
 
 import pydantic
 
-METRIC_VERSION = "3"
+METRIC_VERSION = "4"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 

@@ -30,12 +30,26 @@ def test_a_table_equals_the_pairwise_reference(task, source, target, synthetic: 
     x, y = (word_encoder.encode(encoder_texts(rows, inputs)).astype(float) for rows in (train, test))
     own, depth = pairwise_depths(x, x, leave_one_out=True), pairwise_depths(y, x, leave_one_out=False)
     raw = np.maximum(0, own.max() - depth)
+    others = train.clear() if source == target else synthetic.split(task, target, "train")
+    theirs = np.zeros(0)
+    if len(others):
+        z = word_encoder.encode(encoder_texts(others, inputs)).astype(float)
+        theirs = pairwise_depths(z, x, leave_one_out=False)
     table = synthetic.depth(task, source, target)
-    assert table["id"].to_list() == [*train["id"], *test["id"]]
+    assert table["id"].to_list() == [*train["id"], *test["id"], *others["id"]]
     assert set(table["source"]) == {source}
-    np.testing.assert_allclose(table["depth"], np.concatenate([own, depth]), atol=1e-6)
-    assert table["weight"].is_null().to_list() == [True] * len(own) + [False] * len(depth)
+    np.testing.assert_allclose(table["depth"], np.concatenate([own, depth, theirs]), atol=1e-6)
+    assert table["weight"].is_null().to_list() == [True] * len(own) + [False] * len(depth) + [True] * len(theirs)
     np.testing.assert_allclose(table["weight"].drop_nulls(), raw / raw.sum(), atol=1e-5)
+
+
+def test_the_deepest_text_of_a_pool_is_that_of_all_its_texts(synthetic: DatasetFolder, word_encoder) -> None:  # type: ignore[no-untyped-def]
+    parts = list(synthetic.task("nli").domains)[:3]
+    inputs = synthetic.task("nli").inputs
+    rows = [synthetic.split("nli", part, "train") for part in parts]
+    pool = np.concatenate([word_encoder.encode(encoder_texts(part, inputs)).astype(float) for part in rows])
+    expected = pairwise_depths(pool, pool, leave_one_out=True).max()
+    assert synthetic.deepest_of_pool("nli", parts) == pytest.approx(expected, abs=1e-6)
 
 
 def test_every_ordered_pair_has_a_table(synthetic: DatasetFolder) -> None:

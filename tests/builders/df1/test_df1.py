@@ -22,7 +22,7 @@ from builders.encoder import Encoder, encoder_texts
 from builders.folder.manifest import Pairing
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import published_folder
-from leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, q_statistic, tte_depth
+from leaderboard.metrics.depth import LAMBDAS, depth_weights, least_deep, pooled_q, q_reference, q_statistic, tte_depth
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Scores
 from tests.builders.df1.upstream_writer import GENRES
@@ -144,14 +144,20 @@ def test_q_stands_beside_the_papers(
 ) -> None:
     inputs = pairings.task("mus-3").inputs
     x, y = (word_encoder.encode(encoder_texts(drawn(pairings, "mus-3", split), inputs)) for split in ("train", "test"))
-    q = q_statistic(tte_depth(x), tte_depth(x, y))
+    own, target = tte_depth(x), tte_depth(x, y)
+    q = q_statistic(own, target)
     card = (pairings.path / "README.md").read_text()
-    assert f"MuS-3: Q 0.48 in the paper, {q:.2f} here." in card
+    line = next(line for line in card.splitlines() if line.startswith("MuS-3: Q"))
+    assert line == (
+        f"MuS-3: Q 0.48 in the paper; {pooled_q(q, 500, 1_000):.2f} here by the formula of its code at 500 source and "
+        f"1,000 target texts, which its values agree with; {q_reference(own, target):.2f} by that formula at the 5,000 "
+        f"and 1,000 texts here; {q:.2f} by equation 8."
+    )
     assert "MuS-3, source: government, slate, telephone, travel; 5,000 texts, 5,000 in the paper." in card
     assert 'load_dataset(REPO, "SiS-1")' in card
     print_build(pairings.path, pairings.manifest, (), console())
     printed = capsys.readouterr().out
-    assert "SiS-3: Q 0.34 in the paper, 0." in printed
+    assert "SiS-3: Q 0.34 in the paper; 0." in printed
     assert "domains without" not in printed
 
 
@@ -183,7 +189,7 @@ def test_the_seed_decides_and_the_order_of_rows_does_not(
 def test_a_pairing_is_built_by_its_name_in_the_paper(invented_raw: Path, tmp_path: Path) -> None:
     assert list(build("df1", "SiS-4", invented_raw, tmp_path / "out").manifest.tasks) == ["sis-4"]
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "SiS-4: Q 0.42 in the paper, not computed here." in card
+    assert "SiS-4: Q 0.42 in the paper; not computed here." in card
     with pytest.raises(InvalidInput, match="there is no such task of df1"):
         build("df1", "SiS-5", invented_raw, tmp_path / "other")
 
@@ -229,7 +235,7 @@ def test_reviews_are_not_published(pairings: DatasetFolder) -> None:
             "mus-4",
         }
         assert (public.path / "depth/mus-3/government+slate+telephone+travel--fiction.parquet").is_file()
-        assert "Q 0.35 in the paper, 0." in (public.path / "README.md").read_text()
+        assert "Q 0.35 in the paper; 0." in (public.path / "README.md").read_text()
 
 
 def test_texts_of_the_target_are_not_in_the_source() -> None:
@@ -295,10 +301,9 @@ def test_models_of_a_part_of_the_source_are_scored_too(pairings: DatasetFolder, 
     assert all(shift.depth_f1 for shift in found.shifts)
     assert not found.summary.complete
     whole = "government+slate+telephone+travel"
-    assert [item.what for item in scores.missing if item.task == "mus-3"] == [
-        f"no predictions of a model trained on the whole source {whole}",
-        NO_HOME,
-    ]
+    *others, depths = [item.what for item in scores.missing if item.task == "mus-3"]
+    assert others == [f"no predictions of a model trained on the whole source {whole}", NO_HOME]
+    assert depths.startswith("the deepest text of this joined source is the mean of its parts' deepest ones")
 
 
 def test_the_modules_of_the_benchmark_are_known() -> None:

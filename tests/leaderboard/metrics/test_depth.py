@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cosine
-from scipy.stats import mannwhitneyu
+from scipy.stats import mannwhitneyu, rankdata
 
 from leaderboard.metrics.classification import accuracy, confusion_counts
 from leaderboard.metrics.depth import (
@@ -16,6 +16,8 @@ from leaderboard.metrics.depth import (
     depth_weights,
     effective_size,
     least_deep,
+    pooled_q,
+    q_reference,
     q_statistic,
     rank_sum_test,
     tte_depth,
@@ -91,6 +93,39 @@ def test_q_is_the_rank_sum_statistic_without_ties() -> None:
 
 
 DEPTHS = st.lists(st.integers(0, 6), min_size=1, max_size=30)
+
+
+@given(DEPTHS, DEPTHS)
+def test_q_reference_ranks_target_texts_in_the_pool(source: list[int], target: list[int]) -> None:
+    """The authors' procedure: average ranks of the pool, and of each target's rank the share of ranks below it."""
+    ranks = rankdata([*source, *target])
+    expected = np.mean([np.mean(ranks < rank) for rank in ranks[len(source) :]])
+    assert q_reference(source, target) == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 60))
+def test_pooled_q_is_q_reference_without_ties(seed: int, n_source: int, n_target: int) -> None:
+    rng = np.random.default_rng(seed)
+    source, target = rng.normal(size=n_source), rng.normal(0.3, size=n_target)
+    q = q_statistic(source, target)
+    assert pooled_q(q, n_source, n_target) == pytest.approx(q_reference(source, target), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("q", "recomputed", "paper"),
+    [(0.024, 0.341, 0.34), (0.241, 0.413, 0.42), (0.466, 0.488, 0.48), (0.135, 0.378, 0.38)],
+)
+def test_pooled_q_gives_the_papers_values(q: float, recomputed: float, paper: float) -> None:
+    """SiS-3, SiS-4, MuS-3, MuS-4: equation 8 on the real genres, and the authors' value on the same draw."""
+    assert pooled_q(q, 500, 1_000) == pytest.approx(recomputed, abs=0.001)
+    assert recomputed == pytest.approx(paper, abs=0.01)
+
+
+def test_q_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one source and one target"):
+        q_reference([], [1.0])
+    with pytest.raises(ValueError, match="at least one source and one target"):
+        pooled_q(0.5, 0, 1)
 
 
 @given(DEPTHS, DEPTHS)

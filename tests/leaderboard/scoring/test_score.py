@@ -1,5 +1,6 @@
 """Scoring against plain scikit-learn loops over the same predictions."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,47 @@ def test_joined_source(synthetic: DatasetFolder, domains: list[str], tmp_path: P
     alone = scored(synthetic, frame.filter(pl.col("source") != joined), tmp_path).tasks[0]
     assert task.summary.mean_st == alone.summary.mean_st
     assert task.summary.n_shifts == 12
+
+
+def test_older_depth_tables_still_score_joined_sources_and_say_so(
+    synthetic: DatasetFolder, domains: list[str], tmp_path: Path
+) -> None:
+    """Builder 0.1.0 wrote no train texts of the target into depth tables."""
+    older = DatasetFolder.open(Path(shutil.copytree(synthetic.path, tmp_path / "older")))
+    manifest = older.manifest.model_copy(update={"target_train_depths": False})
+    older = DatasetFolder(older.path, manifest)
+    for path in older.path.glob("depth/nli/*.parquet"):
+        table = pl.read_parquet(path)
+        source, target = path.stem.split("--")
+        is_theirs = pl.col("id").str.contains(f"/{target}/train/") & (source != target)
+        table.filter(~is_theirs).write_parquet(path)
+    joined = "+".join(domains[:2])
+    frame = noisy(synthetic, "nli", [joined])
+    then, now = scored(older, frame, tmp_path), scored(synthetic, frame, tmp_path)
+    said = "the deepest text of this joined source is the mean of its parts' deepest ones"
+    assert any(gap.source == joined and gap.what.startswith(said) for gap in then.missing)
+    assert not any(gap.what.startswith(said) for gap in now.missing)
+    assert then.tasks[0].shifts[0].st == now.tasks[0].shifts[0].st
+    assert then.tasks[0].shifts[0].depth_f1["0"] != now.tasks[0].shifts[0].depth_f1["0"]
+
+
+def test_depth_f1_of_a_joined_source_weighs_by_the_pools_deepest_text(
+    synthetic: DatasetFolder, domains: list[str], tmp_path: Path
+) -> None:
+    joined, target = "+".join(domains[:2]), domains[2]
+    frame = noisy(synthetic, "nli", [joined])
+    shift = next(shift for shift in scored(synthetic, frame, tmp_path).tasks[0].shifts if shift.target == target)
+    sizes = [len(synthetic.split("nli", part, "train")) for part in domains[:2]]
+    gold = synthetic.split("nli", target, "test").sort("id")
+    tables = [gold.select("id").join(synthetic.depth("nli", part, target), on="id") for part in domains[:2]]
+    depth = np.average([table["depth"].to_numpy() for table in tables], axis=0, weights=sizes)
+    deepest = synthetic.deepest_of_pool("nli", domains[:2])
+    assert deepest is not None
+    weights = np.maximum(0, deepest - depth)
+    labels = np.array(synthetic.task("nli").labels)
+    predicted = gold.select("id").join(frame, on="id", maintain_order="left")["prediction"].to_numpy()
+    expected = np.average(predicted == labels[gold["label"].to_numpy()], weights=weights)
+    assert shift.depth_f1["0"].value == pytest.approx(expected, abs=1e-9)
 
 
 def test_zero_shot(synthetic: DatasetFolder, tmp_path: Path) -> None:
