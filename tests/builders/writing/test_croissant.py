@@ -136,7 +136,7 @@ def test_mlcroissant_validates_and_reads_rows(mlcroissant: Any, synthetic: Datas
         assert [row["id"] for row in test] == [
             id_ for domain in domains for id_ in synthetic.split("nli", domain, "test")["id"]
         ]
-    assert len(records(mlcroissant, synthetic, "nli.depth")) == 4 * 4 * (78 + 30)
+    assert len(records(mlcroissant, synthetic, "nli.depth")) == 4 * 4 * (78 + 30) + 4 * 3 * 78
     assert [row["name"] for row in records(mlcroissant, synthetic, "Labels/nli")] == list(synthetic.task("nli").labels)
 
 
