@@ -75,6 +75,15 @@ def real_raw() -> Path:
     return raw
 
 
+@pytest.fixture(scope="session")
+def real_whole() -> Path:
+    """The folder of whole real upstream files beside the project; tests that need it skip where it is absent."""
+    whole = SHARED / "data" / "whole"
+    if not whole.is_dir():
+        pytest.skip("no whole real files at ../shared/data/whole")
+    return whole
+
+
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Let no retry take time; gives how long each would have waited."""

@@ -262,7 +262,11 @@ def _read_task(spec: TaskSpec, reading: Reading, *, partial: bool, withhold: boo
                     domain=domain.name, split=split, name=step.name, before=0, after=0
                 )
                 counts[key] = so_far.model_copy(
-                    update={"before": so_far.before + step.before, "after": so_far.after + step.after}
+                    update={
+                        "before": so_far.before + step.before,
+                        "after": so_far.after + step.after,
+                        "changed": so_far.changed + step.changed,
+                    }
                 )
     domains = {
         domain.name: {split: pl.concat(frames) for split, frames in rows[domain.name].items()}
@@ -317,12 +321,12 @@ def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
     """Let the rows drawn from a file through the steps that follow."""
     rows, counts = taken.rows, list(taken.counts)
     for step in draw.after:
-        before = len(rows)
+        before, changed = len(rows), step.n_changed(rows)
         try:
             rows = step.apply(rows)
         except InvalidInput as refused:
             raise in_file(refused, path, None) from refused
-        counts.append(StepCount(step.name, before, len(rows)))
+        counts.append(StepCount(step.name, before, len(rows), changed))
     return Taken(rows, tuple(counts))
 
 

@@ -85,21 +85,21 @@ def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
 
 
 def _print_steps(task: TaskManifest, console: Console) -> None:
-    """Print the steps that dropped rows, over all domains."""
+    """Print the steps that dropped or changed rows, over all domains."""
     totals: dict[tuple[str, str], list[int]] = {}
     for count in task.transforms:
-        total = totals.setdefault((count.name, count.split), [0, 0])
-        total[0] += count.before
-        total[1] += count.after
-    dropped = {key: total for key, total in totals.items() if total[0] != total[1]}
-    if not dropped:
+        total = totals.setdefault((count.name, count.split), [0, 0, 0])
+        for place, value in enumerate((count.before, count.after, count.changed)):
+            total[place] += value
+    effective = {key: total for key, total in totals.items() if total[0] != total[1] or total[2]}
+    if not effective:
         return
-    title = "rows that left, all domains together"
+    title = "rows that left or changed, all domains together"
     rows = [
-        (name, split, f"{before:,}", f"{before - after:,}", f"{after:,}")
-        for (name, split), (before, after) in dropped.items()
+        (name, split, f"{before:,}", f"{before - after:,}", f"{after:,}", f"{changed:,}" if changed else "")
+        for (name, split), (before, after, changed) in effective.items()
     ]
-    _print_table(console, title, ("step", "split", "before", "left", "after"), rows)
+    _print_table(console, title, ("step", "split", "before", "left", "after", "changed"), rows)
 
 
 def _print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -85,13 +85,14 @@ class DomainFacts(_Facts):
 
 
 class TransformCount(_Facts):
-    """How many rows a named transform was given and left."""
+    """How many rows a named transform was given, left, and kept but mended."""
 
     domain: str
     split: str
     name: str
     before: int
     after: int
+    changed: int = 0
 
 
 class SizeFacts(_Facts):

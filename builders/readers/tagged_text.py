@@ -13,10 +13,14 @@ import polars as pl
 from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput, Problem, did_you_mean
 
-SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String()})
-"""A line a row, in file order, no nulls; as many ``tags`` as ``tokens``; ``text`` is what stands before the tags."""
+SCHEMA = pl.Schema(
+    {"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String(), "untagged": pl.Int64()}
+)
+"""A line a row, in file order, no nulls; as many ``tags`` as ``tokens``; ``text`` is what stands before the tags;
+``untagged`` counts the words that had no tag."""
 
-TAGS = ("O", "T-POS", "T-NEG", "T-NEU")
+OUTSIDE = "O"
+TAGS = (OUTSIDE, "T-POS", "T-NEG", "T-NEU")
 
 _AGAIN = "fetch the file again; it may be cut off or edited"
 
@@ -26,10 +30,11 @@ class TaggedText:
     """Read tagged text: one row per line, in one frame; see ``SCHEMA``.
 
     The tags begin after the last ``####`` and are parted by single spaces; the tag of a word begins after its last
-    ``=``. Where upstream's text has two spaces there is an empty word tagged O, which is left out.
+    ``=``. Where upstream's text has two spaces there is an empty word tagged O, which is left out. A word without a
+    tag is O, and ``untagged`` counts it; a line of which no word has a tag is refused.
 
     Raises: InvalidInput with the line (as row) when a line is blank before the last one, has no ``####`` or no words,
-        a word has no tag or an unknown one, or an empty word is tagged.
+        no word has a tag, a word has an unknown one, or an empty word is tagged.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
@@ -45,7 +50,7 @@ class TaggedText:
 tagged_text = TaggedText()
 
 
-def _row(line: str, path: Path, number: int) -> tuple[list[str], list[str], str]:
+def _row(line: str, path: Path, number: int) -> tuple[list[str], list[str], str, int]:
     if not line.strip():
         raise InvalidInput(Problem("a line is blank, but not the last", str(path), repr(line), _AGAIN, row=number))
     text, separator, tagged = line.rpartition("####")
@@ -58,17 +63,20 @@ def _row(line: str, path: Path, number: int) -> tuple[list[str], list[str], str]
     words = [(token, tag) for token, tag in items if token]
     if not words:
         raise InvalidInput(Problem("this line has no words", str(path), repr(tagged[:80]), _AGAIN, row=number))
-    tokens, tags = zip(*words, strict=True)
-    return list(tokens), list(tags), text
+    untagged = sum(tag is None for _, tag in words)
+    if untagged == len(words):
+        raise InvalidInput(Problem("no word of this line has a tag", str(path), repr(tagged[:80]), _AGAIN, row=number))
+    return [token for token, _ in words], [tag or OUTSIDE for _, tag in words], text, untagged
 
 
-def _item(item: str, path: Path, number: int) -> tuple[str, str]:
+def _item(item: str, path: Path, number: int) -> tuple[str, str | None]:
+    """Split an item into its word and its tag, None where it has none."""
     token, separator, tag = item.rpartition("=")
     if not separator:
-        raise InvalidInput(Problem("a word has no tag", str(path), repr(item[:80]), _AGAIN, row=number))
+        return item, None
     if tag not in TAGS:
         raise InvalidInput(Problem("a tag is unknown", str(path), repr(item[:80]), did_you_mean(tag, TAGS), row=number))
-    if not token and tag != "O":
+    if not token and tag != OUTSIDE:
         what, cure = "an empty word is tagged", "did two spaces part its word from its tag?"
         raise InvalidInput(Problem(what, str(path), repr(item), cure, row=number))
     return token, tag

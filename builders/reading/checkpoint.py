@@ -29,7 +29,7 @@ class State(pydantic.BaseModel):
     n_rows: int = 0
     sha256: str | None = None
     """Of the whole file, once all of it was read."""
-    counts: list[list[tuple[int, int]]]
+    counts: list[list[tuple[int, int, int]]]
     """Rows before and after each step of each consumer."""
     parts: list[dict[str, str]]
     """The files with the rows of each consumer, and their checksums."""

@@ -49,11 +49,12 @@ class Consumer:
 
 @dataclass(frozen=True)
 class StepCount:
-    """How many rows a step was given and left; the sampling is a step named 'sample'."""
+    """How many rows a step was given, left, and kept but mended; the sampling is a step named 'sample'."""
 
     name: str
     before: int
     after: int
+    changed: int = 0
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,8 @@ class _Taker:
 
     def __init__(self, consumer: Consumer) -> None:
         self.consumer = consumer
-        self.counts = [(0, 0)] * len(consumer.transforms)
+        self.counts = [(0, 0, 0)] * len(consumer.transforms)
+        """Rows before each step, after it, and mended by it."""
         self.parts: dict[Path, str] = {}
         """Where rows are kept on disk, and the checksums of those files."""
         self._frames: list[pl.DataFrame] = []
@@ -266,15 +268,15 @@ class _Taker:
     @property
     def has_all_rows(self) -> bool:
         """Whether no step has dropped a row yet, so that rows are numbered as in the file."""
-        return all(before == after for before, after in self.counts)
+        return all(before == after for before, after, _ in self.counts)
 
     def take(self, frame: pl.DataFrame) -> None:
         """Let a frame through the steps, and keep what is left or sampled."""
         for step, transform in enumerate(self.consumer.transforms):
-            before, after = self.counts[step]
-            n_rows = len(frame)
+            before, after, changed = self.counts[step]
+            n_rows, n_changed = len(frame), transform.n_changed(frame)
             frame = transform.apply(frame)
-            self.counts[step] = (before + n_rows, after + len(frame))
+            self.counts[step] = (before + n_rows, after + len(frame), changed + n_changed)
         if self.consumer.sample is not None and self._reservoir is not None:
             self._reservoir.take(frame.with_columns(self.consumer.sample.stratum.alias(STRATUM)))
         elif len(frame) or not (self._frames or self.parts):  # one frame without rows tells the columns
@@ -290,7 +292,7 @@ class _Taker:
             self.parts[path] = file_sha256(path)
             self._frames = []
 
-    def go_on(self, counts: list[tuple[int, int]], parts: dict[Path, str]) -> None:
+    def go_on(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
         """Go on from what was kept."""
         self.counts, self.parts = counts, parts
         if self._reservoir is not None:

@@ -22,11 +22,17 @@ Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
 class Transform:
     """A named step ``frame -> frame``; the build counts rows before and after it.
 
-    A step sees a part of the rows at a time where a file is large, so it must treat each row by itself.
+    A step sees a part of the rows at a time where a file is large, so it must treat each row by itself. ``changes``
+    is true of the rows that it keeps and mends, where these are to be counted, too.
     """
 
     name: str
     apply: Callable[[pl.DataFrame], pl.DataFrame]
+    changes: pl.Expr | None = None
+
+    def n_changed(self, frame: pl.DataFrame) -> int:
+        """Count the rows of a frame that the step will mend; 0 where that is not counted."""
+        return 0 if self.changes is None else int(frame.select(self.changes.sum()).item())
 
 
 @dataclass(frozen=True)

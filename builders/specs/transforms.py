@@ -234,6 +234,11 @@ def keep_tagged() -> Transform:
     return Transform("refused_sentences_leave", lambda frame: frame.filter(pl.col("refused").is_null()).drop("refused"))
 
 
+def untagged_words_outside() -> Transform:
+    """Count the sentences with a word that upstream left without a tag; the reader has made it O."""
+    return Transform("untagged_words_are_outside", lambda frame: frame.drop("untagged"), changes=pl.col("untagged") > 0)
+
+
 def keep_tokens() -> Transform:
     """Keep the sentences that have a token.
 

@@ -168,12 +168,15 @@ def _terms(manifest: Manifest, facts: DomainFacts) -> str:
 
 
 def _row_counts(task: TaskManifest) -> str:
-    changed = [count for count in task.transforms if count.before != count.after]
-    if not changed:
+    counted_steps = [count for count in task.transforms if count.before != count.after or count.changed]
+    if not counted_steps:
         return ""
-    lines = [f"| {c.domain} | {c.split} | {c.name} | {c.before:,} | {c.after:,} |" for c in changed]
+    lines = [
+        f"| {c.domain} | {c.split} | {c.name} | {c.before:,} | {c.after:,} | {c.changed or ''} |" for c in counted_steps
+    ]
     return (
-        "Steps that changed a row count:\n\n| domain | split | step | before | after |\n|---|---|---|---:|---:|\n"
+        "Steps that changed a row count, or rows:\n\n"
+        "| domain | split | step | before | after | rows changed |\n|---|---|---|---:|---:|---:|\n"
         + "\n".join(lines)
         + "\n"
     )

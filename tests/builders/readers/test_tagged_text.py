@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from builders.readers.tagged_text import SCHEMA, tagged_text
+from builders.specs.transforms import untagged_words_outside
 from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
@@ -33,8 +34,8 @@ def test_each_line_is_a_row(end: str, tmp_path: Path) -> None:
     frame = read(tmp_path / "a.txt", f"{GOOD}{end}null n/a####null=T-POS n/a=T-NEU{end}")
     assert frame.schema == SCHEMA
     assert frame.rows() == [
-        (["the", "lid", "sticks", "."], ["O", "T-NEG", "O", "O"], "the lid sticks ."),
-        (["null", "n/a"], ["T-POS", "T-NEU"], "null n/a"),
+        (["the", "lid", "sticks", "."], ["O", "T-NEG", "O", "O"], "the lid sticks .", 0),
+        (["null", "n/a"], ["T-POS", "T-NEU"], "null n/a", 0),
     ]
 
 
@@ -65,7 +66,18 @@ def test_an_empty_file_has_no_rows_but_its_columns(tmp_path: Path) -> None:
 def test_words_and_tags_are_parted_from_the_right(
     line: str, row: tuple[list[str], list[str], str], tmp_path: Path
 ) -> None:
-    assert read(tmp_path / "a.txt", f"{line}\n{GOOD}").rows()[0] == row
+    assert read(tmp_path / "a.txt", f"{line}\n{GOOD}").drop("untagged").rows()[0] == row
+
+
+def test_a_word_without_a_tag_is_outside_and_counted(tmp_path: Path) -> None:
+    """As line 375 of service's test file ends: a full stop without its tag."""
+    frame = read(tmp_path / "a.txt", f"it broke .####it=O broke=T-NEG .\n{GOOD}")
+    assert frame["tokens"][0].to_list() == ["it", "broke", "."]
+    assert frame["tags"][0].to_list() == ["O", "T-NEG", "O"]
+    assert frame["untagged"].to_list() == [1, 0]
+    step = untagged_words_outside()
+    assert step.n_changed(frame) == 1
+    assert step.apply(frame).columns == ["tokens", "tags", "text"]
 
 
 def test_two_readers_are_the_same_key() -> None:
@@ -82,7 +94,7 @@ AGAIN = "fetch the file again; it may be cut off or edited"
         ("a###a=O", f"this line has no '####'; found 'a###a=O'; {AGAIN}"),
         ("", f"a line is blank, but not the last; found ''; {AGAIN}"),
         (" \t", f"a line is blank, but not the last; found ' \\t'; {AGAIN}"),
-        ("a b####a=O b", f"a word has no tag; found 'b'; {AGAIN}"),
+        ("a b####a b", f"no word of this line has a tag; found 'a b'; {AGAIN}"),
         ("a b####", f"this line has no words; found ''; {AGAIN}"),
         (" ####=O =O", f"this line has no words; found '=O =O'; {AGAIN}"),
         ("a####a=B-POS", "a tag is unknown; found 'a=B-POS'; did you mean 'T-POS'?"),
