@@ -88,10 +88,7 @@ class DomainFacts(_Facts):
 
 
 class Difference(_Facts):
-    """What a paper's authors' code does to data sets, what is done here, and the rows or texts that it touches.
-
-    Each text is a cell of a table, so it holds no line break and no bar.
-    """
+    """A line of the card's table: what a paper's authors' code does to data sets, and what is done here."""
 
     data_sets: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
     theirs: _Cell
