@@ -1,5 +1,6 @@
 """BOSS EQA: SQuAD; OOD questions written against models, about news, and from a quiz with search results."""
 
+from builders.boss.differences import find_differences
 from builders.folder.manifest import Provenance
 from builders.readers.mrqa import mrqa
 from builders.readers.squad import squad
@@ -80,11 +81,8 @@ EQA = TaskSpec(
     domains=(_SQUAD, _ADVQA, _NEWSQA, _SEARCHQA),
     as_upstream=True,
     id_domain="squad",
-    notes=(
-        "Test splits are the development ones, whose answers are public.",
-        "NewsQA and SearchQA are read from MRQA 2019: a row a question, every accepted answer where it stands in the "
-        "context, and no title.",
-    ),
+    notes=("Test splits are the development ones, whose answers are public.",),
+    differences=find_differences("eqa"),
 )
 _HOTPOTQA = _mrqa(
     "hotpotqa",
@@ -131,7 +129,5 @@ EQA_CANDIDATES = TaskSpec(
     domains=(_HOTPOTQA, _NATURAL_QUESTIONS, _SQUAD_SHIFTS, _TRIVIA_QA),
     as_upstream=True,
     candidates_for="eqa",
-    notes=(
-        "SQuADShifts is taken without its part from Wikipedia: the paper's 29,753 rows are those of the other three.",
-    ),
+    differences=find_differences("eqa_candidates"),
 )

@@ -1,6 +1,7 @@
 """BOSS NER: Wikipedia; OOD news, filings to the stock exchange authority, and posts."""
 
 from builders.boss import tag_maps
+from builders.boss.differences import find_differences
 from builders.folder.manifest import Provenance
 from builders.readers.token_lines import token_lines
 from builders.specs.sources import find_source
@@ -95,12 +96,10 @@ NER = TaskSpec(
     id_domain="few_nerd",
     notes=(
         "Tags of all data sets are those of Few-NERD's coarse types; types that a data set does not know are O there.",
-        "Few-NERD marks no beginnings: neighbouring words of one fine type are one entity. CoNLL and E-NER mark them "
-        "only between neighbours of one type.",
         "Partial builds may read Few-NERD's INTER setting, in which only some fine types are marked; the rest is O.",
         "E-NER's tokens of quotes around a comma, its makers' way of writing one, stay, and so do their tags.",
-        "-DOCSTART- lines and blank lines at the end are no sentences.",
     ),
+    differences=find_differences("ner"),
 )
 _CROSSNER = DomainSpec(
     name="crossner",
@@ -131,4 +130,5 @@ NER_CANDIDATES = TaskSpec(
     domains=(_CROSSNER,),
     as_upstream=True,
     candidates_for="ner",
+    differences=find_differences("ner_candidates"),
 )

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.boss.differences import find_differences
 from builders.boss.steps import AS_UPSTREAM
 from builders.dr.inference import MATCHED_GENRES, MULTINLI
 from builders.folder.manifest import Provenance
@@ -141,12 +142,8 @@ NLI = TaskSpec(
     domains=(_MNLI, _ANLI, _CONTRACT_NLI, _WANLI),
     as_upstream=True,
     id_domain="mnli",
-    notes=(
-        AS_UPSTREAM,
-        "The test split of MNLI is its matched development section.",
-        "ContractNLI: a row is a whole contract with one of 17 hypotheses.",
-        "ANLI's rounds 1 to 3 are one data set; its licence is for non-commercial use.",
-    ),
+    notes=(AS_UPSTREAM,),
+    differences=find_differences("nli"),
 )
 
 _SNLI = DomainSpec(
@@ -219,10 +216,5 @@ NLI_CANDIDATES = TaskSpec(
     as_upstream=True,
     candidates_for="nli",
     label_folds={"neutral": NOT_ENTAILMENT, "contradiction": NOT_ENTAILMENT},
-    notes=(
-        "BioNLI and DocNLI tell entailment from all else: a prediction of neutral or contradiction counts as "
-        "not_entailment there.",
-        "CB's train and development rows together are the test split, as in the paper; its own test labels are not "
-        "public.",
-    ),
+    differences=find_differences("nli_candidates"),
 )

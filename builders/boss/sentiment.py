@@ -1,5 +1,6 @@
 """BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
 
+from builders.boss.differences import find_differences
 from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
 from builders.folder.manifest import Provenance
 from builders.readers.delimited import N_FIELDS, quoted_csv, raw_tsv
@@ -145,9 +146,8 @@ SA = TaskSpec(
         "Only the train split of Amazon has equal labels; the paper says so of more data sets, but its sizes "
         "agree with "
         "its code.",
-        "SST's sentences are classed by the root of their tree: 0 negative, 2 neutral, 4 positive, others leave.",
-        "SemEval's tweets are taken as they are, quotes included; lines with other than three fields leave.",
     ),
+    differences=find_differences("sa"),
 )
 
 _IMDB = DomainSpec(
@@ -211,5 +211,5 @@ SA_CANDIDATES = TaskSpec(
     domains=(_DSC, _IMDB, _YELP),
     as_upstream=True,
     candidates_for="sa",
-    notes=("DSC and IMDb have no neutral rows.",),
+    differences=find_differences("sa_candidates"),
 )

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from builders.boss.differences import find_differences
 from builders.boss.steps import AS_UPSTREAM, LABELLED_TEXT, TEXT
 from builders.folder.manifest import Provenance
 from builders.readers.delimited import quoted_csv, raw_tsv
@@ -128,12 +129,11 @@ TD = TaskSpec(
     id_domain="civil_comments",
     notes=(
         AS_UPSTREAM,
-        "Only the train split of Civil Comments has equal labels; its texts are not cleaned beyond white "
-        "space, as in the authors' code, and blank ones leave.",
-        "Implicit Hate: all of its posts are test rows; implicit and explicit hate are toxic.",
+        "Only the train split of Civil Comments has equal labels.",
         "AdvCivil is the authors' file where you have it; 'shiftbench attack' makes another one of that kind, which is "
         "not the same and does not compare with published scores.",
     ),
+    differences=find_differences("td"),
 )
 
 _ABUSE_ANALYZER = DomainSpec(
@@ -238,5 +238,5 @@ TD_CANDIDATES = TaskSpec(
     domains=(_ABUSE_ANALYZER, _HATE_SPEECH, _HSOL, _OLID),
     as_upstream=True,
     candidates_for="td",
-    notes=("AbuseAnalyzer's and OLID's texts are cleaned of mentions, links, emoji and tags; the others' are not.",),
+    differences=find_differences("td_candidates"),
 )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import polars as pl
@@ -27,6 +27,9 @@ _HASHED_AT_ONCE = 10_000
 
 class _Facts(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+_Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s])?$")]
 
 
 class SplitFacts(_Facts):
@@ -84,6 +87,15 @@ class DomainFacts(_Facts):
     provenance: Provenance | None = None
 
 
+class Difference(_Facts):
+    """A line of the card's table: what a paper's authors' code does to data sets, and what is done here."""
+
+    data_sets: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
+    theirs: _Cell
+    here: _Cell
+    touches: _Cell
+
+
 class TransformCount(_Facts):
     """How many rows a named transform was given, left, and kept but mended."""
 
@@ -113,7 +125,8 @@ class TaskManifest(_Facts):
     """One task: what is predicted from what, its domains, and how rows came and went.
 
     ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
-    here, so that who builds them can compare. ``notes`` say what differs from the papers. Where there is an
+    here, so that who builds them can compare. ``notes`` say what differs from the papers, and ``differences`` what
+    differs from their authors' code; other benchmarks and older folders have none of these. Where there is an
     ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
     ``label_folds`` are as in ``builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its joined
     source.
@@ -132,6 +145,7 @@ class TaskManifest(_Facts):
     withheld_subsets: tuple[str, ...] = ()
     transforms: tuple[TransformCount, ...] = ()
     notes: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
     id_domain: str | None = None
     candidates_for: str | None = None
     label_folds: dict[str, str] = {}

@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 import pydantic
 
-from builders.folder.manifest import Pairing, Provenance
+from builders.folder.manifest import Difference, Pairing, Provenance
 from builders.specs.sources import SourceSpec
 from builders.specs.upstream_file import UpstreamFile
 from validation.vocabulary import TaskKind
@@ -152,6 +152,7 @@ class TaskSpec:
     fewshot_domains: tuple[str, ...] = ()
     fewshot_size: int = 200
     notes: tuple[str, ...] = field(default=())
+    differences: tuple[Difference, ...] = ()
 
     @property
     def id(self) -> str:

@@ -38,7 +38,14 @@ def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -
             parts.append("Known differences from the paper:\n\n" + "".join(f"- {note}\n" for note in task.notes))
         if name in statistics:
             parts.append(statistics_section(name, statistics[name]))
-    parts += [_taxonomy(manifest), _loading(manifest), _submitting(manifest), _papers(manifest), _sources(manifest)]
+    parts += [
+        _differences(manifest),
+        _taxonomy(manifest),
+        _loading(manifest),
+        _submitting(manifest),
+        _papers(manifest),
+        _sources(manifest),
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -179,6 +186,26 @@ def _row_counts(task: TaskManifest) -> str:
         "| domain | split | step | before | after | rows changed |\n|---|---|---|---:|---:|---:|\n"
         + "\n".join(lines)
         + "\n"
+    )
+
+
+def _differences(manifest: Manifest) -> str:
+    """Compare data sets with what the paper's authors' code makes of them; nothing where nobody compared them."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for task_name, task in manifest.tasks.items():
+        every = task.domains | task.withheld
+        for line in task.differences:
+            named = [f"{task_name}.{data_set}" for data_set in line.data_sets if data_set in every]
+            rows.setdefault((line.theirs, line.here, line.touches), []).extend(named)
+    lines = [f"| {', '.join(named)} | {' | '.join(cells)} |" for cells, named in rows.items() if named]
+    if not lines:
+        return ""
+    return (
+        "## Data sets beside the authors' code\n\n"
+        "What the code that the paper's authors published does with each data set, and what is done here. Rows that it "
+        "takes from the Hub are read here from their upstream release; the order of rows is not compared. Counts are "
+        "of files that were at hand when the code was read.\n\n"
+        "| data set | the authors' code | here | what it touches |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
     )
 
 

@@ -345,6 +345,7 @@ def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], labe
         subsets={name: len(ids) for name, ids in task.subsets.items()},
         transforms=tuple(task.counts),
         notes=spec.notes,
+        differences=spec.differences,
         id_domain=spec.id_domain,
         candidates_for=spec.candidates_for,
         label_folds=dict(spec.label_folds),
