@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from baselines.attack import commands as attack
 from baselines.grid.commands import grid
 from builders.building.commands import build, publish
+from leaderboard.commands.rounds import nominate, release_round
 from leaderboard.commands.scores import analyse, compare, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.bench_command import bench
@@ -67,7 +68,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    build, publish, validate, score, compare, submit, withdraw, serve, rescore, publish_space, protocol, bench,
+    build, publish, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
+    publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)

@@ -272,6 +272,11 @@ class Manifest(_Facts):
             for split in facts.splits.values()
         )
 
+    @property
+    def has_public_labels(self) -> bool:
+        """Whether anybody can load the test labels: this is neither side of a build that withholds them."""
+        return self.label_key is None and not self.withholds_labels
+
     def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
         """Give those sources of a domain whose licence does not allow publishing its rows."""
         sources = (self.sources[source] for source in facts.sources)

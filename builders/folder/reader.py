@@ -84,6 +84,11 @@ class DatasetFolder:
         """Hash of all rows; prediction cards name it."""
         return self.manifest.content_hash
 
+    @property
+    def has_public_labels(self) -> bool:
+        """Whether anybody can load the test labels; else nothing of them is told but by ``leaderboard.release``."""
+        return self.manifest.has_public_labels
+
     @cached_property
     def has_depth(self) -> bool:
         """Whether the folder ships depth tables."""

@@ -7,7 +7,6 @@ from threadpoolctl import threadpool_limits
 
 from leaderboard.board import Board, Index, say
 from leaderboard.comparing.entries import MAX_ENTRIES, Side, compare_sides
-from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.store import Entry, folder_of
 from leaderboard.views.compare_page import Choice, Compared, compare_page
 from leaderboard.views.html import Markup
@@ -45,7 +44,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
             pairs = compare_sides(sides, folder, index.store, chosen)
     finally:
         _in_line.release()
-    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, labels_are_public(folder))
+    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen)
 
 
 def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Markup:
@@ -68,7 +67,8 @@ def _side(index: Index, entry: Entry) -> Side:
 
 def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
     """Give the board whose entries are offered: that of the first entry and the task, or the first that has any."""
-    boards = [board for board in index.boards() if index.frame(board).height]
+    shown = [board for board in index.boards() if board.folder.has_public_labels]
+    boards = [board for board in shown if index.frame(board).height]
     boards.sort(key=lambda board: task not in (None, board.task))  # stable: those of the task come first
     mine = [board for board in boards if ids and ids[0] in set(index.frame(board)["id"])]
     return next(iter(mine or boards), None)

@@ -5,7 +5,7 @@
     /scores   entry id -> its scores (``leaderboard.scoring.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: paired tests, Holm-corrected together
 
-``/check``, ``/submit`` and ``/withdraw`` belong to the form (``leaderboard.app.submitting``).
+``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``leaderboard.app.submitting``).
 """
 
 from collections.abc import Callable

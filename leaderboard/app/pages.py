@@ -8,7 +8,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTex
 from leaderboard.app.comparing import comparison_page
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Index
-from leaderboard.scoring.disclosure import labels_are_public
+from leaderboard.release import nominated
 from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import TaskScores
 from leaderboard.scoring.unseen import Unseen, unseen_drops
@@ -21,6 +21,7 @@ from leaderboard.views.board_query import BoardQuery
 from leaderboard.views.data_page import data_page
 from leaderboard.views.entry_page import entry_page
 from leaderboard.views.html import Markup
+from leaderboard.views.released_page import released_page
 from leaderboard.views.site import SECURITY_HEADERS, box, page, script, style_sheet
 from validation.report import InvalidInput, Problem
 
@@ -116,6 +117,9 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup:
         return entry_page(identity, entry, None, reasons)
     folder = folder_of(entry.card, index.folders)
     store = index.store
+    if not folder.has_public_labels:
+        tasks = sorted(task for (_, task), each in nominated(store).items() if each == identity)
+        return released_page(entry, folder, index.releases(entry), tasks)
 
     def examples(task: str, source: str, target: str) -> Sequence[WrongExample]:
         return wrong_examples(store.predictions(entry), folder, task, source, target)
@@ -131,7 +135,6 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup:
         index.scores(identity),
         task=task,
         folder=folder,
-        looks=index.looks(identity),
         examples=examples,
         unseen=unseen,
     )
@@ -140,7 +143,7 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup:
 def _predictions(index: Index, identity: str) -> Response:
     """Give an entry's prediction file, which lets anybody compute its scores again, where labels are public."""
     entry = index.entry(identity)
-    if not labels_are_public(folder_of(entry.card, index.folders)):
+    if not folder_of(entry.card, index.folders).has_public_labels:
         what = "predictions are not given out where labels are withheld"
         raise InvalidInput(Problem(what, identity, cure="ask who sent them"))
     name = f"{entry.id}.parquet"

@@ -32,6 +32,7 @@ from leaderboard.app.submitting import add_submit_page
 from leaderboard.app.theme import theme
 from leaderboard.board import Index
 from leaderboard.board.submission import MAX_UPLOAD_BYTES
+from leaderboard.release import refuse_split_twice
 from leaderboard.store import Store
 from leaderboard.views.addresses import BOARD, SUBMIT
 from leaderboard.views.site import style_sheet
@@ -57,7 +58,11 @@ class Settings:
 
 
 def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Settings = Settings()) -> FastAPI:
-    """Build the application over some datasets and a store."""
+    """Build the application over some datasets and a store.
+
+    Raises: InvalidInput for withheld labels without a quota, or that two folders split into different halves.
+    """
+    _refuse_unguarded(folders, settings)
     index = Index(folders, store, background=True)
     keeper = Keeper(index)
 
@@ -89,6 +94,15 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     app.add_middleware(OwnAddress)
     app.add_middleware(BodyLimit, uploads=Path(get_upload_folder()))
     return app
+
+
+def _refuse_unguarded(folders: Sequence[DatasetFolder], settings: Settings) -> None:
+    """Refuse to serve withheld labels in a way that would tell of them."""
+    withheld = [folder for folder in folders if not folder.has_public_labels]
+    if withheld and settings.daily_quota is None:
+        what, cure = "a leaderboard on withheld labels needs a quota", "say how many entries a day: --quota N"
+        raise InvalidInput(Problem(what, withheld[0].manifest.benchmark, cure=cure))
+    refuse_split_twice(withheld)
 
 
 def _mount(app: FastAPI, blocks: gr.Blocks, closed: Sequence[Path]) -> None:

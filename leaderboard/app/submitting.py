@@ -3,6 +3,7 @@
 /check     file, card text -> an answer (``leaderboard.board.submission.Answer``); nothing is stored
 /submit    the same, and the entry is kept
 /withdraw  entry id -> an answer; only who sent it may
+/nominate  entry id, task -> an answer; only who sent it may; where labels are withheld
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from gradio.utils import get_space, get_upload_folder
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.identity import local_submitter, signed_in_submitter
 from leaderboard.app.keeper import Keeper
-from leaderboard.board.submission import Answer, check, submit, withdraw
+from leaderboard.board.submission import Answer, check, nominate_entry, submit, withdraw
 from leaderboard.views.answer import answer_html, submit_html
 from leaderboard.views.site import header
 from validation.cards import MAX_CARD_BYTES, Card
@@ -60,6 +61,11 @@ def add_submit_page(keeper: Keeper, *, sign_in: bool, daily_quota: int | None) -
         entry = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="withdraw-id")
         withdraw_button = gr.Button("Withdraw", scale=0, min_width=150)
     sender = _sender(sign_in)
+    withheld = any(not folder.has_public_labels for folder in keeper.index.folders)
+    with gr.Accordion("Nominate an entry of yours for the next round", open=False, visible=withheld):
+        chosen = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="nominate-id")
+        task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
+        nominate_button = gr.Button("Nominate", scale=0, min_width=150)
 
     def check_file(file: str | None, card: str) -> Answer:
         """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
@@ -91,11 +97,24 @@ def add_submit_page(keeper: Keeper, *, sign_in: bool, daily_quota: int | None) -
         """
         return withdraw(keeper.index, entry, sender=lambda: sender(request, profile))
 
+    def nominate_for_round(entry: str, task: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
+        """Nominate an entry of one's own for the next round, which releases its figures on withheld labels.
+
+        Args:
+            entry: the entry's id.
+            task: one of its tasks, such as nli; empty for all of them.
+            request: says where it comes from.
+            profile: who has signed in with this browser.
+        """
+        return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
+
     handlers: list[tuple[gr.Button, Callable[..., Answer], list[Any], str]] = [
         (check_button, check_file, [file, card], "check"),
         (submit_button, submit_file, [file, card], "submit"),
         (withdraw_button, withdraw_entry, [entry], "withdraw"),
     ]
+    if withheld:
+        handlers.append((nominate_button, nominate_for_round, [chosen, task], "nominate"))
     for button, handler, inputs, name in handlers:
         sent = button.click(
             handler,

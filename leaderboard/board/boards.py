@@ -28,6 +28,15 @@ class Board:
         return self.folder.content_hash, self.subset, self.task
 
     @property
+    def single_targets(self) -> list[str]:
+        """Domains whose scores have columns of their own: all but the ID domain, and all where labels are withheld."""
+        info = self.info
+        if not self.folder.has_public_labels:
+            tested = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
+            return [domain for domain in tested if domain != info.id_domain]
+        return [domain for domain in info.domains if info.id_domain not in (None, domain)]
+
+    @property
     def info(self) -> TaskManifest:
         """The task's facts."""
         return self.folder.task(self.task)
@@ -109,7 +118,7 @@ Rows: complete entries by rank, then partial ones by mean ST; equal ones by name
 
 def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
     """Return a board's rows in their order, with the columns of ``PLACES``; intervals of ranks are null yet."""
-    away = [f"{OOD}{domain}" for domain in board.info.domains if board.info.id_domain not in (None, domain)]
+    away = [f"{OOD}{domain}" for domain in board.single_targets]
     absent = {f"{figure}{part}": pl.Float64 for figure in away for part in PARTS}
     names = [*SCHEMA, *absent]
     mine = rows_of(board, rows)

@@ -5,6 +5,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -12,9 +13,10 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.board import index_cache
 from leaderboard.board.boards import Board, board_frame, rows_of
 from leaderboard.board.rank_intervals import RankIntervals
-from leaderboard.board.rows import entry_rows, rows_frame
+from leaderboard.board.released import released_frame
+from leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
 from leaderboard.board.snapshot import Snapshot, Unscored
-from leaderboard.scoring.disclosure import disclosed
+from leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem
@@ -109,12 +111,28 @@ class Index:
         found = snapshot.frames.get(board.name)
         if found is None:
             found = snapshot.frames[board.name] = board_frame(board, snapshot.rows)
+        if not board.folder.has_public_labels:
+            return released_frame(found, self.release(board))
         if found.height and found["rank_low"].null_count() == found.height and ranks.height:
             complete = found.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
                 # A left join keeps the order of the rows.
                 found = found.drop("rank_low", "rank_high").join(ranks, on="id", how="left", maintain_order="left")
                 snapshot.frames[board.name] = found
+        return found
+
+    def release(self, board: Board) -> tuple[str, ReleasedBoard] | None:
+        """Return the last round's name and what it released on a board of withheld labels; None before the first."""
+        return None if board.folder.has_public_labels else last_release(self.store, board.key)
+
+    def releases(self, entry: Entry) -> dict[str, tuple[str, Released]]:
+        """Return what the last rounds released of an entry, with the round's name, by board."""
+        found = {}
+        for board in self.boards():
+            name, released = self.release(board) or ("", None)
+            for each in released.entries if released else ():
+                if each.entry == entry.id:
+                    found[board.name] = (name, each)
         return found
 
     def has_entries(self, board: Board) -> bool:
@@ -129,7 +147,7 @@ class Index:
         return self.store.entry(identity)
 
     def scores(self, identity: str) -> Scores:
-        """Give an entry's scores as they may be shown; InvalidInput says why there are none."""
+        """Give an entry's scores; InvalidInput says why there are none, as there never are on withheld labels."""
         with self._scores_lock:
             if identity in self._scores:
                 self._scores.move_to_end(identity)
@@ -137,8 +155,7 @@ class Index:
         if reasons := self.reasons(identity):  # none of those that wait is scored by who asks
             raise InvalidInput(Problem("the entry has no scores here", identity, "; ".join(reasons)))
         entry = self.entry(identity)
-        folder = folder_of(entry.card, self.folders)
-        found = disclosed(self.store.scores(entry, folder), folder)
+        found = self.store.scores(entry, folder_of(entry.card, self.folders))
         with self._scores_lock:
             self._scores[identity] = found
             while len(self._scores) > N_SCORES:
@@ -173,11 +190,6 @@ class Index:
             self._snapshot = replace(self._snapshot, unscored=unscored)
         self.refresh()
 
-    def looks(self, identity: str) -> int:
-        """Count the entries of the same submitter against the same data: looks at its labels."""
-        entry = self.entry(identity)
-        return self.store.looks(entry.submitter, entry.card.data)
-
     def names(self) -> dict[str, str]:
         """Server paths and the words that stand for them in what users read."""
         paths = {str(folder.path): f"the {folder.manifest.benchmark} dataset" for folder in self.folders}
@@ -208,17 +220,25 @@ class Index:
                 entry = self.store.entry(identity)
                 name = entry.card.name
                 folder = folder_of(entry.card, self.folders)
-                scores = self.store.kept_scores(entry, folder) if self.background else self.store.scores(entry, folder)
-                if scores is None:
+                found = self._rows(entry, folder)
+                if found is None:
                     unscored[identity] = Unscored(identity, name, (_WAITING,), files, waiting=True)
                     continue
-                found = list(entry_rows(entry, disclosed(scores, folder), self._stamps[entry.card.data]))
                 if not found:
                     raise InvalidInput(Problem("it has predictions of placebos alone", identity))
                 rows += found
             except Exception as error:
                 unscored[identity] = Unscored(identity, name, self._why(error), files)
         return rows_frame(rows), unscored
+
+    def _rows(self, entry: Entry, folder: DatasetFolder) -> list[dict[str, Any]] | None:
+        """Return an entry's rows; None where it waits to be scored."""
+        stamp = self._stamps[entry.card.data]
+        if not folder.has_public_labels:
+            there = entry_tasks(self.store, entry)
+            return list(unreleased_rows(entry, [name for name in released_tasks(folder) if name in there], stamp))
+        scores = self.store.kept_scores(entry, folder) if self.background else self.store.scores(entry, folder)
+        return None if scores is None else list(entry_rows(entry, scores, stamp))
 
     def _why(self, error: Exception) -> tuple[str, ...]:
         """Say why an entry has no scores; a fault of ours must neither stop the others nor go unseen."""

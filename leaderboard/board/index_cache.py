@@ -17,7 +17,6 @@ import polars as pl
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.ranks import INTERVALS, Replicates
 from leaderboard.board.rows import OOD, rows_frame
-from leaderboard.scoring.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
 from leaderboard.scoring.score import N_STORED, encoder_name, token_encoder
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.scoring.summary import depth_encoder_name
@@ -38,7 +37,7 @@ _REPLICATES = pl.Schema({"id": pl.String(), "task": pl.String(), "replicates": p
 
 def stamp(folder: DatasetFolder) -> str:
     """Say what rows of a dataset are made with: one of another stamp is made again."""
-    rule = "public" if labels_are_public(folder) else f"{DECIMALS}/{MIN_TEXTS}"
+    rule = "public" if folder.has_public_labels else "rounds"
     parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
     return json.dumps(parts, separators=(",", ":"))
 

@@ -4,7 +4,7 @@ A figure ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval) an
 entry on the task's placebo); scores of tags also have ``f.four``, with the four rarer types folded together.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -26,6 +26,7 @@ SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
 """Scenarios that have a share, as ``share.<name>``."""
 OOD = "ood."
 """Begins the name of a score on one domain that the model was not trained on."""
+UNRELEASED = "no round has released figures of it"
 
 _TEXTS = (
     "id", "data", "subset", "task", "name", "submitter", "submitted_at", "date", "paradigm", "base_model", "family",
@@ -62,11 +63,25 @@ def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:
     """Flatten an entry's scores, a row for each of its tasks but placebos."""
     by_name = {task.task: task for task in scores.tasks}
+    about = _about(entry, stamp)
+    for name, task in by_name.items():
+        if not name.endswith(PLACEBO):
+            missing = _missing(scores, task)
+            yield {**about, **_of_task(task), **_placebo(by_name.get(name + PLACEBO)), "missing": missing}
+
+
+def unreleased_rows(entry: Entry, tasks: Iterable[str], stamp: str) -> Iterator[dict[str, Any]]:
+    """Give an entry on withheld labels a row a task, without any figure: rounds release them (``released_frame``)."""
+    for task in tasks:
+        yield {**_about(entry, stamp), "task": task, "complete": False, "missing": [UNRELEASED]}
+
+
+def _about(entry: Entry, stamp: str) -> dict[str, Any]:
     card = entry.card
-    about = {
+    return {
         "id": entry.id,
-        "data": scores.data,
-        "subset": scores.subset,
+        "data": card.data,
+        "subset": card.subset,
         "name": card.name,
         "submitter": entry.submitter,
         "submitted_at": entry.submitted_at,
@@ -80,10 +95,6 @@ def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, A
             )
         },
     }  # fmt: skip
-    for name, task in by_name.items():
-        if not name.endswith(PLACEBO):
-            missing = _missing(scores, task)
-            yield {**about, **_of_task(task), **_placebo(by_name.get(name + PLACEBO)), "missing": missing}
 
 
 def task_scores(scores: Scores, task: str) -> TaskScores | None:

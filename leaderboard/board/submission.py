@@ -1,6 +1,7 @@
 """Submitting: a file and a card's text in, a plain answer out, every problem listed at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -8,10 +9,10 @@ import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, say
-from leaderboard.scoring.disclosure import labels_are_public
+from leaderboard.release import Told, feedback, nominate
 from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
 from leaderboard.scoring.shape import Scores
-from leaderboard.store import folder_of
+from leaderboard.store import Entry, folder_of
 from validation.cards import Card, parse_card
 from validation.prediction_files import read_predictions
 from validation.report import InvalidInput, Problem
@@ -33,7 +34,7 @@ class Answer(TypedDict):
     """What a check, a submission or a withdrawal answers; plain JSON.
 
     ``new``: the entry was not there before. ``note``: what else there is to know, or empty. ``summary`` holds
-    fractions, and is empty unless ``ok`` and scored.
+    fractions, and is empty unless ``ok`` and scored; on withheld labels its ``feedback`` lists what the sender is told.
     """
 
     ok: bool
@@ -57,8 +58,10 @@ def check(index: Index, file: str | None, card_text: str) -> Answer:
     def score(path: Path, card: Card) -> Answer:
         folder = folder_of(card, index.folders)
         frame = checked_predictions(path, folder, card.subset)
-        if not labels_are_public(folder):
-            note = "Scores are shown once it is submitted: each look at withheld labels is counted."
+        if not folder.has_public_labels:
+            note = (
+                "Its labels are withheld: once it is submitted you are told a number a target, and looks are counted."
+            )
             return _accepted(note=note)
         return _accepted(score_predictions(frame, folder, card.subset, encoder=token_encoder(folder)).scores)
 
@@ -92,12 +95,24 @@ def submit(index: Index, file: str | None, card_text: str, *, sender: Sender, da
             score=lambda rows: not (index.background and takes_long(rows, folder)),
         )
         index.refresh()
+        if not folder.has_public_labels:
+            return _told(entry, folder, feedback(index.store, entry, folder), new=new)
         if entry.id in index.waiting():
             note = "It is stored. Generated text takes minutes to score: the board shows it when that is done."
             return _accepted(entry=entry.id, new=new, note=note)
         return _accepted(index.scores(entry.id), entry.id, new=new)
 
     return _answer(index, file, card_text, keep)
+
+
+def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> Answer:
+    """Nominate an entry for the next round; only who sent it may."""
+    try:
+        tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
+    except InvalidInput as error:
+        return _refused(index, error.problems)
+    note = f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round releases its figures."
+    return _accepted(note=note)
 
 
 def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
@@ -151,6 +166,14 @@ def _check_without_card(index: Index, path: Path) -> None:
 def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:
     summary = _summary(scores) if scores else {}
     return {"ok": True, "entry": entry, "new": new, "problems": [], "note": note, "summary": summary}
+
+
+def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: bool) -> Answer:
+    """Answer with what may be told of an entry on withheld labels: see ``leaderboard.release``."""
+    facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "subset": entry.card.subset}
+    note = "Nominate it, and the next round releases its figures."
+    answer = _accepted(entry=entry.id, new=new, note=note)
+    return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
 
 
 def _refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:

@@ -3,8 +3,7 @@
 What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,10 +20,8 @@ from leaderboard.comparing.files import (
     winner,
 )
 from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.scoring.disclosure import DECIMALS, MIN_TEXTS, labels_are_public
 from leaderboard.scoring.score import token_encoder
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import source_parts
 
 MAX_ENTRIES = 4
 """As many entries as are compared at once."""
@@ -62,9 +59,9 @@ def compare_sides(
         store: where pairs are kept.
         task: compare on this task alone; None takes every task that both have.
         n_swaps: random swaps a shift.
-    Returns: a comparison for each entry but the first, ids in place of files; as it may be shown where labels are
-        withheld.
-    Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift.
+    Returns: a comparison for each entry but the first, ids in place of files.
+    Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift, and where
+        labels are withheld.
     """
     _check_sides(sides, folder)
     encoder = token_encoder(folder)
@@ -74,7 +71,7 @@ def compare_sides(
         for other, entrant in zip(sides[1:], entrants[1:], strict=True)
     ]
     chosen = pairs if task is None else [of_task(pair, task) for pair in pairs]
-    return tuple(_disclosed(pair, folder) for pair in corrected(chosen))
+    return corrected(chosen)
 
 
 def distinct_names(sides: Sequence[Side]) -> list[str]:
@@ -155,6 +152,9 @@ def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
         if len(values) > 1:
             found = " and ".join(sorted(value[:12] for value in values))
             raise InvalidInput(Problem(f"the entries are of different {word}", where, found, cure))
+    if not folder.has_public_labels:
+        cure = "see the tie groups on the board"
+        raise InvalidInput(Problem("entries on withheld labels are not compared", where, cure=cure))
     if sides[0].data != folder.content_hash:
         raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))
 
@@ -186,54 +186,3 @@ def _by_id(problem: Problem, ids: dict[str, str]) -> Problem:
     for path, identity in ids.items():
         where = where.replace(path, identity)
     return Problem(problem.what, where, problem.found, problem.cure)
-
-
-def _disclosed(pair: Comparison, folder: DatasetFolder) -> Comparison:
-    """Leave out small slices, and round, where labels are withheld (see ``disclosure``)."""
-    if labels_are_public(folder):
-        return pair
-
-    def rounded(difference: Difference) -> Difference:
-        # p values keep one decimal more, which is as many as are written.
-        more = {"value": DECIMALS, "p": DECIMALS + 1, "p_holm": DECIMALS + 1}
-        given = {name: getattr(difference, name) for name in more}
-        update = {name: None if value is None else round(value, more[name]) for name, value in given.items()}
-        return difference.model_copy(update=update)
-
-    small = _small_domains(pair, folder)
-
-    def shown(difference: Difference, task: str, source: str) -> Difference:
-        # SD holds the score at home, which may be of few texts though the shift is not.
-        if difference.figure == "SD" and any((task, part) in small for part in source_parts(source)):
-            return difference.model_copy(update={"value": None, "p": None, "p_holm": None})
-        return rounded(difference)
-
-    shifts = tuple(
-        shift.model_copy(
-            update={"differences": tuple(shown(each, shift.task, shift.source) for each in shift.differences)}
-        )
-        for shift in pair.shifts
-        if (shift.task, shift.target) not in small
-    )
-    means = tuple(
-        each.model_copy(update={"difference": rounded(each.difference)})
-        for each in pair.means
-        if not any((each.task, target) in small for target in each.targets)
-    )
-    return pair.model_copy(update={"shifts": shifts, "means": means})
-
-
-def _small_domains(pair: Comparison, folder: DatasetFolder) -> set[tuple[str, str]]:
-    """Give the tasks and domains that have so few test texts that no figure of theirs is shown."""
-    small = {(shift.task, shift.target) for shift in pair.shifts if shift.n < MIN_TEXTS}
-    for task in dict.fromkeys(shift.task for shift in pair.shifts):
-        sizes: Mapping[str, int] = {
-            domain: facts.splits["test"].rows
-            for domain, facts in folder.task(task).domains.items()
-            if "test" in facts.splits
-        }
-        if pair.subset != "all":
-            of_subset = Counter(folder.subset(task, pair.subset)["id"].str.split("/").list.get(2))
-            sizes = {domain: of_subset[domain] for domain in sizes}
-        small |= {(task, domain) for domain, n in sizes.items() if n < MIN_TEXTS}
-    return small

@@ -9,7 +9,6 @@ import polars as pl
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import GOLD, TOKENS, UNPARSED, TaskKind
 
@@ -47,7 +46,7 @@ def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
         domain: the task's domain.
     Returns: the reason in words; empty where they may be shown.
     """
-    if not labels_are_public(folder):
+    if not folder.has_public_labels:
         return "labels are withheld"
     facts = folder.task(task).domains.get(domain)
     if facts is None or "test" not in facts.splits:

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.disclosure import DECIMALS, labels_are_public
 from leaderboard.scoring.intervals import DROP, SCORE, Figure, estimates
 from leaderboard.scoring.partial_grid import alike, mean
 from leaderboard.scoring.replicates import Floats
@@ -57,7 +56,7 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
             give the intervals.
         card: the entry's card.
         folder: the dataset.
-        task: the task's scores, as they may be shown: what is hidden there takes no part here.
+        task: the task's scores; a shift without ST takes no part.
     Returns: None where the card names no domain of the task, or none of its shifts is left.
     """
     seen = seen_domains(card, task.task, task.domains)
@@ -76,8 +75,7 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     st = _mean([found[cell] for cell in kept], groups, SCORE)
     sd = _mean(_drops(found, [((source, source), (source, target)) for source, target in kept]), groups, DROP)
     td = _mean(_drops(found, [((target, target), (source, target)) for source, target in kept]), groups, DROP)
-    rounded = (lambda item: item) if labels_are_public(folder) else _rounded
-    return Unseen(seen, len(kept), len(single), *map(rounded, (st, sd, td)))
+    return Unseen(seen, len(kept), len(single), st, sd, td)
 
 
 def _shown(estimate: Estimate) -> bool:
@@ -129,8 +127,3 @@ def _groups(folder: DatasetFolder, task: TaskScores, cells: Sequence[tuple[str, 
     domains = folder.task(task.task).domains
     used = {domain for cell in cells for domain in cell if domain in sizes}
     return float(min(min(domains[domain].splits["test"].groups, sizes[domain]) for domain in used))
-
-
-def _rounded(estimate: Estimate) -> Estimate:
-    ends = {name: None if value is None else round(value, DECIMALS) for name, value in estimate.model_dump().items()}
-    return Estimate(**ends)

@@ -3,6 +3,7 @@
     ROOT/entries/<id>/card.json          who, when, and the card
     ROOT/entries/<id>/predictions.parquet
     ROOT/withdrawn/<id>.json             tombstone: its sender withdrew the entry, which itself never changes
+    ROOT/records/<name>.json             looks at withheld labels, nominations, rounds (``leaderboard.release``)
     ROOT/scores/<metric version>/<id>.parquet   the long table of scores, with replicates
     ROOT/scores/<metric version>/<id>.json      the nested scores; both are made again when missing
     ROOT/scores/<metric version>/index/<name>.parquet   what an index keeps of all entries

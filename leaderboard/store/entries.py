@@ -14,13 +14,15 @@ from validation.report import InvalidInput, Problem
 
 LOCAL_SUBMITTER = "local"
 """Submitter of entries added on the machine itself or over its loopback address."""
-ENTRIES, WITHDRAWN, SCORES = "entries", "withdrawn", "scores"
+ENTRIES, WITHDRAWN, SCORES, RECORDS = "entries", "withdrawn", "scores", "records"
 COMPARISONS = "comparisons"
 """Folders of a store."""
 DERIVED = (SCORES, COMPARISONS)
 """Those of which everything is made again when it is lost."""
 CARD, PREDICTIONS = "card.json", "predictions.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
+RECORD = re.compile(r"[a-z]+-[0-9a-zA-Z-]{1,80}\.(json|bin)")
+"""What the name of a record looks like."""
 VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
 """What a metric version looks like."""
 
@@ -36,11 +38,10 @@ class Entry:
 
 
 class Sending(NamedTuple):
-    """Who sent an entry, on which UTC day (ISO), for which data (content hash): what quotas count."""
+    """Who sent an entry, on which UTC day (ISO): what quotas count."""
 
     submitter: str
     day: str
-    data: str
 
 
 def entry_id(submitter: str, card: Card, rows: pl.DataFrame) -> str:
@@ -90,6 +91,13 @@ def tombstone_path(identity: str) -> str:
     return f"{WITHDRAWN}/{check_id(identity)}.json"
 
 
+def record_path(name: str) -> str:
+    """Return the place of a record in a store; InvalidInput for a name that none has."""
+    if not RECORD.fullmatch(name):
+        raise InvalidInput(Problem("this names no record", "store", repr(name[:80]), "see leaderboard/release"))
+    return f"{RECORDS}/{name}"
+
+
 def now() -> str:
     """Give the time as entries have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -134,7 +142,7 @@ def parse_sending(content: bytes, identity: str) -> Sending | None:
     """Read who sent an entry; None when its card file is damaged or another entry's, which then counts for nobody."""
     try:
         read = json.loads(content)
-        sending = Sending(str(read["submitter"]), str(read["submitted_at"])[:10], str(read["card"]["data"]))
+        sending = Sending(str(read["submitter"]), str(read["submitted_at"])[:10])
         return sending if read["id"] == identity else None
     except (ValueError, KeyError, TypeError):
         return None

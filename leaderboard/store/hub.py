@@ -21,10 +21,13 @@ from leaderboard.store.entries import (
     CARD,
     ENTRIES,
     ENTRY_ID,
+    RECORD,
+    RECORDS,
     SCORES,
     VERSION,
     WITHDRAWN,
     card_path,
+    record_path,
     tombstone_path,
 )
 from leaderboard.store.local import Files, LocalPlace
@@ -37,7 +40,7 @@ OVERTAKEN_TRIES = 30
 PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
 """Seconds after which a request without an answer counts as failed; the Hub's client would wait for ever."""
 _THREADS, _BATCH, _COMMITTED = 8, 64, 500
-_OURS = {ENTRIES, WITHDRAWN, SCORES, "README.md", "LICENSE", ".gitattributes"}
+_OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, "README.md", "LICENSE", ".gitattributes"}
 _CURE = "send it again; what arrived is not stored twice"
 
 
@@ -58,6 +61,10 @@ class HubPlace:
     def withdrawn(self) -> set[str]:
         """Give the ids of withdrawn entries."""
         return self._copy.withdrawn()
+
+    def records(self) -> set[str]:
+        """Return the names of all records."""
+        return self._copy.records()
 
     def add(self, make: Callable[[], Files | None]) -> bool:
         """Add files in one commit; see ``Place``. ``make`` is called anew on each version that is built upon."""
@@ -163,6 +170,9 @@ class HubPlace:
         self._copy.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
         self._copy.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
         self._fetch_all((tombstone_path(identity) for identity in gone - self.withdrawn()), head)
+        recorded = {name for name in self._names(RECORDS, head) if RECORD.fullmatch(name)}
+        self._copy.drop([record_path(name) for name in self.records() - recorded])
+        self._fetch_all((record_path(name) for name in recorded - self.records()), head)
         new = there - self.ids()
         if self._head is None:
             self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet"), there - gone)
@@ -241,7 +251,8 @@ class HubPlace:
             return file.is_file() and file.read_bytes() == content
 
         def marks(files: Files) -> list[str]:
-            return [path for path in files if path.endswith(f"/{CARD}") or path.startswith(f"{WITHDRAWN}/")]
+            ours = (f"{WITHDRAWN}/", f"{RECORDS}/")
+            return [path for path in files if path.endswith(f"/{CARD}") or path.startswith(ours)]
 
         return any(is_here(path, files[path]) for files in sent for path in marks(files))
 
@@ -278,10 +289,13 @@ class HubPlace:
         return answers[0]
 
 
+_TITLES = {ENTRIES: "Entry", WITHDRAWN: "Withdraw", RECORDS: "Record"}
+
+
 def _title(files: Files) -> str:
-    """Name a commit by the entry that it adds or withdraws."""
+    """Name a commit by the entry or record that it adds, or the entry that it withdraws."""
     for path in files:
         folder, name = PurePosixPath(path).parts[:2]
-        if folder in (ENTRIES, WITHDRAWN):
-            return f"{'Entry' if folder == ENTRIES else 'Withdraw'} {name.removesuffix('.json')}"
+        if folder in _TITLES:
+            return f"{_TITLES[folder]} {name.removesuffix('.json')}"
     return "Scores"

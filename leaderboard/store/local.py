@@ -14,7 +14,7 @@ from typing import Protocol
 
 from filelock import FileLock
 
-from leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, SCORES, VERSION, WITHDRAWN
+from leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, RECORD, RECORDS, SCORES, VERSION, WITHDRAWN
 from validation.output_files import refuse_unwritable, replace_file, sync
 
 LOCK_SECONDS = 120
@@ -46,6 +46,9 @@ class Place(Protocol):
 
     def withdrawn(self) -> set[str]:
         """Give the ids of withdrawn entries."""
+
+    def records(self) -> set[str]:
+        """Return the names of all records."""
 
     def refresh(self) -> None:
         """Look for what others added."""
@@ -96,6 +99,10 @@ class LocalPlace:
         """Give the ids of withdrawn entries."""
         names = (name.removesuffix(".json") for name in self.names(WITHDRAWN) if name.endswith(".json"))
         return {name for name in names if ENTRY_ID.fullmatch(name)}
+
+    def records(self) -> set[str]:
+        """Return the names of all records."""
+        return {name for name in self.names(RECORDS) if RECORD.fullmatch(name)}
 
     def names(self, folder: str) -> list[str]:
         """List what lies in a folder of the store; nothing where it is not there."""

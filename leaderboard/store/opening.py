@@ -7,7 +7,7 @@ from typing import Any
 
 from builders.cache import cache_folder
 from builders.hub_access import unreachable
-from leaderboard.store.entries import ENTRIES, SCORES, WITHDRAWN
+from leaderboard.store.entries import ENTRIES, RECORDS, SCORES, WITHDRAWN
 from leaderboard.store.hub import HubPlace
 from leaderboard.store.local import LocalPlace
 from leaderboard.store.store import Store
@@ -46,7 +46,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None)
 
 def _refuse_other_folder(root: Path) -> None:
     names = {path.name for path in root.iterdir()} if root.is_dir() else set()
-    if names and not names & {ENTRIES, SCORES, WITHDRAWN, ".lock"}:
+    if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, ".lock"}:
         found = ", ".join(sorted(names)[:3])
         raise InvalidInput(Problem("this folder holds other files than a store's", str(root), found, "name another"))
 

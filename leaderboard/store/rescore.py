@@ -60,6 +60,8 @@ class Rescored:
 def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = False) -> Rescored:
     """Score a store's entries under the current metric version, and compare with the newest other one.
 
+    What a round released of entries on withheld labels stays as it is: they count as kept.
+
     Args:
         store: the store; where it is a repository, the scores are sent there.
         folders: the datasets at hand; entries for other data fail, with the reason.
@@ -72,7 +74,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
             entry = store.entry(identity)
             names[identity] = entry.card.name
             folder = folder_of(entry.card, folders)
-            if not every and store.kept_scores(entry, folder) is not None:
+            if not folder.has_public_labels or (not every and store.kept_scores(entry, folder) is not None):
                 kept.append(identity)
             else:
                 store.score_again(entry, folder)

@@ -35,6 +35,7 @@ from leaderboard.store.entries import (
     parse_entry,
     parse_sending,
     predictions_path,
+    record_path,
     tombstone_bytes,
     tombstone_path,
 )
@@ -64,6 +65,7 @@ class Store:
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
         self._sendings: dict[str, Sending | None] = {}
+        self._records: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
     def submit(
@@ -84,7 +86,8 @@ class Store:
             folders: the datasets this store has at hand.
             submitter: who sends it.
             daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
-            score: whether the checked predictions are scored now; else ``scores`` does so when it is asked.
+            score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
+                withheld labels never are (see ``leaderboard.release``).
         Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
             It is durable then.
         Raises: InvalidInput with every problem; nothing is stored then.
@@ -96,7 +99,7 @@ class Store:
         identity = entry_id(submitter, card, rows)
         if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
             derived = {predictions_path(identity): _parquet(rows)}
-            if score(frame):
+            if folder.has_public_labels and score(frame):
                 scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
                 derived |= derived_files(identity, scored)
         else:
@@ -141,7 +144,11 @@ class Store:
 
     def predictions(self, entry: Entry) -> Path:
         """Give the path of an entry's prediction file on this machine."""
-        return self._place.fetch(predictions_path(entry.id))
+        return self.predictions_of(entry.id)
+
+    def predictions_of(self, identity: str) -> Path:
+        """Return the same by the entry's id; also of one that was withdrawn."""
+        return self._place.fetch(predictions_path(identity))
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Give an entry's scores: from the derived file, or computed again.
@@ -153,7 +160,7 @@ class Store:
 
     def kept_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
         """Give an entry's scores as far as they are there, and are what ``scores`` may give."""
-        content = self._bytes(scores_path(entry.id))
+        content = self._bytes(scores_path(entry.id)) if folder.has_public_labels else None
         return None if content is None else read_scores(content, _made_with(folder))
 
     def score_again(self, entry: Entry, folder: DatasetFolder) -> Scores:
@@ -162,7 +169,7 @@ class Store:
 
     def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
         """Give an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
-        content = self._bytes(table_path(entry.id))
+        content = self._bytes(table_path(entry.id)) if folder.has_public_labels else None
         kept = None if content is None else read_table(content, _made_with(folder))
         return self._score(entry, folder).table if kept is None else kept
 
@@ -211,9 +218,33 @@ class Store:
         """Count the entries that somebody sent on a UTC day, withdrawn ones too: what a quota is compared with."""
         return Counter((each.submitter, each.day) for each in self._all_sendings())[submitter, day.isoformat()]
 
-    def looks(self, submitter: str, data: str) -> int:
-        """Count the entries that somebody sent for data of a content hash, withdrawn ones too: looks at its gold."""
-        return Counter((each.submitter, each.data) for each in self._all_sendings())[submitter, data]
+    def records(self, beginning: str) -> dict[str, bytes]:
+        """Return the records whose names begin so, by name in order; each is read once, since they never change."""
+        names = sorted(name for name in self._place.records() if name.startswith(beginning))
+        with self._lock:
+            for name in names:
+                if name not in self._records:
+                    self._records[name] = (self.root / record_path(name)).read_bytes()
+            return {name: self._records[name] for name in names}
+
+    def add_records(self, make: Callable[[], Mapping[str, bytes] | None]) -> bool:
+        """Add records, which nobody ever changes or takes away.
+
+        Args:
+            make: is called while nobody else writes, and gives contents by name; None adds nothing.
+        Returns: whether they were added; they are durable then.
+        Raises: InvalidInput when there is a record of such a name.
+        """
+
+        def files() -> Files | None:
+            found = make()
+            if found is None:
+                return None
+            if taken := sorted(set(found) & self._place.records()):
+                raise InvalidInput(Problem("there is such a record", str(self.root), taken[0], "records never change"))
+            return {record_path(name): content for name, content in found.items()}
+
+        return self._place.add(files)
 
     def refresh(self) -> None:
         """Look for what others added; InvalidInput when the place cannot be asked. Of a local folder nothing is to do.
@@ -264,6 +295,9 @@ class Store:
             return [each for identity in found if (each := self._sendings[identity]) is not None]
 
     def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
+        if not folder.has_public_labels:
+            cure = "see what the last round released"
+            raise InvalidInput(Problem("entries on withheld labels are scored in rounds alone", entry.id, cure=cure))
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
         scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
         self._place.keep(derived_files(entry.id, scored))

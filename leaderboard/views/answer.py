@@ -37,7 +37,7 @@ def answer_html(answer: Answer) -> Markup:
         problems = tag("ol", *(tag("li", problem) for problem in answer["problems"]))
         return tag("div", head, problems, class_="sb-answer sb-bad", role="alert")
     note = tag("p", answer["note"]) if answer["note"] else Markup("")
-    preview = _preview(answer["summary"]) if answer["summary"] else Markup("")
+    preview = _preview(answer["summary"]) if "tasks" in answer["summary"] else _feedback(answer["summary"])
     return tag("div", _head(answer), note, preview, class_="sb-answer sb-good", role="status")
 
 
@@ -50,6 +50,29 @@ def _head(answer: Answer) -> Markup:
     if answer["new"]:
         return tag("strong", "Accepted as ", link, ".")
     return tag("strong", "The same file and card were sent before: this is entry ", link, ".")
+
+
+def _feedback(summary: dict[str, Any]) -> Markup:
+    """Show what a sender is told of a file on withheld labels; nothing where there is nothing."""
+    told = summary.get("feedback", [])
+    if not told:
+        return Markup("")
+    names = ("Task", "Target", "Best so far", "This file", "Looks left")
+    rows = [
+        tag(
+            "tr",
+            tag("td", f"{summary['benchmark']}/{each['task']}"),
+            tag("td", each["target"]),
+            tag("td", points(each["best"], 0), class_="sb-num"),
+            tag("td", each["why_not"] or ("better by a step" if each["is_new"] else "not better by a step")),
+            tag("td", str(each["looks_left"]), class_="sb-num"),
+        )
+        for each in told
+    ]
+    head = tag("tr", *(tag("th", name, scope="col") for name in names))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
+    words = "The best mean score under shift of your files on the feedback half of the labels, in whole points."
+    return join([tag("p", words), scroll_box(table, "Feedback")])
 
 
 def _preview(summary: dict[str, Any]) -> Markup:

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from leaderboard.board import Board
 from leaderboard.board.rows import PARTS, SHARES
 from leaderboard.scoring.shape import Estimate
 from leaderboard.views.addresses import entry_address
@@ -42,14 +43,14 @@ def scales_of(table: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Scale
     return found
 
 
-def row_cells(row: Row, task: str, columns: Sequence[Column], scales: Mapping[str, Scale]) -> Markup:
+def row_cells(row: Row, board: Board, columns: Sequence[Column], scales: Mapping[str, Scale]) -> Markup:
     """Give a row of the table."""
-    cells = [_pick(row), _rank(row), _name(row, task), *(_cell(row, column, scales) for column in columns)]
+    cells = [_pick(row, board), _rank(row), _name(row, board.task), *(_cell(row, column, scales) for column in columns)]
     return tag("tr", *cells, class_=None if row["group"] == RANKED else "sb-unranked")
 
 
-def _pick(row: Row) -> Markup:
-    if row["group"] == REPORTED:
+def _pick(row: Row, board: Board) -> Markup:
+    if row["group"] == REPORTED or not board.folder.has_public_labels:
         return tag("td", class_="sb-pick")
     label = f"Compare {row['name']}"
     box = tag("input", type="checkbox", name="id", value=row["id"], form="sb-compare", aria_label=label)
@@ -88,7 +89,8 @@ def _remarks(row: Row) -> list[Markup]:
         remarks.append(tag("span", f"trained on {row['trained_on'].replace('+', ' + ')}", class_="sb-note"))
     if row["group"] != RANKED:
         missing = list(row["missing"] or ())
-        text = "; ".join([counted(row["n_shifts"], "shift"), *missing[:1]])
+        has = [counted(row["n_shifts"], "shift")] if row["n_shifts"] is not None else []
+        text = "; ".join([*has, *missing[:1]])
         text += f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         remarks.append(tag("span", text, class_="sb-note", title="\n".join(missing[:40])))
     return remarks

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leaderboard.board import Board
+from leaderboard.board.released import ROUND, TIES
 from leaderboard.board.rows import LAMBDAS, OOD
 from leaderboard.views.reported import titles
 from validation.vocabulary import TaskKind
@@ -85,6 +86,8 @@ _DATE = Column("date", "Submitted", "when it was sent", "text", default=False)
 def columns_of(board: Board) -> list[Column]:
     """List the columns that a board's table can have, after rank and name."""
     info = board.info
+    if not board.folder.has_public_labels:
+        return [*_released(board), *(column for column in _FACTS if column.key != "n_shifts"), _DATE]
     if info.id_domain is not None:
         figures = [*_id_ood(board), *_depth(board, "mean over the OOD data sets")]
         figures += [Column(**{**vars(column), "default": False}) for column in (*_GRID[3:], _MEAN_DROPS[1])]
@@ -105,6 +108,18 @@ def shown_columns(board: Board, chosen: Sequence[str]) -> list[Column]:
     columns = columns_of(board)
     found = [column for column in columns if column.key in chosen]
     return found or [column for column in columns if column.default]
+
+
+def _released(board: Board) -> list[Column]:
+    """List the columns of a board of withheld labels: what a round releases, and nothing that an entry's scores give."""
+    names = titles(board.info)
+    words = "mean score under shift on the ranking half, released by the last round"
+    return [
+        _score("mean_st", "Mean ST", f"{words}: mean over targets; the table is ranked by it"),
+        Column(TIES, "Ties", "entries that share a letter cannot be told apart", "text"),
+        *(_score(f"{OOD}{domain}", names.get(domain, domain), words) for domain in board.single_targets),
+        Column(ROUND, "Round", "the round that the row stands in", "text"),
+    ]
 
 
 def _id_ood(board: Board) -> list[Column]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.board import Board, Index, find_board
+from leaderboard.board.released import ROUND, TIES
 from leaderboard.board.rows import FIGURES, LAMBDAS, OOD, PARTS, SHARES
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
@@ -24,7 +25,8 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
     Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked), ``missing``
         (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and the
         board's figures as ``{"value", "low", "high", "placebo"}``, null where undefined; those by lambda under
-        ``depth_f1``, those of single domains under ``ood``.
+        ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last
+        ``round`` released, and nothing else is there but ``ties`` (the letters of the row's tie groups).
     """
     table = whole_table(index, board)
     away = [name for name in table.columns if name.startswith(OOD) and not name.endswith(PARTS[1:])]
@@ -44,6 +46,7 @@ def board_csv(index: Index, query: BoardQuery) -> str:
     table = whole_table(index, board)
     found = matching(table, query, columns_of(board))
     names = ["rank", "rank_low", "rank_high", "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
+    names += [TIES, ROUND]
     names += [
         f"{column.key}{part}"
         for column in columns_of(board)
@@ -68,6 +71,7 @@ def _nested(row: Mapping[str, Any], away: list[str]) -> dict[str, Any]:
         "scenario_shares": {name: row[f"share.{name}"] for name in SHARES},
         **{name: _figure(row, name) for name in FIGURES if not name.startswith("depth_f1_")},
         "depth_f1": {key: _figure(row, f"depth_f1_{key}") for key in LAMBDAS},
+        **{name: row[name] for name in (TIES, ROUND) if name in row},
         "ood": {domain: _figure(row, OOD + domain) for domain in away},
     }
 

@@ -29,6 +29,12 @@ from leaderboard.views.site import box
 from validation.report import counted
 from validation.vocabulary import TaskKind
 
+_RELEASED = (
+    "Test labels are withheld. Four times a year the entry that each account has nominated is scored on the ranking "
+    "half of the labels; between rounds nothing here hangs on it. Figures are points (\N{MULTIPLICATION SIGN}100), and "
+    "stay as the round released them. Entries that share a letter lie no further apart than a step: one point, or two "
+    "standard errors of their difference if that is more. Half of the texts make intervals wider by the root of two."
+)
 _BETTER = {"up": ("\N{UPWARDS ARROW}", "higher is better"), "down": ("\N{DOWNWARDS ARROW}", "lower is better")}
 
 
@@ -93,8 +99,8 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     tables = {item.title: item for item in reported_tables(board)}
     bodies = []
     for (group, title), rows in groupby(shown.iter_rows(named=True), key=lambda row: (row["group"], row["reported"])):
-        lines = [row_cells(row, board.task, columns, scales) for row in rows]
-        bodies += [*_group_head(group, tables.get(title or ""), len(heads)), tag("tbody", *lines)]
+        lines = [row_cells(row, board, columns, scales) for row in rows]
+        bodies += [*_group_head(group, tables.get(title or ""), len(heads), board), tag("tbody", *lines)]
     caption = tag("caption", f"{board.name}, in points", class_="sb-hidden")
     content = tag("table", caption, tag("thead", tag("tr", *heads)), *bodies, class_="sb-table sb-board")
     count_line = _count(found, table, page)
@@ -185,12 +191,15 @@ def _sort_head(
     return tag("th", link, scope="col", class_=class_, aria_sort=state)
 
 
-def _group_head(group: int, table: ReportedTable | None, n_columns: int) -> Iterable[Markup]:
+def _group_head(group: int, table: ReportedTable | None, n_columns: int, board: Board) -> Iterable[Markup]:
     """Say what the rows that follow are, where they are not ranked."""
     if group == RANKED:
         return
     if group == PARTIAL or table is None:
-        said = [tag("b", "Not ranked"), ": some shifts are missing, so their means are over other shifts."]
+        why = ": some shifts are missing, so their means are over other shifts."
+        if not board.folder.has_public_labels:
+            why = ": not nominated for the last round, or some shifts are missing."
+        said = [tag("b", "Not ranked"), why]
         notes = []
     else:
         said = [tag("b", f"Reported by the paper in {table.title}"), f", not scored here: {table.about}."]
@@ -224,6 +233,8 @@ def _actions(board: Board, query: BoardQuery) -> Markup:
     task = tag("input", type="hidden", name="task", value=board.task)
     compare = tag("button", "Compare picked", type="submit")
     form = tag("form", task, compare, id="sb-compare", action=COMPARE, method="get")
+    if not board.folder.has_public_labels:
+        form = Markup("")
     export = tag(
         "a",
         "CSV",
@@ -275,6 +286,14 @@ def _legend(board: Board) -> Markup:
         "A drop measured against the source (SD) mixes the harm of the shift with the target simply being harder; "
         "measured against a model trained on the target itself (TD) it does not. A plus sign means score was lost."
     )
+    if not board.folder.has_public_labels:
+        return tag(
+            "details",
+            tag("summary", "How to read this table"),
+            tag("p", _RELEASED),
+            tag("dl", *terms),
+            class_="sb-legend",
+        )
     has_drops = board.info.joined_source is None
     parts = [tag("p", reading, ranks), *([tag("p", drops)] if has_drops else []), tag("dl", *terms)]
     is_grid = has_drops and board.info.id_domain is None

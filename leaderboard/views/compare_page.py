@@ -32,8 +32,7 @@ class Choice:
 class Compared:
     """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
 
-    ``scores`` are as they may be shown (see ``disclosure``), in the order of the sides; ``has_files`` says whether the
-    prediction files are given out, so that anybody can check the comparison.
+    ``scores`` are in the order of the sides.
     """
 
     sides: Sequence[Side]
@@ -41,7 +40,6 @@ class Compared:
     pairs: Sequence[Comparison]
     benchmark: str
     task: str
-    has_files: bool = True
 
 
 def compare_page(
@@ -103,9 +101,6 @@ def _comparison(compared: Compared) -> Markup:
 
 def _said(said: Sequence[str], compared: Compared) -> Markup:
     lines = join(tag("p", f"{line}.", class_="sb-said") for line in said)
-    if not compared.has_files:
-        no_files = tag("p", "Labels are withheld: figures are rounded, and prediction files are not given out.")
-        return tag("section", lines, no_files, class_="sb-verdict")
     files = [tag("a", f"{side.id}.parquet", href=predictions_address(side.id), download="") for side in compared.sides]
     check = tag(
         "p",

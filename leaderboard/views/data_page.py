@@ -9,7 +9,6 @@ import polars as pl
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import TaskStatistics, read_statistics
-from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.views.addresses import data_address
 from leaderboard.views.cells import choices, fact_list, scroll_box
 from leaderboard.views.entry_page import citation_years
@@ -73,7 +72,7 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
         ("Kind", info.kind.value.replace("_", " ")),
         ("Metric", metric_name(info.metric)),
         ("Labels", ", ".join(info.labels) or MISSING),
-        ("Test labels", "public" if labels_are_public(folder) else "withheld"),
+        ("Test labels", "public" if folder.has_public_labels else "withheld"),
         ("Data", tag("code", folder.content_hash)),
         ("Depths", f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here"),
     ]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Sequence
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.disclosure import labels_are_public
 from leaderboard.scoring.shape import Scores, TaskScores
 from leaderboard.scoring.unseen import Unseen
 from leaderboard.store import Entry
@@ -27,7 +26,6 @@ def entry_page(
     *,
     task: str | None = None,
     folder: DatasetFolder | None = None,
-    looks: int = 0,
     examples: Examples | None = None,
     unseen: Callable[[TaskScores], Unseen | None] | None = None,
 ) -> Markup:
@@ -36,11 +34,10 @@ def entry_page(
     Args:
         identity: the entry's id.
         entry: the entry; None where its card cannot be read.
-        scores: its scores as they may be shown (``leaderboard.scoring.disclosure``); None where it has none here.
+        scores: its scores; None where it has none here.
         reasons: why it has none.
         task: the task to show; without one, or with one that it does not have, its first.
         folder: the dataset that it was scored on.
-        looks: how many entries its submitter has sent for this data, this one included.
         examples: gives what it predicted wrong (``leaderboard.scoring.examples.wrong_examples``).
         unseen: gives the means over domains not in pretraining (``leaderboard.scoring.unseen.unseen_drops``).
     Returns: what stands below the page's head.
@@ -48,9 +45,9 @@ def entry_page(
     shown = find_task(scores, task) if scores else None
     parts = [
         notices([folder] if folder else []),
-        _heading(identity, entry, shown),
+        heading(identity, entry, shown),
         _reasons(reasons) if scores is None else Markup(""),
-        _exposure(entry, shown, folder, looks) if entry and shown and folder else Markup(""),
+        _exposure(entry, shown, folder) if entry and shown and folder else Markup(""),
         card_html(entry.card) if entry else Markup(""),
         _chooser(identity, scores, shown) if scores and shown else Markup(""),
     ]
@@ -81,7 +78,8 @@ def citation_years(citation: str) -> list[int]:
     return [int(year) for year in _YEAR.findall(citation)]
 
 
-def _heading(identity: str, entry: Entry | None, task: TaskScores | None) -> Markup:
+def heading(identity: str, entry: Entry | None, task: TaskScores | None) -> Markup:
+    """Give the head of an entry's page: the model's name, who sent it when, its address, and what can be done."""
     chosen = task.task if task else None
     permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
     if entry is None:
@@ -121,13 +119,9 @@ def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
     return join([choices("Tasks", [("", links)]), title])
 
 
-def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder, looks: int) -> Markup:
-    """Say how much of the test may have been seen: looks at withheld labels, or labels and texts that are public."""
-    if labels_are_public(folder):
-        said = ["Test labels are public."]
-    else:
-        said = ["Test labels are withheld; figures are rounded, small slices hidden."]
-        said += [f"This is this submitter's {_ordinal(looks)} look at withheld labels of this data."] if looks else []
+def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
+    """Say how much of the test may have been seen: labels and texts that are public."""
+    said = ["Test labels are public."]
     years = public_years(folder, task.task)
     if years:
         first, last = years
@@ -139,16 +133,6 @@ def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder, looks: int)
 
 def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
-
-
-def _ordinal(number: int) -> str:
-    """Write a place.
-
-    >>> [_ordinal(number) for number in (1, 2, 11, 23)]
-    ['1st', '2nd', '11th', '23rd']
-    """
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 def _reasons(reasons: Sequence[str]) -> Markup:

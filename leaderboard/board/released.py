@@ -1,0 +1,45 @@
+"""A board of withheld labels: its entries, and beside them the figures that the last round released."""
+
+import polars as pl
+
+from leaderboard.board.rows import OOD
+from leaderboard.release import ReleasedBoard
+
+TIES, ROUND = "ties", "round"
+"""Columns that such a board has on top: letters of tie groups; the round that released the row's figures."""
+
+
+def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | None) -> pl.DataFrame:
+    """Put what a round released into a board's rows; those that it did not release stand below, without figures.
+
+    Args:
+        frame: the board's rows, as ``board_frame`` gives them.
+        release: the round's name, and what it released on the board; None before the first.
+    Returns: the same columns, with ``mean_st``, the scores on single targets (``ood.<domain>``), ``complete`` and
+        ``rank`` as released, and ``TIES`` and ``ROUND``.
+    """
+    targets = [name for name in frame.columns if name.startswith(OOD) and "." not in name.removeprefix(OOD)]
+    figures = ["mean_st", *targets]
+    texts = dict.fromkeys((TIES, ROUND), pl.String)
+    schema = {"id": pl.String, **dict.fromkeys(figures, pl.Float64), "rank": pl.Int64, **texts}
+    rows = [
+        {
+            "id": each.entry,
+            "mean_st": each.mean,
+            **{name: each.targets.get(name.removeprefix(OOD)) for name in targets},
+            "rank": each.place,
+            TIES: " ".join(each.ties) or None,
+            ROUND: name_of_round,
+        }
+        for name_of_round, board in ([release] if release else [])
+        for each in board.entries
+    ]
+    released = pl.DataFrame(rows, schema=schema, orient="row")
+    found = frame.drop(*figures, "rank").join(released, on="id", how="left", maintain_order="left")
+    partial = pl.lit(["some shifts that the board ranks by are missing"])
+    missing = pl.when(pl.col(ROUND).is_not_null()).then(partial).otherwise("missing")
+    found = found.with_columns(complete=pl.col("rank").is_not_null(), missing=missing)
+    order = [pl.col("rank"), pl.col("mean_st"), pl.col("name").str.to_lowercase(), pl.col("id")]
+    return found.select(*frame.columns, TIES, ROUND).sort(
+        order, descending=[False, True, False, False], nulls_last=True
+    )

@@ -1,0 +1,30 @@
+"""What is told of entries on withheld test labels: nothing else that hangs on them leaves the server.
+
+halves     each group of texts belongs to the feedback half or to the ranking half, by a secret key
+measuring  the one number of a file on a target: its mean score under shift, on one half
+ladder     what of that number is told: pure functions
+looks      feedback on the feedback half, and how often an account may ask
+rounds     nominations, and four times a year the ranking half's figures, frozen
+ties       which entries of a round can be told apart
+ledger     records in the store that all this is kept in
+
+In: entries of a store and the gold folder. Out: what their senders, and everybody, may know.
+"""
+
+from leaderboard.release.halves import refuse_split_twice, released_tasks
+from leaderboard.release.looks import LOOKS_A_YEAR, Told, feedback
+from leaderboard.release.rounds import (
+    Released,
+    ReleasedBoard,
+    Round,
+    close_round,
+    entry_tasks,
+    last_release,
+    nominate,
+    nominated,
+)
+
+__all__ = [
+    "LOOKS_A_YEAR", "Released", "ReleasedBoard", "Round", "Told", "close_round", "entry_tasks", "feedback",
+    "last_release", "nominate", "nominated", "refuse_split_twice", "released_tasks",
+]  # fmt: skip

@@ -1,0 +1,100 @@
+"""The two halves of withheld test labels: one that feedback comes from, and one that rounds are ranked by.
+
+A group of texts belongs to a half once and for ever: which one follows from its name and the key in the gold folder's
+manifest (``label_key``), which a rebuild keeps. A text that lies in both halves, because two groups hold it, belongs
+to the ranking half.
+
+A *gold key* names a label whatever id it has: it is made of the text alone, so copies of a row under another task,
+subset or version of the data have the same one.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.folder.reader import DatasetFolder
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import PLACEBO, TOKENS, TaskKind
+
+GoldKeys = NDArray[np.uint64]
+"""Keys of labels, sorted, each once."""
+_BESIDE_THE_TEXT = "title"
+"""An input column that may differ where the text and what is asked of it do not."""
+
+
+def released_tasks(folder: DatasetFolder) -> list[str]:
+    """List the tasks that anything is told of: those with a board. Placebos and candidates have none."""
+    tasks = folder.manifest.tasks.items()
+    return [name for name, info in tasks if info.candidates_for is None and not name.endswith(PLACEBO)]
+
+
+def halves(folder: DatasetFolder) -> pl.DataFrame:
+    """Return every test row of the tasks with a board, with the half that it belongs to; read once a process.
+
+    Returns: columns task, domain, id, group, gold (the label's key, UInt64) and feedback (Boolean; false: ranking
+        half), in the order of the folder.
+    Raises: InvalidInput for a folder whose labels are not withheld, which has no key.
+    """
+    if folder.manifest.label_key is None:
+        what, cure = "the folder holds no key to withheld labels", "give the gold folder of the build"
+        raise InvalidInput(Problem(what, str(folder.path), cure=cure))
+    return _halves(folder.path.as_posix(), folder.manifest.label_key)
+
+
+@lru_cache(maxsize=16)
+def _halves(path: str, key: str) -> pl.DataFrame:
+    folder = DatasetFolder.open(Path(path))
+    rows = pl.concat(_task_rows(folder, task) for task in released_tasks(folder))
+    groups = rows["group"].unique()
+    in_feedback = pl.Series([_is_in_feedback(group, key) for group in groups.to_list()], dtype=pl.Boolean)
+    rows = rows.with_columns(feedback=pl.col("group").replace_strict(groups, in_feedback, return_dtype=pl.Boolean))
+    return rows.with_columns(feedback=pl.col("feedback").all().over("gold"))
+
+
+def _is_in_feedback(group: str, key: str) -> bool:
+    return hmac.new(key.encode(), f"half/{group}".encode(), hashlib.sha256).digest()[0] % 2 == 0
+
+
+def _task_rows(folder: DatasetFolder, task: str) -> pl.DataFrame:
+    info = folder.task(task)
+    inputs = [name for name in info.inputs if name != _BESIDE_THE_TEXT or info.kind is not TaskKind.EXTRACTIVE_QA]
+    rows = folder.test(task, columns=["id", "domain", "group", *inputs])
+    texts = rows.select(pl.col(name).list.join(" ") if name == TOKENS else pl.col(name) for name in inputs)
+    keys = [_gold_key(row) for row in texts.iter_rows()]
+    gold = pl.Series("gold", keys, dtype=pl.UInt64)
+    return rows.select(pl.lit(task).alias("task"), "domain", "id", pl.col("group").cast(pl.String), gold)
+
+
+def _gold_key(texts: Sequence[str]) -> int:
+    text = "\x1f".join(" ".join(part.split()) for part in texts)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def half_of(folder: DatasetFolder, task: str, subset: str, target: str, *, feedback: bool) -> pl.DataFrame:
+    """Return the rows of one target and half that a subset holds: the columns of ``halves``."""
+    rows = halves(folder).filter(pl.col("task") == task, pl.col("domain") == target, pl.col("feedback") == feedback)
+    return rows if subset == "all" else rows.join(folder.subset(task, subset), on="id", how="semi")
+
+
+def gold_keys(rows: pl.DataFrame) -> GoldKeys:
+    """Return the keys of rows' labels."""
+    return rows["gold"].unique().sort().to_numpy()
+
+
+def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
+    """Refuse folders of different keys that share labels: one of them would tell what the other keeps for ranking."""
+    withheld = [folder for folder in folders if folder.manifest.label_key is not None]
+    for first, second in combinations(withheld, 2):
+        if first.manifest.label_key == second.manifest.label_key:
+            continue
+        if np.intersect1d(gold_keys(halves(first)), gold_keys(halves(second))).size:
+            what = "two folders withhold the same labels with different keys, so their halves differ"
+            cure = "serve one of them, or build the second one again over the first (--overwrite keeps the key)"
+            raise InvalidInput(Problem(what, f"{first.path} and {second.path}", cure=cure))

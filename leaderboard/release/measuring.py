@@ -1,0 +1,141 @@
+"""The one number that is told of a file on one target: its mean score under shift, on one half of the labels.
+
+Only the rows of that half are scored, with the classes that their own labels have: nothing here has seen the other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from builders.encoder import Encoder
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.release.halves import half_of
+from leaderboard.release.ladder import Measured, mean_of
+from leaderboard.scoring.outcomes import outcomes
+from validation.vocabulary import GOLD, NO_SOURCE, UNPARSED, TaskKind, source_parts
+
+MAX_UNPARSED = 0.01
+"""A file with a larger share of unusable outputs on a target gets no feedback there: it asks about few texts only."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a file predicts on one target: the shifts whose scores are averaged, and how usable its outputs are.
+
+    Attributes:
+        rows: its predictions of those shifts: source, id, prediction and seed.
+        unparsed: share of unusable outputs among them.
+    """
+
+    rows: pl.DataFrame
+    unparsed: float
+
+
+def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskManifest) -> dict[str, Predicted]:
+    """Arrange one task's checked predictions by target, over the sources that its board ranks by.
+
+    These are single domains (of a task with an ID domain, that one); of a file without them joined domains, else
+    ``none``. What was trained on the target itself takes no part.
+
+    Args:
+        predictions: as ``check_predictions`` returns them.
+        task: the task's name.
+        info: its facts.
+    """
+    mine = predictions.filter(pl.col("task") == task)
+    chosen = _ranked_sources(info, mine["source"].unique().sort().to_list())
+    found = {}
+    for (target,), rows in mine.filter(pl.col("source").is_in(chosen)).group_by("target", maintain_order=True):
+        away = [source for source in chosen if target not in source_parts(source)]
+        shifted = rows.filter(pl.col("source").is_in(away))
+        if not shifted.is_empty():
+            share = float((shifted["prediction"] == UNPARSED).sum()) / shifted.height
+            found[str(target)] = Predicted(shifted, share)
+    return found
+
+
+def is_complete(predicted: Mapping[str, Predicted], info: TaskManifest) -> bool:
+    """Whether a file has every shift that the task's board ranks by."""
+    tested = {domain for domain, facts in info.domains.items() if "test" in facts.splits}
+    trained = {domain for domain, facts in info.domains.items() if "train" in facts.splits}
+    sources = trained if info.id_domain is None else {info.id_domain}
+    wanted = {(source, target) for source in sources for target in tested if source != target}
+    pairs = {(source, target) for target, found in predicted.items() for source in found.rows["source"].unique()}
+    return bool(wanted) and wanted <= pairs
+
+
+def measure(
+    predicted: Predicted,
+    folder: DatasetFolder,
+    task: str,
+    subset: str,
+    target: str,
+    *,
+    feedback: bool,
+    encoder: Encoder | None = None,
+) -> Measured | None:
+    """Score predictions on one half of a target's labels: the mean over seeds, then over sources.
+
+    Args:
+        predicted: the predictions.
+        folder: the gold folder.
+        task: the task.
+        subset: the subset that the file covers.
+        target: the domain that they are on.
+        feedback: the half: for feedback, or for ranking.
+        encoder: needed for BERTScore alone.
+    Returns: None where the score is undefined: too few groups, or no encoder of tokens.
+    """
+    gold = _gold_of_half(folder, task, subset, target, feedback=feedback)
+    sources = [_measured(part, gold, folder.task(task), encoder) for part in predicted.rows.partition_by("source")]
+    known = [each for each in sources if each is not None]
+    found = mean_of(known) if known and len(known) == len(sources) else None
+    return found if found is not None and found.is_defined else None
+
+
+def shuffled(predicted: Predicted, rng: np.random.Generator) -> Predicted:
+    """Deal the predictions of each run among its texts at random: what guessing with the same labels would give."""
+    runs = predicted.rows.sort("source", "seed", "id").partition_by("source", "seed", maintain_order=True)
+    dealt = [run.with_columns(pl.Series("prediction", rng.permutation(run["prediction"].to_numpy()))) for run in runs]
+    return Predicted(pl.concat(dealt), predicted.unparsed)
+
+
+def can_be_guessed(info: TaskManifest) -> bool:
+    """Whether a file without any knowledge has a score that its sender could climb from: labels can be guessed."""
+    return info.kind is TaskKind.CLASSIFICATION
+
+
+def _ranked_sources(info: TaskManifest, sources: list[str]) -> list[str]:
+    homes = list(info.domains) if info.id_domain is None else [info.id_domain]
+    joined = [source for source in sources if source not in info.domains and source != NO_SOURCE]
+    single = [source for source in sources if source in homes]
+    return single or joined or [source for source in sources if source == NO_SOURCE]
+
+
+def _gold_of_half(folder: DatasetFolder, task: str, subset: str, target: str, *, feedback: bool) -> pl.DataFrame:
+    rows = half_of(folder, task, subset, target, feedback=feedback)
+    gold = folder.split(task, target, "test").select("id", GOLD[folder.task(task).kind])
+    return gold.join(rows.select("id", "group"), on="id", how="inner").sort("id")
+
+
+def _measured(
+    predictions: pl.DataFrame, gold: pl.DataFrame, info: TaskManifest, encoder: Encoder | None
+) -> Measured | None:
+    """Score one source's runs, whole and with each group left out."""
+    here = predictions.join(gold.select("id"), on="id", how="semi").sort("seed", "id")
+    if gold.is_empty():
+        return None
+    counted = outcomes(info, gold, gold, here["prediction"], encoder)
+    if info.metric not in counted.formulas:
+        return None
+    groups = gold["group"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    runs = []
+    for run in range(counted.example_scores.shape[0]):
+        sums = counted.by_group(run, groups)[:, 0]  # (n_groups, k)
+        total = sums.sum(axis=0)
+        value = float(counted.score(info.metric, total[None])[0])
+        runs.append(Measured(value, counted.score(info.metric, total - sums)))
+    return mean_of(runs)
