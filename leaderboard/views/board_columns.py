@@ -111,7 +111,7 @@ def shown_columns(board: Board, chosen: Sequence[str]) -> list[Column]:
 
 
 def _released(board: Board) -> list[Column]:
-    """List the columns of a board of withheld labels: what a round releases, and nothing that an entry's scores give."""
+    """List the columns of a board of withheld labels: what a round releases, and nothing else."""
     names = titles(board.info)
     words = "mean score under shift on the ranking half, released by the last round"
     return [

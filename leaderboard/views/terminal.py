@@ -13,6 +13,7 @@ from rich.text import Text
 
 from leaderboard.comparing.files import Comparison, Difference, p_text, winner
 from leaderboard.metrics.coverage import CAUTIOUS
+from leaderboard.release import Round
 from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import Estimate, IdOod, Scores, Shift, TaskScores
 from leaderboard.store.rescore import Rescored
@@ -131,6 +132,25 @@ def print_rescored(found: Rescored, console: Console) -> None:
             print_table(console, title, ("entry", "id", "rank", "mean ST in points"), rows)
         else:
             console.print(f"\n{title}: all places and scores are the same", markup=False, highlight=False)
+
+
+def print_round(closed: Round, console: Console) -> None:
+    """Print what a round released, a table a board."""
+    for board in closed.boards:
+        rows = [
+            [
+                str(each.place or "-"),
+                " ".join(each.ties) or "-",
+                each.entry,
+                each.account,
+                "n/a" if each.mean is None else f"{100 * each.mean:.1f}",
+                ", ".join(f"{target} {100 * score:.1f}" for target, score in each.targets.items()),
+            ]
+            for each in board.entries
+        ]
+        subset = "" if board.subset == "all" else f":{board.subset}"
+        title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
+        print_table(console, title, ("place", "ties", "entry", "account", "mean ST in points", "by target"), rows)
 
 
 def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, console: Console) -> None:

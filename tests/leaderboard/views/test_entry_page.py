@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from leaderboard.scoring.disclosure import disclosed
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.disclosure import disclosed
 from leaderboard.scoring.examples import wrong_examples
 from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
 from leaderboard.scoring.shape import Scores

@@ -1,0 +1,62 @@
+"""The commands of a leaderboard on withheld labels: nominating an entry, closing a round."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leaderboard.commands.server import StoreOption
+from validation.command_line import JsonOption, console, write_json
+
+
+def nominate(
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="URL_OR_STORE", help="The leaderboard's URL, or the store that it is in.")
+    ],
+    task: Annotated[str, typer.Option("--task", metavar="NAME", help="One of its tasks; default: all of them.")] = "",
+    data: Annotated[
+        list[Path] | None, typer.Option("--data", metavar="DIR", help="Gold folder of the entry (with a store).")
+    ] = None,
+    any_token: Annotated[
+        bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
+    ] = False,
+) -> None:
+    """Nominate an entry of yours for the next round of a leaderboard on withheld labels; the last one of a task counts.
+
+    Example: shiftbench nominate 0123456789abcdef --to http://127.0.0.1:7860
+    """
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.app.client import is_url, nominate_at_url
+    from leaderboard.release import nominate as nominate_in_store
+    from leaderboard.store import LOCAL_SUBMITTER, open_store
+
+    if is_url(to):
+        typer.echo(nominate_at_url(to, entry, task, any_token=any_token)["note"], err=True)
+        return
+    folders = [DatasetFolder.open(folder) for folder in data or ()]
+    tasks = nominate_in_store(open_store(to), entry, LOCAL_SUBMITTER, folders, task)
+    typer.echo(f"entry {entry} is nominated for {', '.join(tasks)}", err=True)
+
+
+def release_round(
+    store: StoreOption,
+    data: Annotated[
+        list[Path],
+        typer.Option("--data", metavar="DIR", help="Gold folder of the entries; may be given several times."),
+    ],
+    json_: JsonOption = None,
+) -> None:
+    """Close this quarter's round: rank the nominated entries on withheld labels, and freeze what that gives.
+
+    Example: shiftbench release-round --store store --data build/tickets/gold
+    """
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.release import close_round
+    from leaderboard.store import open_store
+    from leaderboard.views.terminal import print_round
+
+    closed = close_round(open_store(store), [DatasetFolder.open(folder) for folder in data])
+    if json_ != "-":
+        print_round(closed, console())
+    write_json(closed.model_dump(mode="json"), json_)
