@@ -70,17 +70,8 @@ def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, .
     Raises: InvalidInput for a damaged record.
     """
     asked = _Asked(store, entry, folder)
-    found: list[Record] = []
-
-    def write(before: Sequence[Record]) -> Written | None:
-        known = next((look for look in before if look["file"] == asked.file), None)
-        if known is not None:
-            found.append(known)
-            return None
-        return asked.answer(before)
-
-    look = append(store, "look", entry.submitter, write) or found[-1]
-    return tuple(Told(**{name: each[name] for name in Told.__annotations__}) for each in look["told"])
+    append(store, "look", entry.submitter, asked.write)
+    return tuple(Told(**{name: each[name] for name in Told.__annotations__}) for each in asked.told)
 
 
 def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
@@ -101,21 +92,30 @@ class _Asked:
         self.file = file_digest(self.predictions, folder.content_hash, self.subset)
         self.encoder: Encoder | None = token_encoder(folder)
         self.measured: dict[tuple[str, str], Measured | None] = {}
+        self.told: list[dict[str, Any]] = []
 
-    def answer(self, before: Sequence[Record]) -> Written:
-        """Write the record of this look, given the account's earlier ones, and the keys of the labels looked at."""
+    def write(self, before: Sequence[Record]) -> Written | None:
+        """Answer, given the account's earlier looks; returns the record of what is told now, None where nothing is.
+
+        A number that the file got before is its answer for ever; why it got none may change, and is not recorded.
+        """
         day = today()
-        counted = _Counted(self.store, before, day)
-        told, golds = [], {}
+        counted, golds, new = _Counted(self.store, before, day), {}, []
+        known = {_place(each): each for look in before if look["file"] == self.file for each in look["told"]}
+        self.told = []
         for task in released_tasks(self.folder):
             for target, predicted in predicted_targets(self.predictions, task, self.folder.task(task)).items():
-                each, keys = self._told(task, target, predicted, counted, before)
-                if each["gold"] is not None:
-                    counted.add(keys)
-                    golds[f"gold-{each['gold']}.bin"] = keys.tobytes()
-                told.append(each)
+                each = known.get((task, target))
+                if each is None:
+                    each, keys = self._told(task, target, predicted, counted, before)
+                    if each["gold"] is not None:
+                        counted.add(keys)
+                        golds[f"gold-{each['gold']}.bin"] = keys.tobytes()
+                        new.append(each)
+                self.told.append(each)
         facts = {"account": self.entry.submitter, "day": day.isoformat(), "file": self.file, "entry": self.entry.id}
-        return {**facts, "data": self.folder.content_hash, "subset": self.subset, "told": told}, golds
+        record = {**facts, "data": self.folder.content_hash, "subset": self.subset, "told": new}
+        return (record, golds) if new else None
 
     def _told(
         self, task: str, target: str, predicted: Predicted, counted: "_Counted", before: Sequence[Record]
@@ -159,7 +159,7 @@ class _Asked:
     def _last(self, before: Sequence[Record], task: str, target: str) -> dict[str, Any] | None:
         """Return what the account was last told of the target."""
         here = [look for look in before if (look["data"], look["subset"]) == (self.folder.content_hash, self.subset)]
-        told = [each for look in here for each in look["told"] if (each["task"], each["target"]) == (task, target)]
+        told = [each for look in here for each in look["told"] if _place(each) == (task, target)]
         return told[-1] if told else None
 
     def _measured(self, task: str, target: str, predicted: Predicted) -> Measured | None:
@@ -183,12 +183,16 @@ class _Asked:
         return self._measure(task, target, shuffled(predicted, rng))
 
 
+def _place(told: Mapping[str, Any]) -> tuple[str, str]:
+    return told["task"], told["target"]
+
+
 class _Counted:
     """How often an account was told a number that hangs on a label, in the 365 days before a day."""
 
     def __init__(self, store: Store, before: Sequence[Record], day: date) -> None:
         recent = [look for look in before if date.fromisoformat(look["day"]) > day - _YEAR]
-        digests = [each["gold"] for look in recent for each in look["told"] if each["gold"] is not None]
+        digests = [each["gold"] for look in recent for each in look["told"]]
         contents: Mapping[str, bytes] = store.records("gold-") if digests else {}
         self.seen = [np.frombuffer(contents[f"gold-{digest}.bin"], dtype=np.uint64) for digest in digests]
 

@@ -1,0 +1,192 @@
+"""A server on withheld labels: between rounds no byte that it sends hangs on the ranking half."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.app.client import nominate_at_url
+from leaderboard.app.server import Settings, create_app, serve
+from leaderboard.release import close_round, feedback, nominate
+from leaderboard.store import LOCAL_SUBMITTER, Store
+from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.release.gold import (
+    DOMAINS,
+    TASK,
+    build_gold,
+    file_of,
+    send,
+    with_errors,
+    with_permuted_half,
+)
+from validation.report import InvalidInput
+
+SETTINGS = Settings(daily_quota=100)
+PAGES = (
+    "/", "/rows", "/board.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css", "/static/page.js",
+    "/gradio_api/info", "/gradio_api/openapi.json", "/gradio_api/mcp/schema",
+)  # fmt: skip
+"""All that is served without naming an entry."""
+OF_ENTRY = ("/entry?id={0}", "/scores.json?id={0}", "/predictions.parquet?id={0}", "/compare?id={0}&id={1}")
+BOARD = f"own/{TASK}"
+
+
+@pytest.fixture(scope="module")
+def gold(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """Some 575 texts a half: enough for feedback."""
+    return build_gold(tmp_path_factory.mktemp("gold"), 1_150, classes=3, domains=DOMAINS[:2])
+
+
+@pytest.fixture(scope="module")
+def store(gold: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store with a closed round, looks, and nominations since."""
+    root = tmp_path_factory.mktemp("withheld")
+    found = Store(root / "store")
+    for seed, account in enumerate((LOCAL_SUBMITTER, "ada", "bob")):
+        entry = send(found, gold, with_errors(gold, 0.2 + 0.2 * seed, seed), root / "sent.parquet", account, account)
+        feedback(found, entry, gold)
+        nominate(found, entry.id, account, [gold])
+    close_round(found, [gold], date(2026, 1, 5))
+    late = send(found, gold, with_errors(gold, 0.05, 9), root / "sent.parquet", "ada", "late")
+    nominate(found, late.id, "ada", [gold])
+    return found
+
+
+def every_answer(folder: DatasetFolder, store: Store, port: int, files: Sequence[Path]) -> dict[str, str]:
+    """Serve a folder, ask everything that can be asked, send files, and ask again."""
+    server = serve([folder], store, port=port, settings=SETTINGS, block=False)
+    found: dict[str, str] = {}
+    try:
+        client = Client(server.url, verbose=False)
+
+        def ask(name: str, *arguments: Any) -> None:
+            try:
+                answer = json.dumps(client.predict(*arguments, api_name=name))
+            except AppError as error:
+                answer = f"refused: {error}"
+            found[f"{name} {len(found)}"] = answer
+
+        def read(moment: str) -> None:
+            ids = store.ids()
+            pairs = [(identity, other) for identity, other in zip(ids, [*ids[1:], ids[0]], strict=True)]
+            for page in (*PAGES, *(form.format(*pair) for pair in pairs for form in OF_ENTRY)):
+                answer = httpx.get(server.url + page)
+                found[f"{moment} {page}"] = f"{answer.status_code} {answer.text}"
+            ask("/boards")
+            ask("/board", BOARD)
+            ask("/board", BOARD, 2)
+            for pair in pairs:
+                ask("/scores", pair[0])
+                ask("/compare", list(pair), TASK)
+                found[f"{moment} mcp {pair}"] = call_tool(server.url, "scores", entry=pair[0])
+            found[f"{moment} mcp"] = call_tool(server.url, "board", name=BOARD)
+
+        read("before")
+        for number, path in enumerate(files):
+            card = json.dumps({"name": f"m{number}", "paradigm": "other", "data": folder.content_hash})
+            ask("/check", handle_file(str(path)), card)
+            ask("/submit", handle_file(str(path)), card)
+            ask("/submit", handle_file(str(path)), card)
+        ask("/nominate", store.ids()[0], "")
+        ask("/nominate", "0" * 16, "")
+        ask("/withdraw", "0" * 16)
+        read("after")
+    finally:
+        server.close()
+    return found
+
+
+def call_tool(url: str, tool: str, **arguments: Any) -> str:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    headers = {"accept": "application/json, text/event-stream"}
+    return httpx.post(f"{url}/gradio_api/mcp/", json=body, headers=headers, timeout=60).text
+
+
+def differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
+    return [name for name in first.keys() | second.keys() if first.get(name) != second.get(name)]
+
+
+def test_no_answer_hangs_on_the_ranking_half_between_rounds(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:
+    """The same files against gold whose ranking half is dealt anew, earlier releases as they are."""
+    shares = (0.9, 0.15, 0.0)
+    files = [file_of(gold, with_errors(gold, share, 20), tmp_path / f"{share}.parquet") for share in shares]
+    port, answers = free_port(), []
+    others = [gold] + [
+        with_permuted_half(gold, tmp_path / f"feedback {feedback}", feedback=feedback) for feedback in (False, True)
+    ]
+    for number, folder in enumerate(others):
+        root = tmp_path / f"store {number}"
+        shutil.copytree(store.root, root)
+        answers.append(every_answer(folder, Store(root), port, files))
+    assert len(answers[0]) > 60
+    assert differing(answers[0], answers[1]) == []
+    # The comparison would see a difference: on the feedback half other numbers are told, and nothing else differs.
+    told = differing(answers[0], answers[2])
+    assert told
+    assert all(name.startswith("/submit") for name in told)
+
+
+def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    shutil.copytree(store.root, root)
+    server = serve([gold], Store(root), port=free_port(), settings=SETTINGS, block=False)
+    try:
+        client = Client(server.url, verbose=False)
+        path = file_of(gold, with_errors(gold, 0.0), tmp_path / "perfect.parquet")
+        card = json.dumps({"name": "perfect", "paradigm": "other", "data": gold.content_hash})
+        checked = client.predict(handle_file(str(path)), card, api_name="/check")
+        assert (checked["ok"], checked["summary"]) == (True, {})
+        sent = client.predict(handle_file(str(path)), card, api_name="/submit")
+        told = sent["summary"]["feedback"]
+        assert {(each["target"], each["best"], each["looks_left"]) for each in told} == {
+            (target, 1.0, 10) for target in DOMAINS[:2]
+        }
+        said = nominate_at_url(server.url, sent["entry"], TASK)["note"]
+        assert f"is nominated for {BOARD}" in said
+        page = httpx.get(f"{server.url}/entry?id={sent['entry']}").text
+        assert f"Nominated for the next round of {BOARD}" in page
+        assert "No figures yet" in page
+        board = httpx.get(server.url).text
+        assert "Compare picked" not in board
+        assert "2026-Q1" in board
+    finally:
+        server.close()
+
+
+def test_a_quota_is_needed(gold: DatasetFolder, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="a leaderboard on withheld labels needs a quota"):
+        create_app([synthetic, gold], Store(tmp_path / "store"), Settings(sign_in=True))
+    public = gold.path.with_name("public")
+    for folder, option, said in ((gold.path, [], "needs a quota"), (public, ["--quota", "3"], "labels are withheld")):
+        done = shiftbench("serve", "--data", folder, "--store", tmp_path / "store", *option)
+        assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+
+
+def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    shutil.copytree(store.root, root)
+    entry = next(entry for entry in store.entries() if entry.submitter == LOCAL_SUBMITTER)
+    done = shiftbench("nominate", entry.id, "--to", root, "--data", gold.path)
+    assert f"entry {entry.id} is nominated for {BOARD}" in done.stderr
+    done = shiftbench("release-round", "--store", root, "--data", gold.path, "--json", "-")
+    (board,) = json.loads(done.stdout)["boards"]
+    assert [each["account"] for each in board["entries"]] == ["ada", LOCAL_SUBMITTER, "bob"]
+    done = shiftbench("release-round", "--store", root, "--data", gold.path)
+    assert (done.returncode, "the round of this quarter is closed" in done.stderr) == (1, True)
+    done = shiftbench("rescore", "--store", root, "--data", gold.path)
+    assert "0 scored, 4 kept, 0 failed" in done.stdout
+
+
+def shiftbench(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shiftbench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

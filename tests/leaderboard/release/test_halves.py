@@ -1,0 +1,102 @@
+"""The two halves: by group and key alone, the same for a label whatever id it has."""
+
+import dataclasses
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.assembling.assemble import assemble
+from builders.assembling.placebo import placebo_task
+from builders.folder.manifest import SourceFacts
+from builders.folder.reader import DatasetFolder
+from builders.specs.spec import TaskSpec
+from builders.writing.writer import write_folder
+from leaderboard.release.halves import gold_keys, half_of, halves, refuse_split_twice, released_tasks
+from tests.leaderboard.release.gold import DOMAINS, KEY, TASK, build_gold, with_permuted_half
+from validation.report import InvalidInput
+from validation.vocabulary import TaskKind
+
+
+def tickets(name: str, rows: dict[str, pl.DataFrame]) -> TaskSpec:
+    return TaskSpec(
+        benchmark="twice", name=name, title="Tickets", kind=TaskKind.CLASSIFICATION, inputs=("text",),
+        labels=("bad", "good"), metric="accuracy", train=20, validation=0, test=60, domains=(),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """A gold folder with one label under three ids: in two tasks and a placebo; some texts are in two groups."""
+    rows = {}
+    for domain in DOMAINS[:2]:
+        texts = [f"The {domain} and number {number}." for number in range(80)]
+        texts[60:66] = texts[:6]
+        groups = [f"{domain}{number // 2}" for number in range(80)]
+        labels = ["good" if number % 3 else "bad" for number in range(80)]
+        labels[60:66] = labels[:6]
+        frame = pl.DataFrame({"text": texts, "label": labels, "group": groups})
+        rows[domain] = {"test": frame.filter(pl.int_range(pl.len()) >= 20), "train": frame.head(20)}
+        rows[domain] = {"test": pl.concat([rows[domain]["test"], frame.head(6)]), "train": frame[6:20]}
+    built = []
+    for name in ("tickets", "tickets_again"):
+        task = assemble(tickets(name, {}), rows, dict.fromkeys(rows, ("invented",)), seed=0, equal=False, withhold=True)
+        built.append(task)
+    placebo = placebo_task(built[0], 0, balanced=False)
+    assert placebo is not None
+    source = SourceFacts(
+        title="Invented", url="https://example.org/none", revision="1", licence="yes", open_licence=True, citation=""
+    )
+    out = tmp_path_factory.mktemp("twice") / "built"
+    write_folder(
+        out, [*built, placebo], {"invented": source}, title="Twice", seed=0, partial=False, synthetic=False,
+        encoder=None, label_key=KEY,
+    )  # fmt: skip
+    return DatasetFolder.open(out / "gold")
+
+
+def test_groups_are_halved_and_never_split(gold: DatasetFolder) -> None:
+    rows = halves(gold)
+    assert 0.45 < rows["feedback"].mean() < 0.55
+    assert rows.group_by("group").agg(pl.col("feedback").n_unique())["feedback"].max() == 1
+
+
+def test_a_label_is_in_one_half_whatever_id_it_has(twice: DatasetFolder) -> None:
+    rows = halves(twice)
+    assert released_tasks(twice) == ["tickets", "tickets_again"]  # placebos are told of nowhere
+    by_label = rows.group_by("gold").agg(
+        pl.len(), n_halves=pl.col("feedback").n_unique(), n_ids=pl.col("id").n_unique()
+    )
+    assert by_label["n_halves"].max() == 1
+    assert by_label["n_ids"].max() == 4  # two tasks, and two groups that hold the text
+    first, second = (
+        gold_keys(half_of(twice, task, "all", DOMAINS[0], feedback=True)) for task in ("tickets", "tickets_again")
+    )
+    assert first.tolist() == second.tolist()
+
+
+def test_halves_hang_on_the_key_and_on_no_label(gold: DatasetFolder, tmp_path: Path) -> None:
+    other = with_permuted_half(gold, tmp_path / "other", feedback=True)
+    assert halves(other).equals(halves(gold))
+    rekeyed = dataclasses.replace(gold, manifest=gold.manifest.model_copy(update={"label_key": "0" * 64}))
+    assert halves(rekeyed)["feedback"].to_list() != halves(gold)["feedback"].to_list()
+
+
+def test_a_larger_build_moves_no_label_to_the_other_half(small: DatasetFolder, tmp_path: Path) -> None:
+    fewer = build_gold(tmp_path / "fewer", 150, domains=DOMAINS[:2])
+    both = halves(small).join(halves(fewer), on="gold", suffix="_fewer")
+    assert both.height == 300
+    assert both.filter(pl.col("feedback") != pl.col("feedback_fewer")).is_empty()
+
+
+def test_public_folders_have_no_halves(synthetic: DatasetFolder) -> None:
+    with pytest.raises(InvalidInput, match="holds no key to withheld labels"):
+        halves(synthetic)
+
+
+def test_two_keys_for_the_same_labels_are_refused(gold: DatasetFolder, small: DatasetFolder, tmp_path: Path) -> None:
+    refuse_split_twice([gold, small, gold])
+    rekeyed = dataclasses.replace(gold, manifest=gold.manifest.model_copy(update={"label_key": "0" * 64}))
+    with pytest.raises(InvalidInput, match="withhold the same labels with different keys"):
+        refuse_split_twice([small, gold, rekeyed])
+    assert TASK in gold.manifest.tasks

@@ -1,0 +1,143 @@
+"""The attacks that read withheld labels off a leaderboard: what they recover from exact scores, and what from ours."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Index
+from leaderboard.board.submission import submit
+from leaderboard.release import LOOKS_A_YEAR, close_round, nominate
+from leaderboard.release.looks import MIN_TEXTS
+from leaderboard.scoring.score import checked_predictions, score_predictions
+from leaderboard.store import Store
+from tests.leaderboard.release.attacks import flips, read_off
+from tests.leaderboard.release.gold import (
+    DOMAINS,
+    TASK,
+    build_gold,
+    file_of,
+    gold_codes,
+    in_feedback,
+    with_permuted_half,
+)
+
+QUOTA = 10_000
+
+
+def exact_scores(folder: DatasetFolder, path: Path) -> Callable[[pl.DataFrame], Mapping[tuple[str, str], float | None]]:
+    """Show what boards showed before: every score, rounded to a tenth of a point."""
+
+    def shown(file: pl.DataFrame) -> dict[tuple[str, str], float | None]:
+        file.write_parquet(path)
+        (task,) = score_predictions(checked_predictions(path, folder), folder, n_draws=0).scores.tasks
+        accuracies = {(part.domain, part.domain): part.secondary["accuracy"] for part in task.in_domain}
+        accuracies |= {(shift.source, shift.target): shift.secondary["accuracy"] for shift in task.shifts}
+        return {cell: None if value is None else round(value, 3) for cell, value in accuracies.items()}
+
+    return shown
+
+
+class Account:
+    """Somebody who sends files to a server, and keeps every answer."""
+
+    def __init__(self, index: Index, folder: DatasetFolder, name: str, path: Path) -> None:
+        self.index, self.folder, self.name, self.path = index, folder, name, path
+        self.answers: list[str] = []
+
+    def send(self, file: Path) -> dict[str, float | None]:
+        """Send a file; give what is told of each target."""
+        card = {"name": f"m{len(self.answers)}", "paradigm": "other", "data": self.folder.content_hash}
+        answer = submit(self.index, str(file), json.dumps(card), sender=lambda: self.name, daily_quota=QUOTA)
+        assert answer["ok"], answer["problems"]
+        self.answers.append(json.dumps(answer))
+        return {each["target"]: each["best"] for each in answer["summary"]["feedback"]}
+
+    def shown(self, file: pl.DataFrame) -> dict[tuple[str, str], float | None]:
+        file.write_parquet(self.path)
+        told = self.send(self.path)
+        return {(source, target): number for target, number in told.items() for source in DOMAINS}
+
+    def look(self, target: str) -> Callable[[NDArray[np.int64]], float | None]:
+        return lambda codes: self.send(file_of(self.folder, {target: codes}, self.path))[target]
+
+
+def test_binary_labels_three_domains_of_150_texts_one_account(small: DatasetFolder, tmp_path: Path) -> None:
+    ids = {target: small.split(TASK, target, "test").sort("id")["id"].to_list() for target in DOMAINS}
+    guess = small.task(TASK).labels[1]
+    labels = {target: gold_codes(small, target).astype(bool) for target in DOMAINS}
+
+    def recovered(found: Mapping[str, NDArray[np.bool_]]) -> int:
+        return sum(int((found[target] == labels[target]).sum()) for target in DOMAINS)
+
+    found, n_files = read_off(ids, guess, exact_scores(small, tmp_path / "probe.parquet"))
+    print(f"\nbefore: {recovered(found)} of 450 labels from {n_files} files")
+    assert (recovered(found), n_files) == (450, 13)
+
+    account = Account(Index([small], Store(tmp_path / "store")), small, "mallory", tmp_path / "probe.parquet")
+    found, n_files = read_off(ids, guess, account.shown)
+    guessed = sum(int((~labels[target]).sum()) for target in DOMAINS)
+    print(f"after: {recovered(found)} of 450, as many as guessing one label gives, from {n_files} files")
+    assert recovered(found) == guessed
+    # Not one byte of the thirteen answers hangs on a label of either half.
+    other = with_permuted_half(small, tmp_path / "half", feedback=False)
+    other = with_permuted_half(other, tmp_path / "both", feedback=True)
+    again = Account(Index([other], Store(tmp_path / "again")), other, "mallory", tmp_path / "probe.parquet")
+    read_off(ids, guess, again.shown)
+    assert again.answers == account.answers
+
+
+@pytest.mark.parametrize(("n_texts", "looks"), [(1_000, 2), (1_150, LOOKS_A_YEAR)])
+def test_a_thousand_texts_three_classes_five_accounts(n_texts: int, looks: int, tmp_path: Path) -> None:
+    """Accounts that join hands climb on the feedback half; the ranking half tells them nothing before a round.
+
+    Of a thousand texts one half has fewer than 500, so nothing is told at all; of some more it is.
+    """
+    target, other = DOMAINS[:2]
+    folder = build_gold(tmp_path / "data", n_texts, classes=3, domains=(target, other))
+    gold, feedback = gold_codes(folder, target), in_feedback(folder, target)
+    index, rng = Index([folder], Store(tmp_path / "store")), np.random.default_rng(0)
+    file = rng.integers(3, size=gold.size)
+    start = file.copy()
+    told: list[str] = []
+    for number in range(5):
+        account = Account(index, folder, f"account{number}", tmp_path / "probe.parquet")
+        file = flips(0.2)(account.look(target), file, 3, looks, rng)
+        told += account.answers
+    assert len(told) == 5 * looks
+    has_feedback = min(feedback.sum(), (~feedback).sum()) >= MIN_TEXTS
+    numbers = [each["best"] for answer in told for each in json.loads(answer)["summary"]["feedback"]]
+    assert has_feedback == (n_texts > 1_000)
+    assert has_feedback or not any(numbers)
+
+    def gain(half: NDArray[np.bool_]) -> float:
+        return float((file == gold)[half].mean() - (start == gold)[half].mean())
+
+    def error(half: NDArray[np.bool_]) -> float:
+        return float(((file == gold)[half] * 1.0 - (start == gold)[half]).std(ddof=1) / np.sqrt(half.sum()))
+
+    recovered, prior, n_ranking = (file == gold)[~feedback].mean(), 1 / 3, (~feedback).sum()
+    print(
+        f"\n{n_texts} texts: feedback half {100 * gain(feedback):+.1f} points after {5 * looks} looks, ranking half "
+        f"{100 * gain(~feedback):+.1f} ± {100 * error(~feedback):.1f}, {100 * recovered:.1f}% of its labels recovered"
+    )
+    assert abs(gain(~feedback)) <= 2 * max(error(~feedback), 1e-9)
+    assert abs(recovered - prior) <= 2 * np.sqrt(prior * (1 - prior) / n_ranking)
+
+
+def test_a_round_tells_of_one_entry_an_account_and_task(small: DatasetFolder, tmp_path: Path) -> None:
+    """The thirteen probes of the first attack are worth one file in a round, which four times a year gives."""
+    account = Account(Index([small], Store(tmp_path / "store")), small, "mallory", tmp_path / "probe.parquet")
+    ids = {target: small.split(TASK, target, "test").sort("id")["id"].to_list() for target in DOMAINS}
+    read_off(ids, small.task(TASK).labels[1], account.shown)
+    store = account.index.store
+    for identity in store.ids():
+        nominate(store, identity, "mallory", [small])
+    (board,) = close_round(store, [small]).boards
+    assert [each.account for each in board.entries] == ["mallory"]
+    assert len(board.entries[0].targets) == len(DOMAINS)

@@ -1,0 +1,181 @@
+"""Feedback: one number a target and file, the same for the same file, twelve looks a year at one label."""
+
+import threading
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.release import LOOKS_A_YEAR, Told, feedback, ledger, looks
+from leaderboard.release.ladder import MIN_STEP
+from leaderboard.release.ledger import records_of
+from leaderboard.store import Store
+from tests.leaderboard.release.gold import (
+    DOMAINS,
+    TASK,
+    build_gold,
+    gold_codes,
+    in_feedback,
+    send,
+    with_errors,
+)
+from validation.cards import Card
+from validation.report import InvalidInput
+from validation.vocabulary import UNPARSED
+
+TARGET = DOMAINS[0]
+
+
+class Asker:
+    """Somebody who sends files for one target, each with other labels."""
+
+    def __init__(self, folder: DatasetFolder, root: Path, account: str = "ada") -> None:
+        self.folder, self.root, self.account, self.n_sent = folder, root, account, 0
+        self.store = Store(root / "store")
+
+    def ask(self, share: float, seed: int = 0, **changes: object) -> tuple[Told, ...]:
+        """Send a file of which a share of labels is dealt at random."""
+        self.n_sent += 1
+        codes = with_errors(self.folder, share, seed)[TARGET]
+        path = self.root / f"{self.account}{self.n_sent}.parquet"
+        entry = send(self.store, self.folder, {TARGET: codes}, path, self.account, f"m{self.n_sent}", **changes)
+        return feedback(self.store, entry, self.folder)
+
+
+@pytest.fixture
+def asker(gold: DatasetFolder, tmp_path: Path) -> Asker:
+    return Asker(gold, tmp_path)
+
+
+def test_the_number_is_the_score_on_the_feedback_half(asker: Asker) -> None:
+    (told,) = asker.ask(0.3)
+    half = in_feedback(asker.folder, TARGET)
+    codes, said = gold_codes(asker.folder, TARGET)[half], with_errors(asker.folder, 0.3)[TARGET][half]
+    f1 = [
+        2 * np.sum((codes == label) & (said == label)) / (np.sum(codes == label) + np.sum(said == label))
+        for label in range(3)
+    ]
+    assert told == Told(TASK, TARGET, told.best, is_new=True, looks_left=LOOKS_A_YEAR - 1)
+    assert told.best == pytest.approx(np.mean(f1), abs=MIN_STEP / 2)
+    assert told.best == round(told.best or 0, 2)
+
+
+def test_only_a_step_up_is_told(asker: Asker) -> None:
+    (first,), (worse,), (alike,), (better,) = asker.ask(0.5), asker.ask(0.8, 1), asker.ask(0.5, 2), asker.ask(0.1, 3)
+    assert (worse.best, worse.is_new) == (alike.best, alike.is_new) == (first.best, False)
+    assert better.is_new
+    assert (better.best or 0) > (first.best or 0) + MIN_STEP
+
+
+def test_the_same_file_gets_the_same_answer_and_costs_no_look(asker: Asker, gold: DatasetFolder) -> None:
+    first = asker.ask(0.5)
+    asker.ask(0.1, 1)
+    rows = len(records_of(asker.store, "look"))
+    assert asker.ask(0.5) == first  # with another card, and so as another entry
+    assert asker.ask(0.5) == first
+    assert len(asker.store.ids()) == 4
+    assert len(records_of(asker.store, "look")) == rows == 2
+    # Somebody else has a Ladder and looks of their own.
+    other = Asker(gold, asker.root, "bob")
+    (told,) = other.ask(0.8, 1)
+    assert told.looks_left == LOOKS_A_YEAR - 1
+
+
+def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(LOOKS_A_YEAR):
+        (told,) = asker.ask(0.9, number)
+        assert (told.looks_left, told.why_not) == (LOOKS_A_YEAR - 1 - number, "")
+    (told,) = asker.ask(0.0, 99)
+    assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 looks of a year are used up")
+    later = date(2031, 3, 1)
+    monkeypatch.setattr(looks, "today", lambda: later)
+    (told,) = asker.ask(0.0, 99)  # the file that was told nothing
+    assert (told.looks_left, told.is_new) == (LOOKS_A_YEAR - 1, True)
+    # A clock that is set back gives no look again.
+    monkeypatch.setattr(looks, "today", ledger.today)
+    (told,) = asker.ask(0.1, 101)
+    assert told.why_not == "all 12 looks of a year are used up"
+
+
+def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder, tmp_path: Path) -> None:
+    """The same texts in a build with one more domain: other ids, other content hash, the same labels."""
+    wider = build_gold(tmp_path / "wider", 1_150, classes=3)
+    assert wider.content_hash != gold.content_hash
+    asker = Asker(gold, tmp_path)
+    for number in range(LOOKS_A_YEAR - 1):
+        asker.ask(0.9, number)
+    asker.folder = wider
+    (told,) = asker.ask(0.9, 50)
+    assert (told.looks_left, told.why_not) == (0, "")
+    (told,) = asker.ask(0.9, 51)
+    assert told.why_not == "all 12 looks of a year are used up"
+
+
+def test_many_unusable_outputs_or_few_texts_are_told_nothing(
+    asker: Asker, small: DatasetFolder, tmp_path: Path
+) -> None:
+    folder = asker.folder
+    rows = folder.split(TASK, TARGET, "test").sort("id")
+    labels = [UNPARSED if number < 0.02 * len(rows) else "label0" for number in range(len(rows))]
+    frame = rows.select("id", source=pl.lit(DOMAINS[1]), prediction=pl.Series(labels))
+    frame.write_parquet(tmp_path / "few.parquet")
+    card = Card(name="few", paradigm="other", data=folder.content_hash)
+    entry, _ = asker.store.submit(tmp_path / "few.parquet", card, [folder], "ada")
+    (told,) = feedback(asker.store, entry, folder)
+    assert (told.best, told.looks_left, told.why_not) == (None, 12, "more than 1% of its outputs are unusable")
+    poor = Asker(small, tmp_path, "poor")
+    (told,) = poor.ask(0.0)
+    assert (told.best, told.looks_left) == (None, 12)
+    assert told.why_not == "fewer than 500 texts in a half of the test set"
+
+
+def test_two_servers_count_together(asker: Asker) -> None:
+    """Sixteen files at once, by two servers on one store: twelve looks, no number told twice."""
+    folder, entries = asker.folder, []
+    for number in range(LOOKS_A_YEAR + 4):
+        codes = with_errors(folder, 0.9, number)[TARGET]
+        path = asker.root / f"{number}.parquet"
+        entries.append(send(asker.store, folder, {TARGET: codes}, path, "ada", f"m{number}"))
+    told: list[Told] = []
+
+    def serve(store: Store, mine: int) -> None:
+        for entry in entries[mine::2]:
+            told.extend(feedback(store, entry, folder))
+
+    threads = [threading.Thread(target=serve, args=(Store(asker.store.root), mine)) for mine in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    answered = [each.looks_left for each in told if not each.why_not]
+    assert sorted(answered) == list(range(LOOKS_A_YEAR))
+    assert len(told) == LOOKS_A_YEAR + 4
+    assert len(records_of(asker.store, "look", "ada")) == LOOKS_A_YEAR
+
+
+def test_a_withdrawn_file_stays_what_the_next_must_be_better_than(asker: Asker) -> None:
+    (first,) = asker.ask(0.2)
+    asker.store.withdraw(asker.store.ids()[0], "ada")
+    (again,) = asker.ask(0.5, 1)
+    assert (again.best, again.is_new) == (first.best, False)
+
+
+def test_a_damaged_record_tells_nothing(asker: Asker) -> None:
+    asker.ask(0.5)
+    (path,) = (asker.store.root / "records").glob("look-*")
+    path.write_bytes(b"{")
+    asker.store = Store(asker.store.root)
+    with pytest.raises(InvalidInput, match="a record of the store is damaged"):
+        asker.ask(0.1, 1)
+
+
+def test_records_are_never_written_over(asker: Asker) -> None:
+    asker.ask(0.5)
+    (name,) = (path.name for path in (asker.store.root / "records").glob("look-*"))
+    with pytest.raises(InvalidInput, match="records never change"):
+        asker.store.add_records(lambda: {name: ledger.record_bytes({})})
+    with pytest.raises(InvalidInput, match="this names no record"):
+        asker.store.add_records(lambda: {"../entries/x.json": b""})
