@@ -48,7 +48,9 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskManifest) 
     mine = predictions.filter(pl.col("task") == task)
     chosen = _ranked_sources(info, mine["source"].unique().sort().to_list())
     found = {}
-    for (target,), rows in mine.filter(pl.col("source").is_in(chosen)).sort("target").group_by("target", maintain_order=True):
+    for (target,), rows in (
+        mine.filter(pl.col("source").is_in(chosen)).sort("target").group_by("target", maintain_order=True)
+    ):
         away = [source for source in chosen if target not in source_parts(source)]
         shifted = rows.filter(pl.col("source").is_in(away))
         if not shifted.is_empty():
