@@ -75,7 +75,7 @@ def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[st
 
 def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = False) -> dict[str, Any]:
     """Nominate an entry for the next round, for one of its tasks or for all of them. Only who sent it may."""
-    return _ask(url, "/nominate", (entry, task), any_token=any_token)
+    return _ask(url, "nominate", (entry, task), any_token=any_token)
 
 
 def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:

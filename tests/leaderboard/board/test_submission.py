@@ -11,7 +11,7 @@ import pytest
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, submission
-from leaderboard.board.submission import MAX_PROBLEMS, Answer, check, submit, withdraw
+from leaderboard.board.submission import MAX_PROBLEMS, Answer, check, nominate_entry, submit, withdraw
 from leaderboard.store import Store
 from leaderboard.views.answer import answer_html
 from tests.leaderboard.conftest import Filled, Visible, predict
@@ -92,10 +92,15 @@ def test_scores_on_withheld_labels_are_not_previewed(tmp_path: Path, word_encode
     answer = check(index, str(path), card)
     assert (answer["ok"], answer["summary"]) == (True, {})
     assert "withheld" in answer["note"]
-    sent = submit(index, str(path), card, sender=lambda: "ada", daily_quota=None)
-    mean = sent["summary"]["tasks"][0]["mean_st"]["value"]
-    assert mean == round(mean, 3)
-    assert mean != index.store.scores(index.entry(str(sent["entry"])), gold).tasks[0].summary.mean_st.value
+    sent = submit(index, str(path), card, sender=lambda: "ada", daily_quota=3)
+    assert {(each["best"], each["why_not"]) for each in sent["summary"]["feedback"]} == {
+        (None, "fewer than 500 texts in a half of the test set")
+    }
+    assert "fewer than 500 texts" in answer_html(sent)
+    theirs = nominate_entry(index, str(sent["entry"]), "", sender=lambda: "bob")
+    assert "only who sent an entry may nominate it" in theirs["problems"][0]
+    mine = nominate_entry(index, f" {sent['entry']} ", "nli", sender=lambda: "ada")
+    assert f"Entry {sent['entry']} is nominated for synthetic/nli" in mine["note"]
 
 
 def test_every_problem_at_once(index: Index, filled: Filled, tmp_path: Path) -> None:

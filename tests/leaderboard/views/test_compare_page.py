@@ -59,13 +59,10 @@ def test_who_is_better_is_said_in_words(filled: Filled, tmp_path: Path) -> None:
     assert "Poor model is more robust than Good model on 1 of 1 shifts" in shown.text
 
 
-def test_files_are_offered_only_where_they_are_given_out(filled: Filled, tmp_path: Path) -> None:
+def test_files_are_offered(filled: Filled, tmp_path: Path) -> None:
     found = compared(filled, tmp_path, "good", "poor")
     files = [f"/predictions.parquet?id={side.id}" for side in found.sides]
     assert set(files) <= set(Visible(content(filled, found)).links)
-    withheld = Visible(content(filled, dataclasses.replace(found, has_files=False)))
-    assert not set(files) & set(withheld.links)
-    assert "prediction files are not given out" in withheld.text
 
 
 def test_names_are_text_and_nothing_runs(filled: Filled, tmp_path: Path) -> None:

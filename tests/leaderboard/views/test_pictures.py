@@ -296,8 +296,8 @@ def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -
     assert len(marks(svg(plane.scenario_plane(partial)))) == 2
 
 
-def test_figures_that_are_hidden_leave_gaps(task: TaskScores) -> None:
-    """Where labels are withheld, small slices have no figures: pictures must do without."""
+def test_figures_that_are_not_there_leave_gaps(task: TaskScores) -> None:
+    """A shift may lack its figures: pictures must do without."""
     nothing = {"value": None, "low": None, "high": None}
     content = task.model_dump()
     hidden: Any = content["shifts"][0]
