@@ -14,6 +14,7 @@ from shiftbench.command import app
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BASELINES = (ROOT / "baselines/README.md").read_text(encoding="utf-8")
+LEADERBOARD = (ROOT / "leaderboard/README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES, flags=re.M | re.S)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("shiftbench ")]
 
@@ -43,7 +44,8 @@ def test_make_targets_are_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted(set(re.findall(r"`((?:validation|builders|baselines|leaderboard)/[^`]*)`", README)))
+    "path",
+    sorted(set(re.findall(r"`((?:validation|builders|baselines|leaderboard|tests)/[^`]*)`", README + LEADERBOARD))),
 )
 def test_files_named_are_there(path: str) -> None:
     assert (ROOT / path).exists()

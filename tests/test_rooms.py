@@ -34,6 +34,7 @@ WRONG = {
     "leaderboard.scoring": "leaderboard.store",
     "leaderboard.store": "leaderboard.board",
     "leaderboard.comparing": "leaderboard.store",
+    "leaderboard.release": "leaderboard.board",
     "leaderboard.board": "leaderboard.views.site",
     "leaderboard.views": "leaderboard.app.pages",
     "leaderboard.app": "leaderboard.protocol.run",

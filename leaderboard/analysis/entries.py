@@ -92,9 +92,10 @@ def read_entries(
     """
     at_hand = {folder.content_hash for folder in folders}
     stored = store.entries() if store else []
-    here = [entry for entry in stored if entry.card.data in at_hand]
-    others = len(stored) - len(here)
-    left_out = [f"{n_entries(others)} of the store: for other data"] if others else []
+    known = [entry for entry in stored if entry.card.data in at_hand]
+    here = [entry for entry in known if folder_of(entry.card, folders).has_public_labels]
+    why = {"for other data": len(stored) - len(known), "on withheld labels": len(known) - len(here)}
+    left_out = [f"{n_entries(number)} of the store: {reason}" for reason, number in why.items() if number]
     if store and not stored:
         left_out.append("the store has no entries")
     sent = _checked(files, folders, {entry.id for entry in here})

@@ -101,7 +101,10 @@ def serve(
         typer.Option("--sign-in", help="Submitters sign in with Hugging Face; without, only this machine submits."),
     ] = False,
     quota: Annotated[
-        int | None, typer.Option("--quota", metavar="N", help="Entries a submitter may send a day (UTC).", min=1)
+        int | None,
+        typer.Option(
+            "--quota", metavar="N", help="Entries a submitter may send a day (UTC); needed on withheld labels.", min=1
+        ),
     ] = None,
 ) -> None:
     """Show the leaderboard in a browser; Ctrl-C stops.

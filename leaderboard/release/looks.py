@@ -61,7 +61,7 @@ class Told:
 
 
 def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[Told, ...]:
-    """Tell the sender of an entry what may be told of it; the same file gets the same answer.
+    """Return what the sender of an entry may be told of it; the same file gets the same answer.
 
     Args:
         store: holds the entry.
@@ -144,7 +144,7 @@ class _Asked:
         return {**facts, "why_not": ""}, keys
 
     def _why_not(self, half: pl.DataFrame, task: str, target: str, predicted: Predicted, looks: int) -> str:
-        """Say why a file gets no number on a target; no reason hangs on a label."""
+        """Return why a file gets no number on a target; no reason hangs on a label."""
         ranking = half_of(self.folder, task, self.subset, target, feedback=False)
         if min(half.height, ranking.height) < MIN_TEXTS:
             return f"fewer than {MIN_TEXTS} texts in a half of the test set"

@@ -79,7 +79,7 @@ def citation_years(citation: str) -> list[int]:
 
 
 def heading(identity: str, entry: Entry | None, task: TaskScores | None) -> Markup:
-    """Give the head of an entry's page: the model's name, who sent it when, its address, and what can be done."""
+    """Write the head of an entry's page: the model's name, who sent it when, its address, and what can be done."""
     chosen = task.task if task else None
     permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
     if entry is None:

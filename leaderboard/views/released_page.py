@@ -21,7 +21,7 @@ _WITHHELD = (
 def released_page(
     entry: Entry, folder: DatasetFolder, releases: Mapping[str, tuple[str, Released]], nominated: Sequence[str]
 ) -> Markup:
-    """Give the page.
+    """Write the page.
 
     Args:
         entry: the entry.
@@ -43,7 +43,7 @@ def released_page(
 
 
 def _released(board: str, name: str, released: Released) -> Markup:
-    """Give one board's figures as a table."""
+    """Write one board's figures as a table."""
     place = (
         "not ranked" if released.place is None else f"place {released.place}, tied within {', '.join(released.ties)}"
     )
