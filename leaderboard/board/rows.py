@@ -71,7 +71,7 @@ def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, A
 
 
 def unreleased_rows(entry: Entry, tasks: Iterable[str], stamp: str) -> Iterator[dict[str, Any]]:
-    """Build a row for each task of an entry on withheld labels, without any figure: rounds release them (``released_frame``)."""
+    """Build a row for each task of an entry on withheld labels, without any figure: rounds release them."""
     for task in tasks:
         yield {**_about(entry, stamp), "task": task, "complete": False, "missing": [UNRELEASED]}
 

@@ -96,10 +96,8 @@ def every_answer(folder: DatasetFolder, store: Store, port: int, files: Sequence
             card = json.dumps({"name": f"m{number}", "paradigm": "other", "data": folder.content_hash})
             ask("/check", handle_file(str(path)), card)
             ask("/submit", handle_file(str(path)), card)
-            ask("/submit", handle_file(str(path)), card)
         ask("/nominate", store.ids()[0], "")
-        ask("/nominate", "0" * 16, "")
-        ask("/withdraw", "0" * 16)
+        ask("/submit", handle_file(str(files[0])), card)  # another card: the same file
         read("after")
     finally:
         server.close()
@@ -118,7 +116,7 @@ def differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
 
 def test_no_answer_hangs_on_the_ranking_half_between_rounds(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:
     """The same files against gold whose ranking half is dealt anew, earlier releases as they are."""
-    shares = (0.9, 0.15, 0.0)
+    shares = (0.9, 0.0)
     files = [file_of(gold, with_errors(gold, share, 20), tmp_path / f"{share}.parquet") for share in shares]
     port, answers = free_port(), []
     others = [gold] + [
@@ -128,7 +126,7 @@ def test_no_answer_hangs_on_the_ranking_half_between_rounds(gold: DatasetFolder,
         root = tmp_path / f"store {number}"
         shutil.copytree(store.root, root)
         answers.append(every_answer(folder, Store(root), port, files))
-    assert len(answers[0]) >= 40
+    assert len(answers[0]) >= 35
     assert differing(answers[0], answers[1]) == []
     # The comparison would see a difference: on the feedback half other numbers are told, and nothing else differs.
     told = differing(answers[0], answers[2])
