@@ -94,6 +94,7 @@ class Store:
         """
         folder = folder_of(card, folders)
         frame = checked_predictions(predictions, folder, card.subset)
+        folder.refuse_withheld()
         _refuse_candidates_alone(frame, folder, predictions)
         rows = frame.drop("task", "target").sort("source", "seed", "id")
         identity = entry_id(submitter, card, rows)
