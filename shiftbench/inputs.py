@@ -15,7 +15,7 @@ from builders.folder.hub_folder import download_folder, names_repository
 from builders.folder.reader import DatasetFolder
 from validation.cards import Card, parse_card, read_card
 from validation.csv_text import csv_text
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
     try:
         frame = pl.from_pandas(table) if is_pandas else pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InvalidInput(_no_table(argument, str(error).split("\n")[0][:200])) from error
+        raise InvalidInput(_no_table(argument, first_line(error))) from error
     mixed = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
     if mixed:
         raise InvalidInput(_no_table(argument, f"objects in column '{mixed[0]}'"))

@@ -11,23 +11,18 @@ from typing import TYPE_CHECKING
 from matplotlib import colormaps
 from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.style import context
 
+from leaderboard.analysis.canvas import SCENARIO_COLOURS
 from leaderboard.scoring.shape import Estimate, Scores, Shift, TaskScores
 from leaderboard.views.numbers import drop_points, metric_name, points
 from leaderboard.views.pictures.words import SD_NAME, TD_NAME, source_name, sources, with_drops
+from validation.png import picture_style
 from validation.report import InvalidInput, Problem, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_STYLE = {
-    "font.size": 9, "axes.titlesize": 9, "axes.titlelocation": "left", "axes.spines.top": False,
-    "axes.spines.right": False, "text.parse_math": False,
-}  # fmt: skip
-_COLOURS = {
-    "Classic": "#D55E00", "Observed": "#E69F00", "Unobserved": "#56B4E9", "No Challenge": "#0072B2", "Tie": "#BBBBBB",
-}  # fmt: skip
+_STYLE = {"axes.titlesize": 9, "axes.titlelocation": "left"}
 _LEAST_REACH = 2.0
 """Points; a floor of the drops' colour scale keeps rounding dust from looking like a loss."""
 Panel = Callable[["Axes", TaskScores], None]
@@ -86,8 +81,7 @@ def _nothing(found: str, cure: str) -> Problem:
 
 def _figure(tasks: Sequence[TaskScores], panels: Sequence[Panel], *, width: float, height: float) -> Figure:
     """Draw a row of panels a task; width and height are those of one panel, in inches."""
-    # Neither the user's own matplotlib settings nor a dollar sign in a name may change the picture.
-    with context(["default", _STYLE]):
+    with picture_style(_STYLE):
         size = (width * len(panels), height * len(tasks))
         figure = ShownFigure(figsize=size, dpi=100, facecolor="white", layout="constrained")
         for task, row in zip(tasks, figure.subplots(len(tasks), len(panels), squeeze=False), strict=True):
@@ -152,7 +146,7 @@ def _ink(colour: tuple[float, float, float, float]) -> str:
 
 def _scenario_panel(axis: "Axes", task: TaskScores) -> None:
     shifts = with_drops(task)
-    for name, colour in _COLOURS.items():
+    for name, colour in SCENARIO_COLOURS.items():
         found = [shift for shift in shifts if shift.scenario == name]
         for shift in found:
             _cross(axis, shift, colour)
