@@ -12,7 +12,6 @@ import polars as pl
 
 from builders.cache import cache_folder
 from builders.encoder import DEFAULT_ENCODER, Encoder
-from builders.folder.manifest import FORMAT_VERSION
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.files import Entrant, compare_first
 from leaderboard.metrics.comparison import N_SWAPS
@@ -214,6 +213,7 @@ def build_own(
     Raises: InvalidInput when a column is missing, a value empty, or ``out`` is taken; TypeError for a wrong type.
     """
     from builders.building.own import build_own as build_from_csv
+    from builders.writing.writer import BUILDER_VERSION
 
     file, table = (Path(frame).name, str(frame)) if isinstance(frame, str | Path) else ("frame.csv", "frame")
     if not isinstance(text, str) and len(text) != 2:
@@ -226,7 +226,7 @@ def build_own(
     with TemporaryDirectory(prefix="shiftbench-") as place:
         csv = Path(place) / file
         rows.write_csv(csv)
-        options = json.dumps([FORMAT_VERSION, file, name, seed, encoder]).encode()
+        options = json.dumps([BUILDER_VERSION, file, name, seed, encoder]).encode()
         key = hashlib.sha256(options + csv.read_bytes()).hexdigest()[:16]
         folder = cache_folder() / "own" / key if out is None else as_path(out, "out")
         if out is not None or not folder.is_dir():
