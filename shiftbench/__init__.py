@@ -1,24 +1,84 @@
-"""The front door: the names that a notebook imports."""
+"""The front door: what a notebook imports, each name explained in ``shiftbench/README.md``.
+
+    import shiftbench as sb
+
+    data = sb.open_dataset("build/dr")
+    scores = sb.score("preds.parquet", data)
+
+Nothing heavier than this file is imported until a name is first used.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+from shiftbench.rooms import check_rooms
 
 if TYPE_CHECKING:
     from builders.folder.dataset_builder import dataset_builder
     from builders.folder.reader import DatasetFolder
     from leaderboard.scoring.score import score_file
+    from shiftbench import metrics
+    from shiftbench.api import build_own, compare, open_dataset, score, submit, validate
+    from shiftbench.results import ComparisonResult, ScoreResult
+    from validation.cards import Card
+    from validation.report import InvalidInput
 
-__all__ = ["DatasetFolder", "dataset_builder", "score_file"]
+    __version__: str
 
-_LAZY = {
+__all__ = [
+    "Card",
+    "ComparisonResult",
+    "DatasetFolder",
+    "InvalidInput",
+    "ScoreResult",
+    "__version__",
+    "build_own",
+    "compare",
+    "dataset_builder",
+    "metrics",
+    "open_dataset",
+    "score",
+    "score_file",
+    "submit",
+    "validate",
+]
+
+_HOMES = {
+    "Card": "validation.cards",
+    "ComparisonResult": "shiftbench.results",
     "DatasetFolder": "builders.folder.reader",
+    "InvalidInput": "validation.report",
+    "ScoreResult": "shiftbench.results",
+    "build_own": "shiftbench.api",
+    "compare": "shiftbench.api",
     "dataset_builder": "builders.folder.dataset_builder",
+    "open_dataset": "shiftbench.api",
+    "score": "shiftbench.api",
     "score_file": "leaderboard.scoring.score",
+    "submit": "shiftbench.api",
+    "validate": "shiftbench.api",
 }
+"""The module that each name is imported from on first use."""
+
+check_rooms()
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'shiftbench' has no attribute {name!r}")
+    if name in _HOMES:
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name == "metrics":
+        found = importlib.import_module("shiftbench.metrics")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        found = version("shiftbench")
+    else:
+        raise AttributeError(f"module 'shiftbench' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names, used or not, for completion."""
+    return sorted({*globals(), *__all__})

@@ -5,11 +5,12 @@ Everything heavier than typer is imported inside the commands, so that ``--help`
 
 import importlib
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+import shiftbench
 from baselines.attack import commands as attack
 from baselines.grid.commands import grid
 from builders.building.commands import build, publish
@@ -44,9 +45,13 @@ class _Programs(TyperGroup):
         return typer.main.get_command(command)
 
 
-app = typer.Typer(
-    help="Measure how NLP models lose accuracy when the text changes domain.", no_args_is_help=True, **_PLAIN
-)
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"shiftbench {shiftbench.__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(no_args_is_help=True, **_PLAIN)
 app.add_typer(
     typer.Typer(
         cls=_Programs,
@@ -56,6 +61,17 @@ app.add_typer(
     ),
     name="train",
 )
+
+
+@app.callback()
+def show_version(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Show the version and stop.", callback=_print_version)
+    ] = False,
+) -> None:
+    """Measure how NLP models lose accuracy when the text changes domain."""
+
+
 attacks = typer.Typer(
     help="Make adversarial test texts, and collect those that people kept.\n\n"
     "Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv",

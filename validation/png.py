@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +19,17 @@ _STYLE = {
 }
 
 
+def picture_style(style: Mapping[str, Any] | None = None) -> AbstractContextManager[None]:
+    """Return a context with the settings of all our pictures, whatever the user's own are.
+
+    Args:
+        style: matplotlib settings besides, or instead of, those of all our pictures.
+    """
+    import matplotlib.style
+
+    return matplotlib.style.context(["default", {**_STYLE, **(style or {})}])
+
+
 def draw_png(
     width: float, height: float, draw: Callable[["Figure"], None], style: Mapping[str, Any] | None = None
 ) -> bytes:
@@ -29,13 +41,12 @@ def draw_png(
         width: in inches, at 100 pixels an inch.
         height: likewise.
         draw: puts what is to be seen on an empty figure.
-        style: matplotlib settings besides, or instead of, those of all our pictures.
+        style: as for ``picture_style``.
     Returns: the bytes of a PNG.
     """
-    import matplotlib.style
     from matplotlib.figure import Figure
 
-    with matplotlib.style.context(["default", {**_STYLE, **(style or {})}]):
+    with picture_style(style):
         figure = Figure(figsize=(width, height), dpi=_DPI, facecolor="white")
         draw(figure)
         buffer = io.BytesIO()

@@ -15,6 +15,7 @@ from datasets.data_files import DataFilesPatternsDict
 from datasets.packaged_modules.parquet.parquet import Parquet, ParquetConfig
 
 from builders.folder.configs import LABEL, Column, Config, config_name, configs
+from builders.folder.hub_folder import names_repository
 from builders.folder.manifest import MANIFEST, Manifest
 from builders.folder.papers import papers_to_cite
 from builders.hub_access import reaching_hub
@@ -89,8 +90,8 @@ def dataset_builder(
 
 def _open(folder: Path | str, revision: str) -> tuple[str, Manifest, str]:
     """Give the place in words, its manifest, and the path that the manifest's paths are relative to."""
-    path = Path(folder)
-    if path.is_dir() or str(folder).count("/") != 1:
+    if not names_repository(folder):
+        path = Path(folder)
         return str(path), Manifest.read(path), str(path.resolve())
     from huggingface_hub import HfApi
 

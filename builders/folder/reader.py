@@ -79,6 +79,11 @@ class DatasetFolder:
         """
         return cls(Path(path), Manifest.read(Path(path)))
 
+    def __repr__(self) -> str:
+        """Return one line; the manifest alone is hundreds."""
+        tasks = ", ".join(self.manifest.tasks)
+        return f"DatasetFolder({str(self.path)!r}: {tasks}; content {self.content_hash[:12]})"
+
     @property
     def content_hash(self) -> str:
         """Hash of all rows; prediction cards name it."""

@@ -1,12 +1,16 @@
-"""Sending predictions to a leaderboard's page over HTTP, as the page's own form does."""
+"""Sending predictions to a leaderboard: to its page over HTTP, as the page's own form does, or into its store."""
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from builders.cache import recall_folder
+from builders.folder.reader import DatasetFolder
 from builders.hub_access import reaching_hub
+from leaderboard.store import open_store
 from leaderboard.views.addresses import SUBMIT
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
@@ -39,6 +43,35 @@ def is_url(to: str) -> bool:
     if Path(to).exists() and not Path(to).is_dir():
         raise InvalidInput(Problem(what, "--to", f"the file '{to}'", "name a folder; it is made when it is not there"))
     return False
+
+
+def send(
+    predictions: Path, card: Card, to: str, folders: Sequence[DatasetFolder] = (), *, any_token: bool = False
+) -> dict[str, Any]:
+    """Send a prediction file and its card.
+
+    Args:
+        predictions: the file.
+        card: its card.
+        to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
+        folders: of a store, datasets of which one is the card's; by default the one that was built on this machine.
+        any_token: send the saved token even if it may write to repositories.
+    Returns: the entry's id as ``entry``, and whether it is ``new``; of a page also its summary.
+    Raises: InvalidInput with every problem; nothing is stored then.
+    """
+    if is_url(to):
+        return submit_to_url(to, predictions, card, any_token=any_token)
+    entry, new = open_store(to).submit(predictions, card, folders or [_built_here(card)])
+    return {"entry": entry.id, "new": new}
+
+
+def _built_here(card: Card) -> DatasetFolder:
+    """Open the card's dataset where it was built on this machine."""
+    known = recall_folder(card.data)
+    if known is None:
+        what = "the data of these predictions is not known on this machine"
+        raise InvalidInput(Problem(what, "card", card.data[:12], "give --data, the dataset that they were made on"))
+    return DatasetFolder.open(known)
 
 
 def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = False) -> dict[str, Any]:

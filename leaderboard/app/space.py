@@ -8,15 +8,15 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import requires, version
+from importlib.metadata import distributions, requires, version
 from pathlib import Path
 from typing import Any
 
 import yaml
 from packaging.requirements import Requirement
 
-from builders.folder.reader import DatasetFolder
-from builders.hub_access import reaching_hub, writing_to_hub
+from builders.folder.hub_folder import download_folder
+from builders.hub_access import writing_to_hub
 from validation.report import InvalidInput, Problem
 
 ROOMS = ("validation", "builders", "leaderboard")
@@ -62,15 +62,36 @@ def space_files(config: SpaceConfig) -> dict[str, bytes]:
 
 
 def requirements(*, bert_score: bool) -> list[str]:
-    """Give the Space's requirements: those of the package and its page, in the versions that are installed here."""
+    """Return the Space's requirements: those of the package and its page.
+
+    Each is pinned to the version that is installed here; one that is not (the page's own packages, on a machine that
+    only publishes) is left as the package declares it.
+    """
+    return sorted(map(_pinned, _needs(bert_score=bert_score)), key=str.casefold)
+
+
+def _needs(*, bert_score: bool) -> list[Requirement]:
     extras = ("", "app", "encoder") if bert_score else ("", "app")
-    wanted = {}
-    for line in requires("shiftbench") or ():
-        need = Requirement(line)
-        if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in extras):
-            extra = f"[{','.join(sorted(need.extras))}]" if need.extras else ""
-            wanted[need.name] = f"{need.name}{extra}=={version(need.name).partition('+')[0]}"
-    return sorted(wanted.values(), key=str.casefold)
+    needs = {need.name: need for need in map(Requirement, requires("shiftbench") or ())
+             if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in extras)}  # fmt: skip
+    return list(needs.values())
+
+
+def _pinned(need: Requirement) -> str:
+    extra = f"[{','.join(sorted(need.extras))}]" if need.extras else ""
+    installed = _installed_version(need.name)
+    return f"{need.name}{extra}{f'=={installed}' if installed else need.specifier}"
+
+
+def _installed_version(name: str) -> str | None:
+    found = next(iter(distributions(name=name)), None)
+    return None if found is None else found.version.partition("+")[0]
+
+
+def _gradio_version() -> str:
+    """Return the version of Gradio that is installed here, or else the oldest one that the package takes."""
+    (need,) = (need for need in _needs(bert_score=False) if need.name == "gradio")
+    return _installed_version("gradio") or next(each.version for each in need.specifier if each.operator == ">=")
 
 
 def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -> str:
@@ -107,20 +128,12 @@ def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
     from leaderboard.app.server import Settings, serve
     from leaderboard.store import open_store
 
-    folders = [fetched(repo_id) for repo_id in data]
+    folders = [download_folder(repo_id) for repo_id in data]
     for folder in folders:
         folder.refuse_withheld()
     settings = Settings(sign_in=True, daily_quota=daily_quota)
     host, port = os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"), int(os.environ.get("GRADIO_SERVER_PORT", PORT))
     serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
-
-
-def fetched(repo_id: str) -> DatasetFolder:
-    """Fetch a published dataset folder into the Hub's cache."""
-    from huggingface_hub import snapshot_download
-
-    with reaching_hub(repo_id, "check the name, and that the secret HF_TOKEN may read it"):
-        return DatasetFolder.open(Path(snapshot_download(repo_id, repo_type="dataset")))
 
 
 def _readme(config: SpaceConfig) -> str:
@@ -130,7 +143,7 @@ def _readme(config: SpaceConfig) -> str:
         "colorFrom": "green",
         "colorTo": "gray",
         "sdk": "gradio",
-        "sdk_version": version("gradio"),
+        "sdk_version": _gradio_version(),
         "python_version": f"{sys.version_info.major}.{sys.version_info.minor}",
         "app_file": "app.py",
         "hf_oauth": True,

@@ -76,7 +76,7 @@ def compare(
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
     """
     from builders.folder.reader import DatasetFolder
-    from leaderboard.comparing.files import Entrant, compare_entrants, corrected, of_task
+    from leaderboard.comparing.files import Entrant, compare_first
     from leaderboard.scoring.score import token_encoder
     from leaderboard.views import exports
     from leaderboard.views.terminal import print_comparisons
@@ -85,9 +85,8 @@ def compare(
         raise typer.BadParameter("give 2 to 4 prediction files")
     folder = DatasetFolder.open(data)
     encoder = token_encoder(folder)
-    first, *rest = (Entrant(path, folder, subset, encoder) for path in (a, *others))
-    pairs = [compare_entrants(first, other, n_swaps=swaps, seed=seed) for other in rest]
-    found = corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
+    entrants = [Entrant(path, folder, subset, encoder) for path in (a, *others)]
+    found = compare_first(entrants, task=task, n_swaps=swaps, seed=seed)
     if json_ != "-" and format_ == "table":
         print_comparisons(found, console())
     elif json_ != "-":

@@ -1,7 +1,7 @@
 """The commands that send entries to a leaderboard, and that run one. What is heavier than typer is imported inside."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -37,27 +37,13 @@ def submit(
 
     Example: shiftbench submit preds.parquet --card preds.card.yaml --to http://127.0.0.1:7860
     """
-    from builders.cache import recall_folder
     from builders.folder.reader import DatasetFolder
-    from leaderboard.app.client import is_url, submit_to_url
-    from leaderboard.store import open_store
+    from leaderboard.app.client import is_url, send
     from validation.cards import read_card
-    from validation.report import InvalidInput, Problem
 
-    over_http = is_url(to)
-    checked = read_card(card)
-    answer: dict[str, Any]
-    if over_http:
-        answer = submit_to_url(to, predictions, checked, any_token=any_token)
-    else:
-        known = recall_folder(checked.data)
-        places = data or ([known] if known else [])
-        if not places:
-            what = "the data of these predictions is not known on this machine"
-            cure = "give --data, the dataset folder that they were made on"
-            raise InvalidInput(Problem(what, str(card), checked.data[:12], cure))
-        entry, new = open_store(to).submit(predictions, checked, [DatasetFolder.open(place) for place in places])
-        answer = {"entry": entry.id, "new": new}
+    over_http = is_url(to)  # before the card is read
+    folders = [] if over_http else [DatasetFolder.open(place) for place in data or ()]
+    answer = send(predictions, read_card(card), to, folders, any_token=any_token)
     where = f"at {to}" if over_http else f"in store {to}"
     said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
     typer.echo(f"entry {answer['entry']}: {said}", err=True)
@@ -180,7 +166,6 @@ def publish_space(
 
     Example: shiftbench publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
     """
-    require("gradio", "app")
     from leaderboard.app.space import SpaceConfig, check_names, space_files
     from leaderboard.app.space import publish_space as create
 

@@ -87,12 +87,19 @@ class Entrant:
         folder: the dataset that it is for.
         subset: the subset that it covers.
         encoder: needed for BERTScore alone.
+        name: what the comparison calls it; by default the file's path.
     """
 
     path: Path
     folder: DatasetFolder
     subset: str = "all"
     encoder: Encoder | None = None
+    name: str = ""
+
+    @property
+    def shown_name(self) -> str:
+        """What the comparison calls it."""
+        return self.name or str(self.path)
 
     @cached_property
     def runs(self) -> dict[str, dict[str, TargetRuns]]:
@@ -149,7 +156,7 @@ def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: in
     folder.refuse_withheld()
     shared = sorted(a.shifts & b.shifts)
     if not shared:
-        where = f"{a.path} and {b.path}"
+        where = f"{a.shown_name} and {b.shown_name}"
         raise InvalidInput(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
     shifts: list[ShiftComparison] = []
     means: list[MeanComparison] = []
@@ -163,8 +170,8 @@ def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: in
         shifts += [_shift(cell, runs, tests) for cell, tests in zip(cells, tested[: len(cells)], strict=True)]
         means += [_mean_ood(group, runs, tests) for group, tests in zip(away, tested[len(cells) :], strict=True)]
     found = Comparison(
-        a=str(a.path),
-        b=str(b.path),
+        a=a.shown_name,
+        b=b.shown_name,
         data=folder.content_hash,
         subset=a.subset,
         metric_version=METRIC_VERSION,
@@ -176,6 +183,23 @@ def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: in
         only_b=tuple("/".join(shift) for shift in sorted(b.shifts - a.shifts)),
     )
     return corrected([found])[0]
+
+
+def compare_first(
+    entrants: Sequence[Entrant], *, task: str | None = None, n_swaps: int = N_SWAPS, seed: int = 0
+) -> tuple[Comparison, ...]:
+    """Compare the first prediction file with each other one; p values are corrected over all of these tests together.
+
+    Args:
+        entrants: the files, at least two, of one dataset and subset.
+        task: compare on this task alone.
+        n_swaps: random swaps of each test set.
+        seed: seed of the swaps.
+    Raises: InvalidInput when a file is not sound, or the first shares no shift with another.
+    """
+    first, *rest = entrants
+    pairs = [compare_entrants(first, other, n_swaps=n_swaps, seed=seed) for other in rest]
+    return corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
 
 
 def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:

@@ -58,19 +58,19 @@ class Scored:
 
 
 def score_file(
-    path: Path,
-    folder: DatasetFolder,
+    path: Path | str,
+    folder: DatasetFolder | Path | str,
     subset: str = "all",
     *,
     encoder: Encoder | None = None,
     n_draws: int = N_DRAWS,
-    reference: Path | None = None,
+    reference: Path | str | None = None,
 ) -> Scores:
     """Read, check and score a prediction file.
 
     Args:
         path: the file.
-        folder: the dataset that it is for.
+        folder: the dataset that it is for, or its path.
         subset: the subset of test ids that it covers.
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
         n_draws: replicates behind the intervals; 0 leaves them out.
@@ -78,9 +78,11 @@ def score_file(
     Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
     Raises: InvalidInput with every problem found in the file, or when the folder withholds its labels.
     """
-    frame = checked_predictions(path, folder, subset)
+    if not isinstance(folder, DatasetFolder):
+        folder = DatasetFolder.open(folder)
+    frame = checked_predictions(Path(path), folder, subset)
     folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
-    pinned = checked_predictions(reference, folder, subset) if reference else None
+    pinned = checked_predictions(Path(reference), folder, subset) if reference else None
     return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned).scores
 
 

@@ -7,6 +7,7 @@ board_columns, board_cells, intervals   columns, cells and the small pictures in
 reported    figures that papers report, below a board's rows
 answer      the submit page's words, and what a check, a submission or a withdrawal answered
 entry_page  an entry: headline, pictures, tables, examples (with headline, score_parts, shift_table)
+plain_tables  scores and comparisons as small tables of text: what a notebook shows, and LaTeX
 report_page the same of one's own data, as one HTML file
 pictures    SVG and matrices of one entry and task, or of several entries
 compare_page  2 to 4 entries against each other (with compare_pictures, exports)

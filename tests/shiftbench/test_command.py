@@ -262,15 +262,6 @@ def test_build_names_the_benchmarks_there_are() -> None:
     assert_refused(run("build", "own", "--list"), "those that are: dr, boss, df1")
 
 
-def test_help_is_light() -> None:
-    script = (
-        "import sys, shiftbench, typer\n"
-        "heavy = {'torch', 'datasets', 'gradio', 'pandas', 'polars', 'sklearn', 'scipy'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
 def test_metrics_are_light() -> None:
     script = (
         "import sys, leaderboard.metrics.classification, leaderboard.metrics.depth, leaderboard.metrics.robustness\n"

@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from tests.hub.server import READ, LoopbackHub, running_hub
 from tests.hub.sign_in import CLIENT_ID, CLIENT_SECRET
 from tests.hub.spaces import stored_name
 from tests.leaderboard.conftest import predict
+from tests.shiftbench.elsewhere import make_environment
 from validation.cards import Card
 from validation.report import InvalidInput
 
@@ -63,7 +63,10 @@ def test_names_that_are_none_are_refused() -> None:
 
 @contextmanager
 def running_space(hub: LoopbackHub, home: Path) -> Iterator[str]:
-    """Fetch the Space's files into an empty folder, and run it there as the Hub would, signed-in visitors and all."""
+    """Fetch the Space's files into an empty folder, and run it there as the Hub would, signed-in visitors and all.
+
+    What the project installs is not there, so the files must be all that it needs.
+    """
     source = home / "space"
     for path, content in hub.stored.files(stored_name(SPACE)).items():
         (source / path).parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +87,8 @@ def running_space(hub: LoopbackHub, home: Path) -> Iterator[str]:
         "GRADIO_ANALYTICS_ENABLED": "False",
     }
     log = (home / "space.log").open("w")
-    process = subprocess.Popen([sys.executable, "app.py"], cwd=source, env=environment, stdout=log, stderr=log)
+    python = make_environment(home / "environment")
+    process = subprocess.Popen([python, "app.py"], cwd=source, env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
         deadline = time.monotonic() + 90

@@ -1,0 +1,30 @@
+"""Dataset folders that lie on the Hugging Face Hub."""
+
+import re
+from pathlib import Path
+
+from builders.folder.reader import DatasetFolder
+from builders.hub_access import reaching_hub
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+
+
+def names_repository(place: Path | str) -> bool:
+    """Return whether a place is ``ORG/NAME`` on the Hub: it has that form, and no folder here has the name."""
+    return _REPOSITORY.fullmatch(str(place)) is not None and not Path(place).is_dir()
+
+
+def download_folder(repo_id: str, revision: str = "main") -> DatasetFolder:
+    """Download a published dataset folder into the Hub's cache; what is there already is not fetched again.
+
+    Args:
+        repo_id: ``ORG/NAME`` of a dataset repository.
+        revision: branch, tag or commit.
+    Raises: InvalidInput when the Hub does not have it, or this machine cannot reach the Hub.
+    """
+    from huggingface_hub import snapshot_download
+
+    cure = "give a folder that is on this machine, or a repository that HF_TOKEN may read"
+    with reaching_hub(repo_id, cure):
+        path = snapshot_download(repo_id, repo_type="dataset", revision=revision)
+    return DatasetFolder.open(path)

@@ -1,0 +1,88 @@
+"""Scores and comparisons as small tables of text, in points, for a notebook's HTML and for LaTeX."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from leaderboard.comparing.files import Comparison, Difference, p_text, winner
+from leaderboard.scoring.shape import Scores, Shift
+from leaderboard.views.exports import latex_text
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, score_text
+from leaderboard.views.pictures.words import source_name
+
+
+class PlainTable(NamedTuple):
+    """A table whose cells are text; the first ``n_names`` columns name its rows, the others hold figures."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_names: int
+
+
+def summary_table(scores: Scores) -> PlainTable:
+    """Build the table of a row a task: means, the average drop and the worst ones."""
+    head = ("Task", "Metric", "Shifts", "Mean SS", "Mean ST", "Average drop", "Worst SD", "Worst TD")
+    rows = []
+    for task in scores.tasks:
+        summary = task.summary
+        drops = map(drop_text, (summary.average_drop, summary.worst_sd, summary.worst_td))
+        means = map(score_text, (summary.mean_ss, summary.mean_st))
+        rows.append((task.task, metric_name(task.metric), str(summary.n_shifts), *means, *drops))
+    return PlainTable("Summary, in points", head, rows, n_names=2)
+
+
+def shifts_table(scores: Scores) -> PlainTable:
+    """Build the table of a row a shift: scores, drops and the scenario."""
+    head = ("Task", "Trained on", "Tested on", "ST", "SS", "TT", "SD", "TD", "Scenario")
+    rows = [(task.task, *_shift_cells(shift)) for task in scores.tasks for shift in task.shifts]
+    return PlainTable("Every shift, in points", head, rows, n_names=3)
+
+
+def _shift_cells(shift: Shift) -> tuple[str, ...]:
+    figures = (*map(score_text, (shift.st, shift.ss, shift.tt)), *map(drop_text, (shift.sd, shift.td)))
+    return source_name(shift.source), shift.target, *figures, shift.scenario
+
+
+def comparison_table(pairs: Sequence[Comparison]) -> PlainTable:
+    """Build the table of a row a shift and pair: the first minus the other, starred where the corrected p is < 0.05."""
+    head = ("Task", "Trained on", "Tested on", "First", "Other", "ST", "p", "SD", "p", "TD", "p")
+    rows = [
+        (shift.task, source_name(shift.source), shift.target, pair.a, pair.b, *_differences(shift.differences))
+        for pair in pairs
+        for shift in pair.shifts
+    ]
+    return PlainTable("First minus other, in points; * = p < 0.05 after Holm's correction", head, rows, n_names=5)
+
+
+def _differences(differences: Iterable[Difference]) -> list[str]:
+    cells = []
+    for each in differences:
+        cells += [drop_points(each.value) + ("*" if winner(each) else ""), p_text(each.p_holm)]
+    return cells
+
+
+def html(tables: Iterable[PlainTable], notes: Iterable[str] = ()) -> Markup:
+    """Write tables as HTML, below notes of one paragraph each; every text is escaped."""
+    return join([*(tag("p", tag("strong", note)) for note in notes), *map(_html_table, tables)])
+
+
+def _html_table(table: PlainTable) -> Markup:
+    head = tag("tr", *(tag("th", name, scope="col") for name in table.head))
+    rows = [
+        tag("tr", *(tag("th" if number < table.n_names else "td", cell) for number, cell in enumerate(row)))
+        for row in table.rows
+    ]
+    return tag("table", tag("caption", table.title), tag("thead", head), tag("tbody", *rows))
+
+
+def latex(table: PlainTable, notes: Iterable[str] = ()) -> str:
+    """Write a table for the LaTeX package booktabs; notes follow as comments."""
+    columns = "l" * table.n_names + "r" * (len(table.head) - table.n_names)
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(table.head), r"\midrule"]
+    lines += [*map(_latex_row, table.rows), r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*lines, *(f"% {latex_text(note)}" for note in (table.title, *notes))]) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(latex_text(cell).replace(MINUS, "$-$") for cell in cells) + r" \\"

@@ -1,0 +1,236 @@
+"""The functions of the front door: open, build, score, compare, validate, submit."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from builders.cache import cache_folder
+from builders.encoder import DEFAULT_ENCODER, Encoder
+from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.files import Entrant, compare_first
+from leaderboard.metrics.comparison import N_SWAPS
+from leaderboard.scoring.replicates import N_DRAWS
+from leaderboard.scoring.score import checked_predictions, score_file, token_encoder
+from leaderboard.store import folder_of
+from shiftbench.inputs import as_card, as_folder, as_path, own_rows, prediction_file, renamed_problems
+from shiftbench.results import ComparisonResult, ScoreResult
+from validation.cards import Card
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import UNPARSED
+
+if TYPE_CHECKING:
+    from shiftbench.inputs import Table
+
+_OWN_TASK = "own"
+
+
+def open_dataset(place: str | Path, *, revision: str = "main") -> DatasetFolder:
+    """Open a dataset folder: one on this machine, or else ``ORG/NAME`` on the Hub, which is downloaded first.
+
+    Args:
+        place: the folder's path, or the repository's name.
+        revision: branch, tag or commit of the repository; of no meaning to a folder on this machine.
+    Returns: the folder; rows are read when they are asked for.
+    Raises: InvalidInput when there is no such dataset, or it is of another format version; TypeError for a wrong type.
+    """
+    return as_folder(place, "place", revision)
+
+
+def score(
+    predictions: "str | Path | Table",
+    data: str | Path | DatasetFolder,
+    subset: str = "all",
+    *,
+    reference: "str | Path | Table | None" = None,
+    encoder: str | None = None,
+    n_draws: int = N_DRAWS,
+) -> ScoreResult:
+    """Check and score predictions.
+
+    Args:
+        predictions: path of a parquet, JSON lines or CSV file, a polars or pandas DataFrame, a pyarrow Table, or a dict
+            of columns: ``source`` (training domain), ``id`` (test id), ``prediction`` and, optional, ``seed`` (whole
+            number, one a run) and ``confidence`` (0 to 1). For each source, target and seed all test ids must be there.
+        data: the dataset: what ``open_dataset`` returned, a folder's path, or ``ORG/NAME`` on the Hub.
+        subset: the subset of test ids that the predictions cover.
+        reference: predictions whose TT stands in where these have none.
+        encoder: encoder of BERTScore's tokens, Hub id or path; other metrics need none.
+        n_draws: bootstrap replicates behind the 95% intervals, at least 0; 0 leaves the intervals out.
+    Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1].
+    Raises: InvalidInput with every problem found in the predictions, or when the folder withholds its test labels;
+        TypeError for an argument of a wrong type.
+
+    >>> import tempfile
+    >>> out = tempfile.TemporaryDirectory()
+    >>> rows = {"domain": ["pub", "shop"] * 40, "label": ["good", "good", "bad", "bad"] * 20}
+    >>> data = build_own(rows | {"text": [f"visit {n}" for n in range(80)]}, out=f"{out.name}/data")
+    >>> tests = data.test("own").filter(domain="shop")["id"]
+    >>> scores = score({"source": "pub", "id": tests, "prediction": ["good"] * len(tests)}, data)
+    >>> scores.table("shifts").select("source", "target", "scenario").rows()
+    [('pub', 'shop', 'Unknown')]
+    >>> out.cleanup()
+    """
+    folder = as_folder(data)
+    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    with ExitStack() as stack:
+        path = stack.enter_context(prediction_file(predictions))
+        pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
+        return ScoreResult(score_file(path, folder, subset, encoder=tokens, n_draws=n_draws, reference=pinned))
+
+
+def compare(
+    entries: "Mapping[str, str | Path | Table]",
+    data: str | Path | DatasetFolder,
+    subset: str = "all",
+    *,
+    task: str | None = None,
+    n_swaps: int = N_SWAPS,
+    seed: int = 0,
+) -> ComparisonResult:
+    """Test whether the first of some entries differs from the others, on every shift that both have.
+
+    Args:
+        entries: 2 to 4 names with their predictions, each as ``score`` takes them.
+        data: the dataset, as ``score`` takes it.
+        subset: the subset of test ids that the predictions cover.
+        task: compare on this task alone; by default on all that they share.
+        n_swaps: random swaps of each test set.
+        seed: seed of the swaps.
+    Returns: differences (the first minus the other, as fractions) with p values, two-sided, corrected by Holm over all
+        tests of the call.
+    Raises: InvalidInput when predictions are not sound or share no shift; TypeError for a wrong type.
+    """
+    if not isinstance(entries, Mapping):
+        wanted = "a dict of names and their predictions, such as {'mine': 'a.parquet', 'theirs': 'b.parquet'}"
+        raise TypeError(f"entries: this is of the wrong type; found {type(entries).__name__}; give {wanted}")
+    if not 2 <= len(entries) <= 4:
+        raise InvalidInput(
+            Problem("this is no number of entries to compare", "entries", str(len(entries)), "give 2 to 4")
+        )
+    folder = as_folder(data)
+    encoder = token_encoder(folder)
+    with ExitStack() as stack:
+        entrants = [
+            Entrant(stack.enter_context(prediction_file(each, str(name))), folder, subset, encoder, str(name))
+            for name, each in entries.items()
+        ]
+        return ComparisonResult(compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed))
+
+
+def validate(
+    predictions: "str | Path | Table",
+    data: str | Path | DatasetFolder,
+    subset: str = "all",
+    *,
+    card: Card | Mapping[str, Any] | str | Path | None = None,
+) -> pl.DataFrame:
+    """Check predictions, and their card, against a dataset; its test labels are not needed.
+
+    Args:
+        predictions: as ``score`` takes them.
+        data: the dataset, as ``score`` takes it.
+        subset: the subset of test ids that they cover; the card's, where one is given.
+        card: the card, a dict of its keys, or its file.
+    Returns: a row for each run that was found sound: task, source, target, seed, n (predictions), unparsed (of them).
+    Raises: InvalidInput with every problem: file or argument, column, row, cure; TypeError for a wrong type.
+    """
+    folder = as_folder(data)
+    if card is not None:
+        checked = as_card(card)
+        folder_of(checked, [folder])
+        subset = checked.subset
+    with prediction_file(predictions) as path:
+        frame = checked_predictions(path, folder, subset)
+    counts = {"n": pl.len().cast(pl.Int64), "unparsed": (pl.col("prediction") == UNPARSED).sum().cast(pl.Int64)}
+    return frame.group_by("task", "source", "target", "seed", maintain_order=True).agg(**counts)
+
+
+def submit(
+    predictions: "str | Path | Table",
+    card: Card | Mapping[str, Any] | str | Path,
+    to: str | Path,
+    *,
+    data: str | Path | DatasetFolder | Sequence[str | Path | DatasetFolder] | None = None,
+    any_token: bool = False,
+) -> dict[str, Any]:
+    """Send predictions and their card to a leaderboard or into a store.
+
+    Args:
+        predictions: as ``score`` takes them.
+        card: the card, a dict of its keys, or its file.
+        to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
+        data: the dataset, or several; for a store, where the card's dataset was not built on this machine.
+        any_token: send the saved Hugging Face token even if it may write to repositories.
+    Returns: ``entry``, its id, and ``new``, False when the same file with the same card was there already.
+    Raises: InvalidInput with every problem; nothing is stored then. TypeError for a wrong type.
+    """
+    from leaderboard.app.client import send
+
+    checked = as_card(card)
+    several = [] if data is None else data if isinstance(data, Sequence) and not isinstance(data, str) else [data]
+    folders = [as_folder(each) for each in several]
+    # A Path would turn http:// into http:/.
+    place = to if isinstance(to, str) else str(as_path(to, "to"))
+    with prediction_file(predictions) as path:
+        return send(path, checked, place, folders, any_token=any_token)
+
+
+def build_own(
+    frame: "str | Path | Table",
+    *,
+    domain: str = "domain",
+    label: str = "label",
+    text: str | tuple[str, str] = "text",
+    split: str | None = None,
+    group: str | None = None,
+    name: str = _OWN_TASK,
+    out: str | Path | None = None,
+    encoder: str | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+) -> DatasetFolder:
+    """Build a dataset folder from a table of your own; the same table and options give the same folder.
+
+    Args:
+        frame: a polars or pandas DataFrame, a pyarrow Table, a dict of columns, or the path of a CSV file.
+        domain: the column of domains, at least two different ones.
+        label: the column of labels, at least two different ones.
+        text: the column of texts, or the two of premises and hypotheses.
+        split: the column of train, validation and test; by default the rows are dealt by group.
+        group: the column of what makes rows belong together, such as a document; by default equal texts do.
+        name: what the task is called in ids: lower case letters, digits, - and _.
+        out: the folder to write; by default one in the cache, which is taken as it is when it is there already.
+        encoder: sentence encoder for depths, Hub id or path (extra 'encoder'); by default there are none.
+        seed: seed of the split.
+        overwrite: replace what is in ``out``.
+    Returns: the folder, opened.
+    Raises: InvalidInput when a column is missing, a value empty, or ``out`` is taken; TypeError for a wrong type.
+    """
+    from builders.building.own import build_own as build_from_csv
+    from builders.writing.writer import BUILDER_VERSION
+
+    file, table = (Path(frame).name, str(frame)) if isinstance(frame, str | Path) else ("frame.csv", "frame")
+    if not isinstance(text, str) and len(text) != 2:
+        cure = "give one column, or two: those of premises and hypotheses"
+        raise InvalidInput(Problem("this names no texts", "text", repr(text), cure))
+    texts = {"text": text} if isinstance(text, str) else {"premise": text[0], "hypothesis": text[1]}
+    optional = {own: column for own, column in (("split", split), ("group", group)) if column is not None}
+    columns = {"domain": domain, "label": label, **texts, **optional}
+    rows = own_rows(frame, columns, table)
+    with TemporaryDirectory(prefix="shiftbench-") as place:
+        csv = Path(place) / file
+        rows.write_csv(csv)
+        options = json.dumps([BUILDER_VERSION, file, name, seed, encoder]).encode()
+        key = hashlib.sha256(options + csv.read_bytes()).hexdigest()[:16]
+        folder = cache_folder() / "own" / key if out is None else as_path(out, "out")
+        if out is not None or not folder.is_dir():
+            vectors = Encoder(encoder) if encoder else None
+            with renamed_problems({str(csv): table}, columns):
+                build_from_csv(name, csv, folder, seed=seed, overwrite=overwrite, encoder=vectors)
+    return DatasetFolder.open(folder)

@@ -1,0 +1,153 @@
+"""What the functions of the front door take: paths or tables, folders or their names, cards or their files."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+import polars as pl
+
+from builders.folder.hub_folder import download_folder, names_repository
+from builders.folder.reader import DatasetFolder
+from validation.cards import Card, parse_card, read_card
+from validation.csv_text import csv_text
+from validation.report import InvalidInput, Problem, did_you_mean, first_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    Table: TypeAlias = pl.DataFrame | pd.DataFrame | pa.Table | Mapping[str, Sequence[Any]]
+
+_TABLES = "a polars or pandas DataFrame, a pyarrow Table, or a dict of columns"
+
+
+def as_path(place: Any, argument: str) -> Path:
+    """Return a path, which may be given as text; TypeError says so for anything else."""
+    if isinstance(place, str | Path):
+        return Path(place)
+    _refuse_type(place, argument, "a path as str or Path")
+
+
+def as_folder(data: Any, argument: str = "data", revision: str = "main") -> DatasetFolder:
+    """Open a dataset folder, on this machine or on the Hub; one that is open already is returned as it is."""
+    if isinstance(data, DatasetFolder):
+        return data
+    if not isinstance(data, str | Path):
+        _refuse_type(data, argument, "a folder's path, ORG/NAME on the Hub, or what open_dataset returned")
+    return download_folder(str(data), revision) if names_repository(data) else DatasetFolder.open(data)
+
+
+def as_card(card: Any) -> Card:
+    """Return a card, which may be given as its file or as a dict of its keys; InvalidInput names every wrong key."""
+    if isinstance(card, Card):
+        return card
+    if isinstance(card, str | Path):
+        return read_card(Path(card))
+    if isinstance(card, Mapping):
+        return parse_card(json.dumps(dict(card)))
+    _refuse_type(card, "card", "a Card, a dict of its keys, or the path of a card file")
+
+
+def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
+    """Turn a table in memory into a polars frame; the index of a pandas frame is left out.
+
+    Raises: InvalidInput when columns differ in length or mix types, TypeError for what is no table.
+    """
+    pandas = sys.modules.get("pandas")  # whoever has a pandas frame has imported pandas
+    is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)
+    if not (is_pandas or isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__")):
+        _refuse_type(table, argument, wanted)
+    try:
+        frame = pl.from_pandas(table) if is_pandas else pl.DataFrame(table)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InvalidInput(_no_table(argument, first_line(error))) from error
+    mixed = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
+    if mixed:
+        raise InvalidInput(_no_table(argument, f"objects in column '{mixed[0]}'"))
+    return frame
+
+
+def own_rows(table: Any, columns: Mapping[str, str], argument: str) -> pl.DataFrame:
+    """Read a table of one's own, or a CSV file, as text in the columns that a build takes.
+
+    Args:
+        table: a path, or what ``as_frame`` takes.
+        columns: the table's column for each of the build's, such as ``{"domain": "site"}``.
+        argument: what problems call the table.
+    Raises: InvalidInput when a column is missing, given twice, or holds lists; TypeError for what is no table.
+    """
+    if isinstance(table, str | Path):
+        nothing = Problem("the file is empty", argument, "no header", "give it a header and a row an example")
+        if not Path(table).is_file():
+            raise InvalidInput(Problem("there is no such CSV file", argument, cure="check the path"))
+        frame = csv_text(Path(table), lambda found: _check_columns(found, columns, argument), nothing)
+    else:
+        frame = as_frame(table, argument, f"the path of a CSV file, {_TABLES}")
+        _check_columns(frame.columns, columns, argument)
+    for name in columns.values():
+        if frame.schema[name].is_nested():
+            raise InvalidInput(Problem("this column must hold text", argument, str(frame.schema[name]), column=name))
+    return frame.select(pl.col(name).cast(pl.String).alias(own) for own, name in columns.items())
+
+
+def _check_columns(found: list[str], columns: Mapping[str, str], argument: str) -> None:
+    problems = [
+        Problem("the column is not there", argument, f"columns {', '.join(found)}", did_you_mean(name, found), name)
+        for name in columns.values()
+        if name not in found
+    ]
+    problems += [
+        Problem("one column cannot be two things", argument, f"given as {' and '.join(owns)}", column=name)
+        for name in dict.fromkeys(columns.values())
+        if len(owns := [own for own, each in columns.items() if each == name]) > 1
+    ]
+    if problems:
+        raise InvalidInput(problems)
+
+
+@contextmanager
+def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator[Path]:
+    """Have predictions as a file: their own, or one made of a table for as long as the context lasts.
+
+    Problems that are found in the table's file name the argument, not the file.
+    """
+    if isinstance(predictions, str | Path):
+        yield Path(predictions)
+        return
+    frame = as_frame(predictions, argument, f"a path as str or Path, {_TABLES}")
+    with TemporaryDirectory(prefix="shiftbench-") as place:
+        path = Path(place) / "predictions.parquet"
+        frame.write_parquet(path)
+        with renamed_problems({str(path): argument}):
+            yield path
+
+
+@contextmanager
+def renamed_problems(files: Mapping[str, str], columns: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Rename files and columns in what is refused, to what the caller knows them as."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(_renamed(problem, files, columns or {}) for problem in error.problems) from None
+
+
+def _renamed(problem: Problem, files: Mapping[str, str], columns: Mapping[str, str]) -> Problem:
+    file = problem.file
+    for path, name in files.items():
+        file = file.replace(path, name)
+    return replace(problem, file=file, column=columns.get(problem.column or "", problem.column))
+
+
+def _no_table(argument: str, found: str) -> Problem:
+    return Problem("this makes no table", argument, found, "give columns of one length, each with values of one type")
+
+
+def _refuse_type(found: object, argument: str, wanted: str) -> NoReturn:
+    kind = type(found)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    raise TypeError(f"{argument}: this is of the wrong type; found {name}; give {wanted}")

@@ -1,0 +1,38 @@
+"""The packages that are installed beside this one: Python must find these, and no others of their names."""
+
+import os
+from importlib.util import find_spec
+
+ROOMS = ("builders", "baselines", "leaderboard", "validation")
+
+
+def check_rooms() -> None:
+    """Check that Python finds our own packages; their names are common, and nothing is imported for it.
+
+    Raises: ImportError naming the package that something else hides, and where that lies.
+    """
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for name in ROOMS:
+        ours, found = os.path.join(home, name), _location(name)
+        if found != ours and not (found and os.path.exists(found) and os.path.samefile(found, ours)):
+            raise ImportError(_hidden(name, ours, found), name=name, path=found)
+
+
+def _location(name: str) -> str | None:
+    """Find the folder (or the single file) that ``import name`` would read; None where there is none."""
+    spec = find_spec(name)
+    if spec is None:
+        return None
+    if spec.origin is None:  # a folder without __init__.py
+        return next(iter(spec.submodule_search_locations or ()), None)
+    folder, file = os.path.split(spec.origin)
+    return folder if file.startswith("__init__.") else spec.origin
+
+
+def _hidden(name: str, ours: str, found: str | None) -> str:
+    if found is None:
+        return f"shiftbench needs its package '{name}', which is not at {ours}; install shiftbench again"
+    return (
+        f"shiftbench needs its own package '{name}' at {ours}, but Python finds another one first, at {found}; rename "
+        "it, run Python from another folder, or uninstall the distribution that it belongs to"
+    )

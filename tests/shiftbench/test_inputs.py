@@ -1,0 +1,76 @@
+"""What the functions take: wrong types are told what would be right, and strings work wherever paths do."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import shiftbench as sb
+from builders.folder.reader import DatasetFolder
+from leaderboard.store import Store
+from tests.leaderboard.conftest import Filled
+from validation.report import InvalidInput
+
+WRONG: list[Any] = [7, None, ["a.parquet"], object()]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: type(wrong).__name__)
+def test_a_wrong_type_is_told_what_would_be_right(wrong: Any, filled: Filled) -> None:
+    good, folder, found = filled.files["good"], filled.folder, f"found {type(wrong).__name__}; give"
+    for call, argument, right in (
+        (lambda: sb.score(wrong, folder), "predictions", "a path as str or Path, a polars or pandas DataFrame"),
+        (lambda: sb.validate(wrong, folder), "predictions", "a path as str or Path, a polars or pandas DataFrame"),
+        (lambda: sb.compare({"a": good, "b": wrong}, folder), "b", "a path as str or Path"),
+        (lambda: sb.compare(wrong, folder), "entries", "a dict of names and their predictions"),
+        (lambda: sb.score(good, wrong), "data", "ORG/NAME on the Hub"),
+        (lambda: sb.open_dataset(wrong), "place", "ORG/NAME on the Hub"),
+        (lambda: sb.submit(good, wrong, "store"), "card", "a Card, a dict of its keys, or the path"),
+        (lambda: sb.submit(good, filled.card("good"), wrong), "to", "a path as str or Path"),
+        (lambda: sb.build_own(wrong), "frame", "the path of a CSV file, a polars or pandas DataFrame"),
+    ):
+        with pytest.raises(TypeError) as refused:
+            call()
+        said = str(refused.value)
+        assert said.startswith(f"{argument}: this is of the wrong type; {found}"), said
+        assert right in said
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"source": ["a"], "id": ["b", "c"], "prediction": ["d", "e"]}, "predictions: this makes no table"),
+        ({"source": ["a"], "id": ["b"], "prediction": ["d"], "answer": ["e"]}, "column 'answer': unknown column"),
+        ({"source": ["a", "b"], "id": ["b", "c"], "prediction": ["d", 7]}, "each with values of one type"),
+        (pd.DataFrame({"source": ["a", 7], "id": ["b", "c"], "prediction": ["d", "e"]}), "values of one type"),
+        ({"source": ["a"], "id": ["b"], "prediction": [None]}, "predictions, column 'prediction', row 1: a value is"),
+        ({"source": ["a"], "id": ["b"], "prediction": [object()]}, "objects in column 'prediction'"),
+    ],
+    ids=["lengths", "unknown", "mixed", "mixed-pandas", "null", "objects"],
+)
+def test_a_bad_table_is_refused_by_its_argument(table: Any, words: str, synthetic: DatasetFolder) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        sb.validate(table, synthetic)
+    assert words in str(refused.value)
+    assert "/" not in str(refused.value).split(":")[0], "no path of a file that is gone"
+
+
+def test_strings_work_wherever_paths_do(filled: Filled, tmp_path: Path) -> None:
+    good, data = str(filled.files["good"]), str(filled.folder.path)
+    expected = sb.score_file(filled.files["good"], filled.folder)
+    assert sb.score_file(good, data, reference=good).tasks[0].in_domain == expected.tasks[0].in_domain
+    assert sb.score(good, data).scores == expected
+    assert DatasetFolder.open(data).content_hash == filled.folder.content_hash
+    store = str(tmp_path / "store")
+    answer = sb.submit(good, filled.card("good").as_dict(), store, data=data)
+    assert Store(store).ids() == [answer["entry"]]
+    again = sb.submit(Path(good), filled.card("good"), Path(store), data=[filled.folder])
+    assert (again["entry"], again["new"]) == (answer["entry"], False)
+
+
+def test_a_dict_may_be_a_card(filled: Filled) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        sb.validate(filled.files["good"], filled.folder, card={"name": "x", "paradgm": "other"})
+    said = [str(problem) for problem in refused.value.problems]
+    assert any("unknown key; found 'paradgm'; did you mean 'paradigm'?" in line for line in said)
+    assert any("key 'data'" in line and "required key is missing" in line for line in said)

@@ -1,0 +1,82 @@
+"""The notebook of shiftbench/README.md runs, cell by cell, from every kind of table that it says will do."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+import shiftbench as sb
+from builders.folder.reader import DatasetFolder
+from tests.leaderboard.conftest import predict
+
+PAGE = Path(sb.__file__).with_name("README.md").read_text(encoding="utf-8")
+CELLS = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.M | re.S)
+
+
+def as_path(frame: pl.DataFrame, name: str) -> str:
+    frame.write_csv(f"{name}.csv")
+    return f"{name}.csv"
+
+
+KINDS: dict[str, Callable[[pl.DataFrame, str], Any]] = {
+    "path": as_path,
+    "polars": lambda frame, _: frame,
+    # As after a filter: with an index that is none of the data.
+    "pandas": lambda frame, _: frame.to_pandas().set_index(pl.int_range(5, 5 + len(frame), eager=True).to_pandas()),
+}
+
+
+def own_rows() -> pl.DataFrame:
+    """Rows of one's own, labels as numbers."""
+    rows = [(site, n % 2, f"{site} visit {n}") for site in ("pub", "shop") for n in range(40)]
+    return pl.DataFrame(rows, schema=["site", "label", "text"], orient="row")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_notebook_runs(
+    kind: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("build").mkdir()
+    Path("build/dr").symlink_to(synthetic.path)
+    given = KINDS[kind]
+    domains = list(synthetic.task("nli").domains)
+    good, poor = (predict(synthetic, domains, errors) for errors in (0.1, 0.9))
+    cells: dict[str, Any] = {
+        "predictions": given(good, "good"),
+        "a": given(good, "a"),
+        "b": given(poor, "b"),
+        "frame": given(own_rows(), "own"),
+    }
+    for cell in CELLS:
+        exec(compile(cell, "a cell of shiftbench/README.md", "exec"), cells)
+
+    good.write_parquet("expected.parquet")
+    assert cells["scores"].scores == sb.score_file("expected.parquet", synthetic)
+    differences = cells["comparison"].table("shifts").filter(figure="ST")
+    assert differences["a_minus_b"].min() > 0
+    assert cells["own"].task("own").labels == ("0", "1")
+    assert cells["own"].manifest.tasks["own"].domains.keys() == {"pub", "shop"}
+    assert isinstance(cells["scores"].plot("matrix"), Figure)
+    assert len(list(Path("store/entries").iterdir())) == 1
+
+
+@pytest.mark.parametrize("kind", ["arrow", "lists", "series"])
+def test_other_tables_score_alike(kind: str, synthetic: DatasetFolder) -> None:
+    frame = predict(synthetic, list(synthetic.task("nli").domains), 0.1)
+    table = {
+        "arrow": frame.to_arrow(),
+        "lists": frame.to_dict(as_series=False),
+        "series": {name: frame[name].to_pandas() for name in frame.columns} | {"seed": 0},
+    }[kind]
+    expected = sb.score(frame, synthetic, n_draws=0)
+    assert sb.score(table, synthetic, n_draws=0).scores == expected.scores
+
+
+def test_there_are_cells() -> None:
+    used = set(re.findall(r"\bsb\.(\w+)", "".join(CELLS)))
+    assert used == {"open_dataset", "validate", "score", "compare", "Card", "submit", "build_own", "metrics"}
