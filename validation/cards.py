@@ -11,9 +11,9 @@ import yaml
 from pydantic_core import PydanticCustomError
 
 from validation.report import InvalidInput, Problem, did_you_mean
+from validation.yaml_text import MAX_BYTES, parse_mapping
 
-MAX_CARD_BYTES = 64 * 1024
-MAX_NESTING = 20
+MAX_CARD_BYTES = MAX_BYTES
 _INVISIBLE = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that make a text read in another order than it is written."""
@@ -108,7 +108,7 @@ def read_card(path: Path) -> Card:
 
 
 def parse_card(text: str, file: str = "card") -> Card:
-    """Parse the text of a YAML or JSON card (JSON is YAML).
+    """Parse the text of a YAML or JSON card, within the bounds of ``validation.yaml_text``.
 
     Args:
         text: the card, at most 64 KiB.
@@ -116,56 +116,11 @@ def parse_card(text: str, file: str = "card") -> Card:
     Returns: the card.
     Raises: InvalidInput naming every key that is wrong, missing or unknown.
     """
-    size = len(text.encode(errors="surrogatepass"))
-    if size > MAX_CARD_BYTES:
-        raise InvalidInput(Problem("the card is too large", file, f"{size:,} bytes", "keep it under 64 KiB"))
-    try:
-        content = yaml.load(text, _CardLoader)
-    except yaml.MarkedYAMLError as error:
-        raise InvalidInput(_no_yaml(file, error.problem, error.problem_mark)) from error
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError, AttributeError) as error:
-        # ValueError: a date such as 2024-13-45, or a number of thousands of digits.
-        raise InvalidInput(_no_yaml(file)) from error
-    if not isinstance(content, dict):
-        raise InvalidInput(
-            Problem("a card is a mapping of keys to values", file, type(content).__name__, "start with 'name: ...'")
-        )
+    content = parse_mapping(text, "card", file)
     try:
         return Card.model_validate(content)
     except pydantic.ValidationError as error:
         raise InvalidInput(_problem(detail, file) for detail in error.errors(include_context=False)) from error
-
-
-class _CardLoader(yaml.SafeLoader):
-    """Reads plain data; a card needs no aliases, which can make a few bytes stand for gigabytes."""
-
-    nesting = 0
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "an alias (*), which a card may not use", mark)
-        self.nesting += 1
-        if self.nesting > MAX_NESTING:
-            raise yaml.composer.ComposerError(None, None, "values that nest too deep", mark)
-        node = super().compose_node(parent, index)
-        self.nesting -= 1
-        return node
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        written = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        if len(set(written)) < len(written):
-            raise yaml.constructor.ConstructorError(None, None, "a key that is given twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-def _no_yaml(file: str, found: str | None = None, mark: Any = None) -> Problem:
-    # What is not said by its place may quote the card, so it is cut.
-    where = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    found = " ".join((found or "something that no such text has").split())[:120].removeprefix("found ")
-    return Problem(
-        "the card is not valid YAML or JSON", file, f"{found}{where}", "mend the quotes, colons or brackets there"
-    )
 
 
 def write_card(card: Card, path: Path) -> None:

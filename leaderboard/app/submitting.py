@@ -21,9 +21,12 @@ from leaderboard.board.submission import Answer, check, nominate_entry, submit, 
 from leaderboard.views.answer import answer_html, submit_html
 from leaderboard.views.site import header
 from validation.cards import MAX_CARD_BYTES, Card
+from validation.report import InvalidInput
+from validation.yaml_text import MAX_DIGITS, parse_mapping
 
 SCORED_AT_ONCE = 2
 """Submissions checked or scored at the same time; others wait in the queue and see their place in it."""
+MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size")
 _FORM = (
@@ -190,7 +193,7 @@ def _field(key: str) -> Any:
         return gr.Dropdown(choices, value=None, label=label, info=info, elem_id=f"card-{key}")
     if any(kind.get("type") == "integer" for kind in kinds):
         label = f"{label} (a whole number)"
-    return gr.Textbox(label=label, info=info, max_length=500, elem_id=f"card-{key}")
+    return gr.Textbox(label=label, info=info, max_length=MAX_FIELD_CHARACTERS, elem_id=f"card-{key}")
 
 
 def _with_form(text: str, values: dict[str, str | None], data: str | None) -> str:
@@ -202,11 +205,11 @@ def _with_form(text: str, values: dict[str, str | None], data: str | None) -> st
         data: the dataset of a server that has but one.
     """
     try:
-        card = yaml.safe_load(text) if text.strip() else {}
-    except yaml.YAMLError:
-        card = None
-    if not isinstance(card, dict):
-        raise gr.Error("the card's text is no card: mend or clear it first", print_exception=False)
+        card = parse_mapping(text, "card", "card") if text.strip() else {}
+    except InvalidInput as error:
+        raise gr.Error(f"{error}, or clear the text first", print_exception=False) from error
+    if any(value and len(value) > MAX_FIELD_CHARACTERS for value in values.values()):
+        raise gr.Error(f"keep each field under {MAX_FIELD_CHARACTERS} characters", print_exception=False)
     given = {key: _value(key, value.strip()) for key, value in values.items() if value and value.strip()}
     return yaml.safe_dump({**({"data": data} if data else {}), **card, **given}, sort_keys=False, allow_unicode=True)
 
@@ -214,7 +217,7 @@ def _with_form(text: str, values: dict[str, str | None], data: str | None) -> st
 def _value(key: str, text: str) -> str | int | list[str]:
     if key in _LISTS:
         return [part.strip() for part in text.split(",") if part.strip()]
-    return int(text) if key in _COUNTS and text.isdecimal() else text
+    return int(text) if key in _COUNTS and text.isdecimal() and len(text) <= MAX_DIGITS else text
 
 
 def _datasets(folders: Sequence[DatasetFolder]) -> list[tuple[str, str]]:

@@ -107,7 +107,6 @@ def test_what_is_no_mapping_is_refused(text: str) -> None:
         "\tname: a",
         "name: [a",
         "name: 'a\x01'",
-        "name: 2024-13-45",
         "parameters: " + "9" * 5000,
         "name: " + "[" * 20_000,
         "a: !!python/object/apply:os.system [id]",
@@ -130,7 +129,7 @@ def test_aliases_that_unfold_without_end_are_refused(text: str) -> None:
     message = refusal(text)
     assert time.monotonic() - start < 1
     assert message.startswith(
-        "m.card.yaml: the card is not valid YAML or JSON; found an alias (*), which a card may no"
+        "m.card.yaml: the card is not valid YAML or JSON; found an alias (*), which has no place he"
     )
     assert len(message) < 300
 

@@ -1,0 +1,46 @@
+"""The form that writes a card: what was pasted stays, and what is no card is refused before it takes time."""
+
+import json
+import time
+
+import gradio as gr
+import pytest
+
+from leaderboard.app.submitting import MAX_FIELD_CHARACTERS, _with_form
+from tests.validation.test_yaml_text import ATTACKS
+from validation.yaml_text import parse_mapping
+
+MAX_SECONDS = 5
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_by_the_form_is_refused_quickly(name: str) -> None:
+    """No sign-in is asked for it. Before, 407 bytes of merged mappings held a slot for 26 s."""
+    begun = time.monotonic()
+    with pytest.raises(gr.Error, match=r"the card is .*, or clear the text first"):
+        _with_form(ATTACKS[name], {"name": "A model"}, None)
+    assert time.monotonic() - begun < MAX_SECONDS
+
+
+def test_the_form_is_written_into_what_was_pasted() -> None:
+    pasted = json.dumps({"name": "Pasted \U0001f600", "command": "train\nmore", "cost_usd": 1.5, "licence": "no"})
+    text = _with_form(pasted, {"name": None, "parameters": " 1200 ", "pretraining_domains": "city, 1:30"}, "ab" * 32)
+    assert parse_mapping(text, "card", "card") == {
+        "data": "ab" * 32,
+        "name": "Pasted \U0001f600",
+        "command": "train\nmore",
+        "cost_usd": 1.5,
+        "licence": "no",
+        "parameters": 1200,
+        "pretraining_domains": ["city", "1:30"],
+    }
+
+
+@pytest.mark.parametrize("digits", ["9" * 41, "९" * 41])
+def test_a_count_of_many_digits_stays_text_for_the_card_to_refuse(digits: str) -> None:
+    assert parse_mapping(_with_form("", {"shots": digits}, None), "card", "card") == {"shots": digits}
+
+
+def test_a_field_of_many_letters_is_refused() -> None:
+    with pytest.raises(gr.Error, match="keep each field under 500 characters"):
+        _with_form("", {"name": "x" * (MAX_FIELD_CHARACTERS + 1)}, None)

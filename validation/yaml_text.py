@@ -1,0 +1,211 @@
+"""Reading YAML or JSON text that comes from outside: what JSON can say, and nothing that unfolds.
+
+A few hundred bytes of YAML can stand for gigabytes (aliases, merged mappings), run for minutes (numbers of many
+digits) or name programs (tags). Here a text holds mappings, lists, texts, numbers, true, false and null; dates, and
+numbers to the base of 60, are texts. Aliases and tags are refused.
+"""
+
+import json
+import re
+from typing import Any, ClassVar, NoReturn
+
+import yaml
+from yaml.composer import Composer
+from yaml.parser import Parser
+from yaml.reader import Reader, ReaderError
+from yaml.resolver import BaseResolver
+from yaml.scanner import Scanner
+
+from validation.report import InvalidInput, Problem
+
+MAX_BYTES = 64 * 1024
+MAX_NESTING = 20
+MAX_NODES = 5_000
+"""Mappings, lists, keys and values."""
+MAX_DIGITS = 40
+"""Letters of a number: more are no count and no cost."""
+
+_NULL = re.compile(r"~|null|Null|NULL|")
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?")
+_NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+# Every form here is one of PyYAML's own, whose writer then puts a text that looks like it in quotes.
+
+
+def parse_mapping(text: str, thing: str, file: str) -> dict[str, Any]:
+    """Parse the text of a JSON object or of a YAML mapping.
+
+    Args:
+        text: what came from outside.
+        thing: what it should be, for the report, such as ``card``.
+        file: names it in problems.
+    Returns: its content; keys are texts, values those that JSON has.
+    Raises: InvalidInput with line and column, when the text is neither, is larger or nests deeper than it needs to,
+        gives a key twice, or holds an alias, a tag, half a surrogate pair or a number of too many digits.
+    """
+    size = len(text.encode(errors="surrogatepass"))
+    if size > MAX_BYTES:
+        cure = f"keep it under {MAX_BYTES // 1024} KiB"
+        raise InvalidInput(Problem(f"the {thing} is too large", file, f"{size:,} bytes", cure))
+    try:
+        content = _parse_json(text)
+    except (ValueError, RecursionError):
+        # Most JSON is YAML, whose reader knows the line of a fault.
+        content = _parse_yaml(text, thing, file)
+    if not isinstance(content, dict):
+        cure = "start with 'name: ...'"
+        raise InvalidInput(Problem(f"a {thing} is a mapping of keys to values", file, type(content).__name__, cure))
+    return content
+
+
+def _parse_json(text: str) -> Any:
+    content = _JSON.decode(text.removeprefix("\ufeff"))
+    _check_size(content, 1)
+    return content
+
+
+def _check_size(content: Any, nesting: int) -> int:
+    """Count the nodes of what JSON gave; ValueError when they are too many, or one is what YAML would refuse."""
+    if nesting > MAX_NESTING:
+        raise ValueError("too deep")
+    if isinstance(content, str):
+        content.encode()  # UnicodeEncodeError, for half a surrogate pair, is a ValueError
+    n = 1
+    children = [*content, *content.values()] if isinstance(content, dict) else content
+    for child in children if isinstance(children, list) else ():
+        n += _check_size(child, nesting + 1)
+    if n > MAX_NODES:
+        raise ValueError("too many nodes")
+    return n
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a key is given twice")
+    return dict(pairs)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _short_integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError("too many digits")
+    return int(digits)
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant, parse_int=_short_integer)
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """Something that YAML allows and texts from outside may not hold."""
+
+
+class _Resolver(BaseResolver):
+    """Resolves nothing: a scalar's type is told by its letters in ``_scalar``."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
+    """Composes the nodes of one document, and stops at the first that is too many or may not be."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+        _Resolver.__init__(self)
+        self.nesting = self.nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()
+        self.nesting += 1
+        self.nodes += 1
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(None, None, "an alias (*), which has no place here", event.start_mark)
+        if event.tag is not None:
+            raise _Refused(None, None, "a tag (!), which has no place here", event.start_mark)
+        if self.nesting > MAX_NESTING:
+            raise _Refused(None, None, "values that nest too deep", event.start_mark)
+        if self.nodes > MAX_NODES:
+            raise _Refused(None, None, f"more than {MAX_NODES:,} keys and values", event.start_mark)
+        node = super().compose_node(parent, index)
+        self.nesting -= 1
+        return node
+
+
+def _parse_yaml(text: str, thing: str, file: str) -> Any:
+    loader = None
+    try:
+        loader = _Loader(text)
+        return _content(loader.get_single_node())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise InvalidInput(_no_yaml(thing, file, error.problem, (mark.line, mark.column) if mark else None)) from error
+    except ReaderError as error:
+        before = text[: error.position]
+        place = before.count("\n"), len(before) - before.rfind("\n") - 1
+        raise InvalidInput(_no_yaml(thing, file, "a character that does not show", place)) from error
+    except (ValueError, OverflowError) as error:
+        # PyYAML does not bound an escape such as "\UFFFFFFFF", nor the digits of a version.
+        place = (loader.line, loader.column) if loader else None
+        raise InvalidInput(_no_yaml(thing, file, "a character or number that cannot be", place)) from error
+
+
+def _content(node: Any) -> Any:
+    if node is None:
+        return None
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node)
+    if isinstance(node, yaml.SequenceNode):
+        return [_content(child) for child in node.value]
+    found: dict[str, Any] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _Refused(None, None, "a key that is no text", key.start_mark)
+        name = _joined(key)
+        if name in found:
+            raise _Refused(None, None, "a key that is given twice", key.start_mark)
+        found[name] = _content(value)
+    return found
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    text = _joined(node)
+    if node.style is not None or not _is_special(text):
+        return text
+    if len(text) > MAX_DIGITS:
+        raise _Refused(None, None, f"a number of more than {MAX_DIGITS} digits", node.start_mark)
+    if _NULL.fullmatch(text):
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if _NO_NUMBER.fullmatch(text):
+        return float(text.replace(".", ""))
+    digits = text.replace("_", "")
+    if _INTEGER.fullmatch(text):
+        return int(digits, 16 if digits.startswith("0x") else 10)
+    return float(digits)
+
+
+def _is_special(text: str) -> bool:
+    return text in _BOOLEANS or any(form.fullmatch(text) for form in (_NULL, _INTEGER, _FLOAT, _NO_NUMBER))
+
+
+def _joined(node: yaml.ScalarNode) -> str:
+    """Return a scalar's text; JSON escapes a character beyond U+FFFF as two halves."""
+    try:
+        return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise _Refused(None, None, "half a surrogate pair, which is no text", node.start_mark) from error
+
+
+def _no_yaml(thing: str, file: str, found: str | None, place: tuple[int, int] | None) -> Problem:
+    # What was found may quote the text, so it is cut.
+    where = f", line {place[0] + 1}, column {place[1] + 1}" if place else ""
+    found = " ".join((found or "something that no such text has").split())[:120].removeprefix("found ")
+    what = f"the {thing} is not valid YAML or JSON"
+    return Problem(what, file, f"{found}{where}", "mend the quotes, colons or brackets there")
