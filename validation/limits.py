@@ -1,12 +1,23 @@
 """How much a prediction file may hold: what no sound file needs is refused before it takes memory."""
 
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
 
 MAX_ROWS = 20_000_000
 MAX_FILE_BYTES = 2**30
-MAX_DECODED_BYTES = 2 * 2**30
-"""Bytes of all values once nothing is compressed, and nothing is said once for many rows."""
 MAX_COLUMNS = 50
+MAX_TEXT_BYTES = 256 * 2**20
+"""Bytes of all predictions once nothing is compressed, and nothing is said once for many rows."""
+MEAN_TEXT_BYTES = {
+    TaskKind.CLASSIFICATION: 200,
+    TaskKind.TAGGING: 2_000,
+    TaskKind.EXTRACTIVE_QA: 500,
+    TaskKind.GENERATION: 4_000,
+}
+"""Bytes of a task's predictions, over all its rows: single ones may be as long as ``MAX_CHARACTERS`` says."""
+SPARE_TEXT_BYTES = 2**20
+MAX_FILE_RUNS = 10_000
+"""Pairs of a source and a seed in a file."""
 MAX_LINE_BYTES = 2**20
 """Bytes of one row of text, quoted line ends included."""
 MAX_CHARACTERS = {"source": 1_000, "id": 300, "prediction": 20_000, "seed": 100, "confidence": 100}
@@ -44,3 +55,9 @@ def too_long(file: str, column: str, row: int, found: str) -> Problem:
     """Give the problem of a value that is too long; the row counts from 1."""
     cure = f"keep it under {MAX_CHARACTERS[column]:,} characters"
     return Problem("a value is too long", file, found, cure, column=column, row=row)
+
+
+def too_much_text(file: str, n_bytes: int) -> Problem:
+    """Give the problem of predictions that are longer, together, than those of any model."""
+    cure = "give labels, tags, answers or summaries alone, without what the model wrote before them"
+    return Problem("the predictions hold more text than these tasks need", file, f"more than {n_bytes:,} bytes", cure)

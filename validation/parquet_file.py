@@ -1,12 +1,13 @@
-"""Reading the columns of a parquet file in batches, with caps on what it unfolds to.
+"""Reading the columns of a parquet file in parts, with caps on what it unfolds to.
 
 A few hundred bytes of parquet can stand for gigabytes: by compression, by a dictionary, by run lengths, by nesting.
-So sizes are asked of the footer, then of every page's header (see ``parquet_pages``), then all values are measured
-while texts are still codes into their dictionary; only then are they read.
+So sizes are asked of the footer, then of every page's header (see ``parquet_pages``), then values are measured while
+texts are still codes into their dictionary; only then are as many of them unfolded as fit a part.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,18 +19,30 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from validation import parquet_pages
-from validation.limits import MAX_CHARACTERS, MAX_DECODED_BYTES, check_column_count, check_row_count, too_long
+from validation.limits import (
+    MAX_CHARACTERS,
+    MAX_TEXT_BYTES,
+    check_column_count,
+    check_row_count,
+    too_long,
+    too_much_text,
+)
 from validation.parquet_pages import RowGroup
 from validation.report import InvalidInput, Problem, counted
 
 MAGIC = b"PAR1"
 BATCH_ROWS = 65_536
+PART_BYTES = 16 * 2**20
+"""Bytes of the values of a part, once unfolded."""
 MAX_FOOTER_BYTES = 16 * 2**20
-MAX_PAGE_BYTES = 64 * 2**20
+MAX_PAGE_BYTES = 32 * 2**20
 MAX_PAGES = 100_000
+MAX_PAGES_BYTES = 2**30
 MAX_ROW_GROUPS = 10_000
 MAX_LIST_ELEMENTS = 8_000_000
 """Elements of all lists in a column: run lengths can make a single row of them."""
+MAX_FIXED_BYTES = 32
+"""Bytes of a value whose size the schema says: those of the widest decimal."""
 
 # Numbers of encodings in the format: plain, two of dictionary codes, run lengths, bit-packed, deltas of numbers,
 # lengths before texts, bytes by place. The one left out (7, shared beginnings) unfolds without bound.
@@ -38,38 +51,59 @@ _TEXT = "BYTE_ARRAY"
 _DAMAGED = (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, IndexError, struct.error)
 
 
-def parquet_batches(path: Path, check_columns: Callable[[list[str]], None], max_rows: int) -> Iterator[pl.DataFrame]:
-    """Read a parquet file as frames of some ten thousand rows.
+class ParquetFile:
+    """A parquet file whose footer and page headers are within bounds.
 
     Args:
         path: the file, which begins with ``MAGIC``.
-        check_columns: is given the names of the columns before any row is read, and raises InvalidInput where they
-            are wrong.
+        check_columns: is given the names of the columns before anything else is looked at, and raises InvalidInput
+            where they are wrong.
         max_rows: rows that the file may have.
     Raises: InvalidInput when the file is damaged, or holds more than any sound prediction file does.
     """
-    file = str(path)
-    footer = _footer(path)
+
+    def __init__(self, path: Path, check_columns: Callable[[list[str]], None], max_rows: int) -> None:
+        self.path = path
+        footer = _footer(path)
+        with _readable(path):
+            groups = parquet_pages.row_groups(footer)
+            # Arrow reports damaged pages as errors, where polars' own reader may end the process.
+            with _opened(path) as parquet:
+                _check_footer(parquet, groups, str(path), check_columns, max_rows)
+                leaves = _leaves(parquet)
+            self._codes = [column.path for column in leaves if column.physical_type == _TEXT]
+            with path.open("rb") as stream:
+                _check_pages(groups, [column.max_repetition_level > 0 for column in leaves], stream, str(path))
+
+    def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:
+        """Read the rows, as frames of some ten thousand.
+
+        Args:
+            columns: those to read, where not all are wanted; a name that the file lacks does not matter.
+            most_bytes: bytes that all predictions may have together.
+        Raises: InvalidInput when a page is damaged, a value is too long, or there is too much text.
+        """
+        n_bytes = row = 0
+        with _readable(self.path), _opened(self.path, read_dictionary=self._codes) as parquet:
+            names = [name for name in parquet.schema_arrow.names if columns is None or name in columns]
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=names, use_threads=False):
+                lengths = _checked_lengths(batch, row, str(self.path))
+                n_bytes += int(lengths["prediction"].sum()) if "prediction" in lengths else 0
+                if n_bytes > most_bytes:
+                    raise InvalidInput(too_much_text(str(self.path), most_bytes))
+                row += len(batch)
+                for start, end in _cuts(sum(lengths.values())):
+                    yield _unfolded(batch.slice(start, end - start))
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Report what the readers raise for a damaged file."""
     try:
-        groups = parquet_pages.row_groups(footer)
-        # Arrow reports damaged pages as errors, where polars' own reader may end the process.
-        with _opened(path) as parquet:
-            _check_footer(parquet, groups, file, check_columns, max_rows)
-            leaves = _leaves(parquet)
-            codes = [column.path for column in leaves if column.physical_type == _TEXT]
-            repeated = [column.max_repetition_level > 0 for column in leaves]
-        with path.open("rb") as stream:
-            _check_pages(groups, repeated, stream, file)
-        with _opened(path, read_dictionary=codes) as parquet:
-            _check_values(parquet, file)
-        with _opened(path) as parquet:
-            for batch in parquet.iter_batches(BATCH_ROWS, use_threads=False):
-                batch.validate(full=True)
-                # Column by column, because metadata of the schema may hold anything.
-                yield pl.DataFrame({name: pl.from_arrow(batch[name]) for name in batch.schema.names})
+        yield
     except _DAMAGED as error:
         cure = "write it again; the copy may be cut off"
-        raise InvalidInput(Problem("the parquet file cannot be read", file, "damaged content", cure)) from error
+        raise InvalidInput(Problem("the parquet file cannot be read", str(path), "damaged content", cure)) from error
 
 
 def _opened(path: Path, **options: Any) -> pq.ParquetFile:
@@ -79,6 +113,7 @@ def _opened(path: Path, **options: Any) -> pq.ParquetFile:
         thrift_string_size_limit=MAX_FOOTER_BYTES,
         thrift_container_size_limit=MAX_PAGES,
         arrow_extensions_enabled=False,
+        page_checksum_verification=True,
         **options,
     )
 
@@ -120,6 +155,9 @@ def _check_footer(
     if any(column.max_definition_level > 4 or column.max_repetition_level > 1 for column in leaves):
         what, cure = "a column nests too deep", "give texts, or for tags a list of texts"
         raise InvalidInput(Problem(what, file, cure=cure))
+    for column in leaves:
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > MAX_FIXED_BYTES:
+            raise InvalidInput(_unfolds(file, f"a column whose values have {column.length:,} bytes each"))
     check_columns(parquet.schema_arrow.names)
     check_row_count(metadata.num_rows, file, max_rows)
     if len(groups) > MAX_ROW_GROUPS:
@@ -145,29 +183,52 @@ def _check_pages(groups: list[RowGroup], repeated: list[bool], stream: BinaryIO,
                     raise InvalidInput(_unfolds(file, f"a page of {page.unpacked_bytes:,} bytes"))
                 if page.encoding not in _ENCODINGS:
                     raise InvalidInput(_unfolds(file, f"a page of encoding number {page.encoding}"))
-                if n_bytes > MAX_DECODED_BYTES:
-                    raise InvalidInput(_unfolds(file, f"more than {MAX_DECODED_BYTES:,} bytes in its pages"))
+                if n_bytes > MAX_PAGES_BYTES:
+                    raise InvalidInput(_unfolds(file, f"more than {MAX_PAGES_BYTES:,} bytes in its pages"))
     for column, n in enumerate(elements):
         if repeated[column] and n > MAX_LIST_ELEMENTS:
             what, cure = "there are too many tags in lists", "join the tags of a row by single spaces, as one text"
             raise InvalidInput(Problem(what, file, f"{n:,} tags", cure))
 
 
-def _check_values(parquet: pq.ParquetFile, file: str) -> None:
-    """Measure all values while texts are codes into their dictionary, and so take little memory."""
-    decoded = row = 0
-    for batch in parquet.iter_batches(BATCH_ROWS, use_threads=False):
-        for name in batch.schema.names:
-            lengths = _byte_lengths(batch[name])
-            decoded += int(lengths.sum())
-            # What is not as long as that is measured in characters, with the texts of the other formats.
-            most = _most_bytes(name)
-            if len(lengths) and int(lengths.max()) > most:
-                found = f"more than {most:,} bytes"
-                raise InvalidInput(too_long(file, name, row + int((lengths > most).argmax()) + 1, found))
-            if decoded > MAX_DECODED_BYTES:
-                raise InvalidInput(_unfolds(file, f"more than {MAX_DECODED_BYTES:,} bytes of values"))
-        row += len(batch)
+def _checked_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, npt.NDArray[np.int64]]:
+    """Measure the values of each column, while texts are codes into their dictionary, and so take little memory."""
+    found = {}
+    for name in batch.schema.names:
+        found[name] = lengths = _byte_lengths(batch[name])
+        # What is not as long as that is measured in characters, with the texts of the other formats.
+        most = _most_bytes(name)
+        if len(lengths) and int(lengths.max()) > most:
+            told = f"more than {most:,} bytes"
+            raise InvalidInput(too_long(file, name, row + int((lengths > most).argmax()) + 1, told))
+    return found
+
+
+def _cuts(row_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut rows into parts that unfold to no more than ``PART_BYTES``, or to a single row."""
+    ends, start = np.cumsum(row_bytes), 0
+    while start < len(ends):
+        before = int(ends[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + PART_BYTES, side="right")))
+        yield start, end
+        start = end
+
+
+def _unfolded(batch: pa.RecordBatch) -> pl.DataFrame:
+    """Replace codes by the texts that they stand for."""
+    columns = {name: batch[name].cast(_unfolded_type(batch[name].type)) for name in batch.schema.names}
+    for column in columns.values():
+        column.validate(full=True)
+    # Column by column, because metadata of the schema may hold anything.
+    return pl.DataFrame({name: pl.from_arrow(column) for name, column in columns.items()})
+
+
+def _unfolded_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.large_list(_unfolded_type(kind.value_type))
+    return kind
 
 
 def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:

@@ -1,18 +1,19 @@
-"""Reading a prediction file into one frame, whatever its format, with errors that name row and column.
+"""Reading a prediction file, whatever its format, with errors that name row and column.
 
 Formats: parquet, JSON lines, CSV, told apart by their content; the file's name does not matter. Columns: ``source``,
 ``id``, ``prediction``, optional ``seed`` and ``confidence``. Nothing is guessed: a file that a spreadsheet has mangled
 is refused with what to do about it. Files are read in parts, so that one which is refused takes little memory.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from validation.csv_text import CsvCaps, csv_batches, repeated_columns
-from validation.limits import MAX_LINE_BYTES, MAX_ROWS, check_size
-from validation.parquet_file import MAGIC, parquet_batches
+from validation.limits import MAX_LINE_BYTES, MAX_ROWS, MAX_TEXT_BYTES, check_size
+from validation.parquet_file import MAGIC, ParquetFile
 from validation.prediction_lines import json_batches
 from validation.prediction_values import OPTIONAL, REQUIRED, Faults, typed, typed_values
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -20,84 +21,129 @@ from validation.report import InvalidInput, Problem, did_you_mean
 EXCEL_ROWS = 1_048_575  # data rows that fit a worksheet under a header
 HEAD_BYTES = 4096
 _COLUMNS_CURE = "the columns are source, id, prediction and, if you like, seed and confidence"
-Reader = Callable[[Path, int, Faults], Iterator[pl.DataFrame]]
+_DTYPES = {"seed": pl.Int64, "confidence": pl.Float64}
 
 
-def read_predictions(path: Path, max_rows: int = MAX_ROWS) -> pl.DataFrame:
-    """Read a prediction file.
+class PredictionFile:
+    """A prediction file of one of the formats; ``parts`` reads it.
 
     Args:
         path: a parquet, JSON lines or CSV file; its content says which, not its name.
         max_rows: rows that it may have.
-    Returns: columns source, id, prediction (text; lists of tags joined by spaces), seed (Int64, 0 where the file has
-        none) and, if present, confidence (Float64), in file order.
-    Raises: InvalidInput when the file is missing, empty, malformed or too large, or has wrong columns or types.
+    Raises: InvalidInput when the file is missing, empty, none of the formats or too large.
     """
-    frame, problems = read_with_problems(path, max_rows)
-    if problems:
+
+    def __init__(self, path: Path, max_rows: int = MAX_ROWS) -> None:
+        self.path, self.max_rows = path, max_rows
+        self.faults = Faults(str(path))
+        """What is wrong with the values of the parts read so far."""
+        if not path.is_file():
+            raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
+        size = path.stat().st_size
+        if size == 0:
+            raise InvalidInput(
+                Problem("the file is empty", str(path), "0 bytes", "run the program that writes it again")
+            )
+        check_size(size, str(path))
+        self._format = _format(path)
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether columns can be read one by one, and texts may unfold to more than the file has bytes."""
+        return self._format == "parquet"
+
+    def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:
+        """Read the rows in file order, some ten thousand at a time.
+
+        Args:
+            columns: of a parquet file, those to read, where not all are wanted.
+            most_bytes: of a parquet file, bytes that all its predictions may have together.
+        Returns: frames of the columns source, id, prediction (text; lists of tags joined by spaces), seed (Int64, 0
+            where the file has none) and, if present, confidence (Float64); bad values are null, and in ``faults``.
+        Raises: InvalidInput when there are no rows and columns to speak of, or more than a file may hold.
+        """
+        first, seen = 0, set[str]()
+        names: Sequence[str] | None = None
+        for part in self._typed(columns, most_bytes):
+            names = names or part.columns
+            whole = self._whole(part, names, seen, first)
+            first += len(whole)
+            if len(whole):
+                yield whole
+        if not first:
+            raise InvalidInput(_no_rows(str(self.path)))
+
+    @cached_property
+    def _parquet(self) -> ParquetFile:
+        return ParquetFile(self.path, self._check_columns, self.max_rows)
+
+    def _typed(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
+        first = 0
+        if self._format == "json":
+            for lines in json_batches(self.path, self._check_columns, self.max_rows):
+                yield typed_values(lines, first, self.faults)
+                first += len(lines["id"])
+            return
+        caps = CsvCaps(self.max_rows, MAX_LINE_BYTES)
+        for batch in (
+            self._parquet.parts(columns, most_bytes)
+            if self.is_parquet
+            else csv_batches(self.path, self._check_columns, _no_rows(str(self.path)), caps)
+        ):
+            yield typed(batch, first, self.faults)
+            first += len(batch)
+
+    def _whole(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
+        """Give a part the columns of the first one; JSON lines may lack what others have, ``seen`` before them."""
+        for name in OPTIONAL:
+            if name in part.columns and name not in seen:
+                self._add_missing(name, 0, first)
+            elif name in seen and name not in part.columns:
+                self._add_missing(name, first, len(part))
+            if name in names and name not in part.columns:
+                part = part.with_columns(pl.lit(None, dtype=_DTYPES[name]).alias(name))
+        seen.update(part.columns)
+        part = part.select(name for name in part.columns if name in names)
+        if "seed" not in part.columns:
+            part = part.with_columns(pl.repeat(0, len(part), dtype=pl.Int64).alias("seed"))
+        return part.select(name for name in (*REQUIRED, *OPTIONAL) if name in part.columns)
+
+    def _add_missing(self, column: str, first: int, count: int) -> None:
+        if count:
+            self.faults.add(column, "number", first, repr(None), count)
+
+    def _check_columns(self, names: list[str]) -> None:
+        _check_columns(names, str(self.path))
+
+
+def read_predictions(path: Path, max_rows: int = MAX_ROWS) -> pl.DataFrame:
+    """Read a whole prediction file; arguments and columns are as for ``PredictionFile``.
+
+    Raises: InvalidInput with every problem of its values; nothing is left out.
+    """
+    file = PredictionFile(path, max_rows)
+    frame = pl.concat(list(file.parts()))
+    if problems := file.faults.problems():
         raise InvalidInput(problems)
     return frame
 
 
-def read_with_problems(path: Path, max_rows: int = MAX_ROWS) -> tuple[pl.DataFrame, list[Problem]]:
-    """Read a prediction file, and list its bad values, which are null in the frame, instead of raising.
-
-    Raises: InvalidInput when there are no rows and columns to speak of, or more than a file may hold.
-    """
-    file = str(path)
-    if not path.is_file():
-        raise InvalidInput(Problem("there is no such prediction file", file, cure="check the path"))
-    size = path.stat().st_size
-    if size == 0:
-        raise InvalidInput(Problem("the file is empty", file, "0 bytes", "run the program that writes it again"))
-    check_size(size, file)
-    faults = Faults(file)
-    parts = list(_reader(path)(path, max_rows, faults))
-    if not any(len(part) for part in parts):
-        raise InvalidInput(_no_rows(file))
-    return _together(parts, faults), faults.problems()
-
-
-def _reader(path: Path) -> Reader:
-    """Tell by the first bytes how to read a file."""
+def _format(path: Path) -> str:
+    """Tell a file's format by its first bytes."""
     with path.open("rb") as stream:
         head = stream.read(HEAD_BYTES)
         while head.isspace() and (more := stream.read(HEAD_BYTES)):
             head = more
     if head.startswith(MAGIC):
-        return _parquet
+        return "parquet"
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"{", b"[")):
-        return _json
+        return "json"
     kind = _no_table(start)
     if kind is not None:
         cure = "send predictions as a parquet, JSON lines or CSV file"
         raise InvalidInput(Problem("this is neither parquet, nor JSON lines, nor CSV", str(path), kind, cure))
-    return _csv
-
-
-def _parquet(path: Path, max_rows: int, faults: Faults) -> Iterator[pl.DataFrame]:
-    return _typed(parquet_batches(path, lambda names: _check_columns(names, str(path)), max_rows), faults)
-
-
-def _csv(path: Path, max_rows: int, faults: Faults) -> Iterator[pl.DataFrame]:
-    file, caps = str(path), CsvCaps(max_rows, MAX_LINE_BYTES)
-    return _typed(csv_batches(path, lambda names: _check_columns(names, file), _no_rows(file), caps), faults)
-
-
-def _typed(batches: Iterator[pl.DataFrame], faults: Faults) -> Iterator[pl.DataFrame]:
-    row = 0
-    for batch in batches:
-        yield typed(batch, row, faults)
-        row += len(batch)
-
-
-def _json(path: Path, max_rows: int, faults: Faults) -> Iterator[pl.DataFrame]:
-    row = 0
-    for batch in json_batches(path, lambda names: _check_columns(names, str(path)), max_rows):
-        part = typed_values(batch, row, faults)
-        yield part
-        row += len(part)
+    return "csv"
 
 
 def _no_table(start: bytes) -> str | None:
@@ -112,23 +158,6 @@ def _no_table(start: bytes) -> str | None:
         return None  # UTF-16, of which the CSV reader knows what to say
     first = start.split(b"\n")[0].decode(errors="ignore").replace("\t", "").replace("\r", "")
     return None if first.isprintable() else f"bytes {start[:16]!r}"
-
-
-def _together(parts: list[pl.DataFrame], faults: Faults) -> pl.DataFrame:
-    """Put the parts of a file together; what one of them lacks is missing there, unless all lack it."""
-    for name in OPTIONAL:
-        if any(name in part.columns for part in parts):
-            row = 0
-            for number, part in enumerate(parts):
-                if name not in part.columns:
-                    faults.add(name, "number", row, repr(None), len(part))
-                    dtype = pl.Int64 if name == "seed" else pl.Float64
-                    parts[number] = part.with_columns(pl.lit(None, dtype=dtype).alias(name))
-                row += len(part)
-    frame = pl.concat([part.select(name for name in (*REQUIRED, *OPTIONAL) if name in part.columns) for part in parts])
-    if "seed" not in frame.columns:
-        frame.insert_column(len(REQUIRED), pl.repeat(0, len(frame), dtype=pl.Int64, eager=True).alias("seed"))
-    return frame
 
 
 def _no_rows(file: str) -> Problem:

@@ -14,6 +14,8 @@ from validation.limits import MAX_CHARACTERS, too_long
 from validation.report import Problem, counted
 
 REQUIRED = ("source", "id", "prediction")
+KEYS = ("source", "id", "seed")
+"""The columns that say what a row is for."""
 OPTIONAL = ("seed", "confidence")
 _DTYPES: dict[str, type[pl.DataType]] = {"seed": pl.Int64, "confidence": pl.Float64}
 _KINDS = ("dtype", "missing", "text", "number", "long")
@@ -52,7 +54,7 @@ class Faults:
         if kind == "dtype":
             what, cure = (
                 "this column must hold text",
-                _type_cure(column, number=found.startswith(("Int", "UInt", "Fl"))),
+                _type_cure(column, number=found.startswith(("Int", "UInt", "Fl", "Dec"))),
             )
             return Problem(what, self.file, found, cure, column=column, row=1)
         what = "a value is missing" if kind == "missing" else "a value is not text"
@@ -95,11 +97,11 @@ def typed(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
     """Give the columns of a part of a file their types; bad values become null.
 
     Args:
-        batch: the rows as read.
+        batch: the rows as read; a column may be left out.
         first: rows of the file before these.
         faults: takes what is wrong.
     """
-    columns = [_text(batch[name], first, faults) for name in REQUIRED]
+    columns = [_text(batch[name], first, faults) for name in REQUIRED if name in batch.columns]
     for name in OPTIONAL:
         if name in batch.columns:
             numbers, bad = _numbers(batch[name])
@@ -201,6 +203,6 @@ def _numbers(column: pl.Series) -> tuple[pl.Series, pl.Series]:
     nothing = pl.Series(column.name, [None] * len(column), dtype=dtype)
     numbers = column.cast(dtype, strict=False) if is_number else nothing
     bad = numbers.is_null() | (numbers.is_nan() if dtype == pl.Float64 else False)
-    if dtype == pl.Int64 and column.dtype.is_float():
-        bad = bad | (column != numbers.cast(pl.Float64))
+    if dtype == pl.Int64 and (column.dtype.is_float() or column.dtype.is_decimal()):
+        bad = bad | (column != numbers.cast(column.dtype, strict=False)).fill_null(value=True)
     return (numbers.set(bad, None) if bad.any() else numbers), bad

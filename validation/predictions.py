@@ -1,14 +1,25 @@
 """Checking predictions against the test ids and labels of a dataset: nothing is ever scored around."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 
-from validation.limits import MAX_ROWS
-from validation.prediction_files import EXCEL_ROWS, read_with_problems
+from validation.limits import (
+    MAX_FILE_RUNS,
+    MAX_ROWS,
+    MAX_TEXT_BYTES,
+    MEAN_TEXT_BYTES,
+    SPARE_TEXT_BYTES,
+    too_much_text,
+)
+from validation.prediction_files import EXCEL_ROWS, PredictionFile
+from validation.prediction_values import KEYS, Faults, shown
 from validation.report import InvalidInput, Problem, and_more, counted, did_you_mean
+from validation.runs import KnownIds, RunLedger
 from validation.schemas import check_rows, prediction_schema
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
 
@@ -71,21 +82,45 @@ def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str
     Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
         (task, source, target, seed) whose ids are not exactly the test ids.
     """
-    return _checked(frame, tasks, file, [])
+    keys = _Keys(tasks, file)
+    return pl.concat(list(_sound_parts(iter([frame]), Faults(file), [keys, _Values(tasks, file, keys)])))
 
 
 def check_prediction_file(path: Path, tasks: Sequence[TaskFacts], versions: str = "") -> pl.DataFrame:
-    """Read a prediction file and check it: problems of its values and those against the dataset come at once.
+    """Read a prediction file and check it.
 
     Args:
         path: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
         versions: says which version of the data there is, and which one the file names, for the case that they differ.
     Returns: rows in file order, as ``CHECKED_PREDICTIONS`` has them.
-    Raises: InvalidInput with every problem that ``read_predictions`` and ``check_predictions`` find.
+    Raises: as ``checked_parts``.
     """
-    frame, problems = read_with_problems(path, most_rows(tasks))
-    return _checked(frame, tasks, str(path), problems, versions)
+    return pl.concat(list(checked_parts(path, tasks, versions)))
+
+
+def checked_parts(path: Path, tasks: Sequence[TaskFacts], versions: str = "") -> Iterator[pl.DataFrame]:
+    """Read a prediction file and check it, some ten thousand rows at a time.
+
+    Of a parquet file, sources, ids and seeds are read first and checked by themselves, because its texts may unfold
+    to much more than it has bytes. Reading stops after the first part with problems.
+
+    Args:
+        path: the file.
+        tasks: the tasks of the dataset folder.
+        versions: says which version of the data there is, and which one the file names, for the case that they differ.
+    Returns: its rows in file order, as ``CHECKED_PREDICTIONS`` has them; sound only when the last part has come.
+    Raises: InvalidInput with every problem that ``PredictionFile`` and ``check_predictions`` find in what was read.
+    """
+    file = PredictionFile(path, most_rows(tasks))
+    keys = _Keys(tasks, str(path), versions)
+    values = _Values(tasks, str(path), keys)
+    if not file.is_parquet:
+        yield from _sound_parts(file.parts(), file.faults, [keys, values])
+        return
+    for _ in _sound_parts(file.parts(KEYS), file.faults, [keys], KEYS):
+        pass
+    yield from _sound_parts(file.parts(most_bytes=keys.most_bytes), file.faults, [values])
 
 
 def most_rows(tasks: Sequence[TaskFacts]) -> int:
@@ -97,47 +132,121 @@ def most_rows(tasks: Sequence[TaskFacts]) -> int:
     return min(MAX_ROWS, max(1_000_000, MAX_RUNS * one_run))
 
 
-def _checked(
-    frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, told: list[Problem], versions: str = ""
-) -> pl.DataFrame:
-    """Check a frame whose nulls, if any, are ``told`` already; what hangs on a bad value is left out."""
-    problems = list(told)
+def _sound_parts(
+    parts: Iterator[pl.DataFrame], faults: Faults, checks: "list[_Keys | _Values]", columns: Sequence[str] | None = None
+) -> Iterator[pl.DataFrame]:
+    """Pass parts on with tasks and targets, as long as they are sound; what hangs on a bad value is not checked."""
+    known, file, first = checks[0].known, faults.file, 0
+    for part in parts:
+        problems = faults.problems()
+        try:
+            check_rows(part, prediction_schema(holes=bool(problems), of=columns), file, _CURES, first)
+        except InvalidInput as error:
+            problems += error.problems
+        # Without a row it is a column that is missing, unknown or of another type: nothing else can be checked.
+        if any(problem.row is None for problem in problems):
+            raise InvalidInput(problems)
+        bad_columns = {problem.column for problem in problems}
+        placed = known.placed(part).with_row_index("row", offset=first + 1)
+        problems += [problem for check in checks for problem in check.part(placed, bad_columns)]
+        first += len(part)
+        if problems:
+            raise InvalidInput(problems + _after(parts, checks, file, first))
+        yield placed.select(name for name in CHECKED_PREDICTIONS if name in placed.columns)
+    if problems := [problem for check in checks for problem in check.end()]:
+        raise InvalidInput(problems)
+
+
+def _after(parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int) -> list[Problem]:
+    """Find what else there is to tell after a part with problems, which may be the last one."""
     try:
-        check_rows(frame, prediction_schema(holes=bool(told)), file, _CURES)
+        if next(parts, None) is None:
+            return [problem for check in checks for problem in check.end()]
     except InvalidInput as error:
-        problems += error.problems
-    # Without a row it is a column that is missing, unknown or of another type: nothing else can be checked.
-    if any(problem.row is None for problem in problems):
-        raise InvalidInput(problems)
-    bad_columns = {problem.column for problem in problems}
-    known = pl.concat(
-        [facts.test.select("id", target="domain", task=pl.lit(facts.name)) for facts in tasks], how="vertical"
-    )
-    joined = frame.with_row_index("row", offset=1).join(known, on="id", how="left", maintain_order="left")
-    strangers = joined.filter(pl.col("task").is_null() & (pl.col("id") != ""))
-    none_known = len(strangers) == len(frame)
-    problems += _unknown_ids(strangers, known, tasks, file, versions if none_known else "")
-    # With a bad source, id or seed, rows cannot be told apart by run.
-    has_runs = not bad_columns & {"source", "id", "seed"}
-    if has_runs:
-        problems += _repeated(joined, file)
-    for facts in tasks:
-        rows = joined.filter(task=facts.name)
-        if len(rows):
-            problems += _unknown_sources(rows.filter(pl.col("source") != ""), facts, file)
+        return error.problems
+    cure = "mend what comes before, and check the file again"
+    return [Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
+
+
+class _Keys:
+    """Checks what rows are for: sources, ids and seeds."""
+
+    def __init__(self, tasks: Sequence[TaskFacts], file: str, versions: str = "") -> None:
+        self.known = KnownIds({facts.name: facts.test for facts in tasks})
+        self._tasks, self._file, self._versions = tasks, file, versions
+        self._ledger = RunLedger(self.known)
+        self._rows = Counter[str]()
+        self._has_runs, self._has_repeats = True, False
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes that the predictions of the rows so far may have together, by the kinds of their tasks."""
+        mean = sum(self._rows[facts.name] * MEAN_TEXT_BYTES[facts.kind] for facts in self._tasks)
+        return min(MAX_TEXT_BYTES, SPARE_TEXT_BYTES + mean)
+
+    def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
+        """Check some rows with the columns row, task, target and number; ``bad_columns`` have a fault already."""
+        strangers = placed.filter(pl.col("task").is_null() & (pl.col("id") != ""))
+        none_known = len(strangers) == len(placed) and placed["row"][0] == 1
+        problems = _unknown_ids(strangers, self.known, self._tasks, self._file, self._versions if none_known else "")
+        for facts in self._tasks:
+            rows = placed.filter(task=facts.name)
+            self._rows[facts.name] += len(rows)
+            problems += _unknown_sources(rows.filter(pl.col("source") != ""), facts, self._file)
+        # With a bad source, id or seed, rows cannot be told apart by run.
+        self._has_runs = self._has_runs and not bad_columns.intersection(KEYS)
+        if self._has_runs:
+            if self._ledger.add(placed):
+                problems.append(self._repeated())
+            if len(self._ledger) > MAX_FILE_RUNS:
+                found, cure = counted(len(self._ledger), "run"), "send the file of one experiment"
+                problems.append(Problem("more sources and seeds than any experiment has", self._file, found, cure))
+        return problems
+
+    def end(self) -> list[Problem]:
+        """Find what only all rows together show: repeats, and test ids that are missing."""
+        if not self._has_runs:
+            return []
+        repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeated()]
+        return repeated + _incomplete(self._ledger, self._file)
+
+    def _repeated(self) -> Problem:
+        self._has_repeats = True
+        rows = self._ledger.repeats()
+        (source, seed), id_ = self._ledger.row(int(rows[0]))
+        found = f"{id_!r} again for source {source!r}, seed {seed}" + and_more(len(rows) - 1, "repeat")
+        cure = "give each id once per source and seed; for several runs add the column seed"
+        return Problem("an id is repeated", self._file, found, cure, column="id", row=int(rows[0]) + 1)
+
+
+class _Values:
+    """Checks what was predicted, against the labels and tokens of the tasks."""
+
+    def __init__(self, tasks: Sequence[TaskFacts], file: str, keys: _Keys) -> None:
+        self.known = keys.known
+        self._tasks, self._file, self._keys = tasks, file, keys
+        self._text_bytes = 0
+
+    def part(self, placed: pl.DataFrame, _: set[str | None]) -> list[Problem]:
+        """Check some rows, as ``_Keys.part`` does."""
+        problems = []
+        self._text_bytes += int(placed["prediction"].str.len_bytes().sum())
+        for facts in self._tasks:
+            rows = placed.filter(pl.col("task") == facts.name)
             if facts.kind is TaskKind.CLASSIFICATION:
-                problems += _unknown_labels(rows, "label", facts.labels, file)
+                problems += _unknown_labels(rows, "label", facts.labels, self._file)
             elif facts.kind is TaskKind.TAGGING:
-                problems += _wrong_tags(rows, facts, file)
-            if has_runs:
-                problems += _incomplete(rows, facts, file, cut_off=len(frame) == EXCEL_ROWS)
-    if problems:
-        raise InvalidInput(problems)
-    return joined.select(name for name in CHECKED_PREDICTIONS if name in joined.columns)
+                problems += _wrong_tags(rows, facts, self._file)
+        return problems
+
+    def end(self) -> list[Problem]:
+        """Find whether all predictions together are too long."""
+        most = self._keys.most_bytes
+        return [too_much_text(self._file, most)] if self._text_bytes > most else []
 
 
 def _unknown_ids(
-    bad: pl.DataFrame, known: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, versions: str
+    bad: pl.DataFrame, known: KnownIds, tasks: Sequence[TaskFacts], file: str, versions: str
 ) -> list[Problem]:
     """Find test ids outside the subset, and ids that the dataset does not have; the first of each, and a count.
 
@@ -153,7 +262,7 @@ def _unknown_ids(
             found = _first_id(outside, "such id")
             problems.append(Problem(what, file, found, cure, column="id", row=int(outside["row"][0])))
     if len(bad):
-        what, cure = _why_unknown(str(bad["id"][0]), str(known["id"][0]), tasks, versions)
+        what, cure = _why_unknown(str(bad["id"][0]), str(known.frame["id"][0]), tasks, versions)
         found = _first_id(bad, "unknown id")
         problems.append(Problem(what, file, found, cure, column="id", row=int(bad["row"][0])))
     return problems
@@ -194,56 +303,31 @@ def _withheld(domain: str) -> tuple[str, str]:
     return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
 
 
-def _repeated(joined: pl.DataFrame, file: str) -> list[Problem]:
-    again = joined.filter(~pl.struct("source", "seed", "id").is_first_distinct())
-    if again.is_empty():
-        return []
-    first = again.row(0, named=True)
-    found = f"{first['id']!r} again for source {first['source']!r}, seed {first['seed']}"
-    cure = "give each id once per source and seed; for several runs add the column seed"
-    return [
-        Problem(
-            "an id is repeated",
-            file,
-            found + and_more(len(again) - 1, "repeat"),
-            cure,
-            column="id",
-            row=int(first["row"]),
-        )
-    ]
-
-
 def _unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
-    problems = []
+    known, bad = frozenset(facts.sources), []
     for source, row in rows.group_by("source", maintain_order=True).agg(pl.col("row").first()).iter_rows():
-        if source == NO_SOURCE:
-            continue
         parts = source_parts(source)
-        unknown = [part for part in parts if part not in facts.sources]
-        withheld = [part for part in unknown if part in facts.withheld]
-        if withheld:
-            what, cure = _withheld(withheld[0])
-            problems.append(Problem(what, file, repr(source), cure, column="source", row=row))
-        elif unknown:
-            cure = did_you_mean(unknown[0], [*facts.sources, NO_SOURCE])
-            problems.append(Problem("a source is unknown", file, repr(source), cure, column="source", row=row))
-        elif tuple(sorted(set(parts))) != parts:
-            right = SOURCE_JOINER.join(sorted(set(parts)))
-            problems.append(
-                Problem(
-                    "joined sources must be alphabetical, each once",
-                    file,
-                    repr(source),
-                    f"write '{right}'",
-                    column="source",
-                    row=row,
-                )
-            )
-    more = len(problems) - MAX_LISTED
-    rest = (
-        [Problem(f"{counted(more, 'more source')} unknown or out of order", file, column="source")] if more > 0 else []
-    )
-    return problems[:MAX_LISTED] + rest
+        # The parts of a sound source are known ones in order, each once.
+        if not known.issuperset(parts) or any(one >= other for one, other in pairwise(parts)):
+            bad.append((source, row))
+    problems = [_wrong_source(source, row, facts, file) for source, row in bad[:MAX_LISTED]]
+    if more := len(bad) - len(problems):
+        problems.append(Problem(f"{counted(more, 'more source')} unknown or out of order", file, column="source"))
+    return problems
+
+
+def _wrong_source(source: str, row: int, facts: TaskFacts, file: str) -> Problem:
+    parts = source_parts(source)
+    unknown = [part for part in parts if part not in facts.sources]
+    withheld = [part for part in unknown if part in facts.withheld]
+    if withheld:
+        what, cure = _withheld(withheld[0])
+    elif unknown:
+        what, cure = "a source is unknown", did_you_mean(unknown[0], [*facts.sources, NO_SOURCE])
+    else:
+        what = "joined sources must be alphabetical, each once"
+        cure = f"write {shown(SOURCE_JOINER.join(sorted(set(parts))))}"
+    return Problem(what, file, shown(source), cure, column="source", row=row)
 
 
 def _unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: str) -> list[Problem]:
@@ -251,7 +335,7 @@ def _unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: 
     firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
     problems = []
     for label, row, count in firsts.head(MAX_LISTED).iter_rows():
-        found = f"{label!r}" + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
+        found = shown(label) + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
         problems.append(
             Problem(f"a {word} is unknown", file, found, _label_cure(label, labels), column="prediction", row=row)
         )
@@ -263,19 +347,23 @@ def _unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: 
 
 def _wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
     """Find rows whose tags are not one per token, and tags that the task does not have."""
-    usable = rows.filter(pl.col("prediction") != UNPARSED).with_columns(tags=pl.col("prediction").str.split(" "))
-    counted = usable.join(facts.test.select("id", "n_tokens"), on="id", how="left", maintain_order="left")
-    short = counted.filter(pl.col("tags").list.len() != pl.col("n_tokens"))
+    usable = rows.filter(pl.col("prediction") != UNPARSED).join(
+        facts.test.select("id", "n_tokens"), on="id", how="left", maintain_order="left"
+    )
+    # Tags are counted before they are split: a text may hold more of them than any test row has tokens.
+    usable = usable.with_columns(n_tags=pl.col("prediction").str.count_matches(" ", literal=True) + 1)
+    short = usable.filter(pl.col("n_tags") != pl.col("n_tokens"))
     problems = []
     if len(short):
         first = short.row(0, named=True)
-        found = f"{len(first['tags'])} tags for the {first['n_tokens']} tokens of {first['id']!r}"
+        found = f"{first['n_tags']} tags for the {first['n_tokens']} tokens of {first['id']!r}"
         found += and_more(len(short) - 1)
         cure = f"give one tag a token, joined by single spaces; write '{UNPARSED}' where there is no usable output"
         problems.append(
             Problem("tags and tokens differ in number", file, found, cure, column="prediction", row=int(first["row"]))
         )
-    single = usable.select("row", prediction="tags").explode("prediction")
+    whole = usable.filter(pl.col("n_tags") == pl.col("n_tokens"))
+    single = whole.select("row", prediction=pl.col("prediction").str.split(" ")).explode("prediction")
     return problems + _unknown_labels(single, "tag", facts.labels, file)
 
 
@@ -290,25 +378,21 @@ def _label_cure(label: str, labels: Sequence[str]) -> str:
     return did_you_mean(label, labels)
 
 
-def _incomplete(rows: pl.DataFrame, facts: TaskFacts, file: str, *, cut_off: bool) -> list[Problem]:
+def _incomplete(ledger: RunLedger, file: str) -> list[Problem]:
     """Find every (source, target, seed) that lacks test ids; too many can only be repeats or unknown ids."""
-    sizes = facts.test.group_by("domain").agg(size=pl.len())
-    counts = rows.group_by("source", "target", "seed", maintain_order=True).agg(given=pl.col("id").n_unique())
-    short = counts.join(sizes, left_on="target", right_on="domain").filter(pl.col("given") < pl.col("size"))
+    listed, n = ledger.short_runs(MAX_LISTED)
+    cure = (
+        "the file ends where a spreadsheet runs out of rows: write it again without opening it there"
+        if ledger.rows == EXCEL_ROWS
+        else f"predict every test id; write '{UNPARSED}' where the model gave no usable output"
+    )
     problems = []
-    for source, target, seed, given, size in short.sort("source", "target", "seed").head(MAX_LISTED).iter_rows():
-        have = rows.filter(source=source, target=target, seed=seed)["id"]
-        missing = facts.test.filter((pl.col("domain") == target) & ~pl.col("id").is_in(have.implode()))["id"].sort()
-        run = f"source {source!r}, seed {seed}"
-        found = f"{given:,} of {size:,} test ids of {target!r} for {run}; first missing {missing[0]!r}"
-        cure = (
-            "the file ends where a spreadsheet runs out of rows: write it again without opening it there"
-            if cut_off
-            else f"predict every test id; write '{UNPARSED}' where the model gave no usable output"
-        )
+    for short in listed:
+        run = f"source {short.source!r}, seed {short.seed}"
+        found = f"{short.given:,} of {short.size:,} test ids of {short.target!r} for {run}; first missing "
+        found += repr(short.first_missing)
         problems.append(Problem("test ids are missing", file, found, cure, column="id"))
-    if len(short) > MAX_LISTED:
-        problems.append(
-            Problem(f"test ids are missing in {counted(len(short) - MAX_LISTED, 'more run')}", file, column="id")
-        )
+    if n > len(listed):
+        what = f"test ids are missing in {counted(n - len(listed), 'more run')}"
+        problems.append(Problem(what, file, column="id"))
     return problems

@@ -146,7 +146,7 @@ def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
     return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
 
-def prediction_schema(*, holes: bool = False) -> pa.DataFrameSchema:
+def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -> pa.DataFrameSchema:
     """Build the schema of a prediction file after its columns were read.
 
     Columns, in this order, none null but ``confidence``; rows in file order:
@@ -159,18 +159,17 @@ def prediction_schema(*, holes: bool = False) -> pa.DataFrameSchema:
 
     Args:
         holes: any value may be missing, as its fault was reported while reading.
+        of: the columns that were read, where not all were.
     Returns: a pandera schema; other columns are refused.
     """
-    return pa.DataFrameSchema(
-        {
-            "source": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
-            "id": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
-            "prediction": pa.Column(pl.String, nullable=holes),
-            "seed": pa.Column(pl.Int64, pa.Check.ge(0), nullable=holes),
-            "confidence": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True, required=False),
-        },
-        strict=True,
-    )
+    columns = {
+        "source": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
+        "id": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
+        "prediction": pa.Column(pl.String, nullable=holes),
+        "seed": pa.Column(pl.Int64, pa.Check.ge(0), nullable=holes),
+        "confidence": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True, required=False),
+    }
+    return pa.DataFrameSchema({name: columns[name] for name in of or columns}, strict=True)
 
 
 def depth_schema() -> pa.DataFrameSchema:
@@ -199,7 +198,9 @@ def depth_schema() -> pa.DataFrameSchema:
     )
 
 
-def check_rows(frame: pl.DataFrame, schema: pa.DataFrameSchema, file: str, cures: dict[str, str] | None = None) -> None:
+def check_rows(
+    frame: pl.DataFrame, schema: pa.DataFrameSchema, file: str, cures: dict[str, str] | None = None, first: int = 0
+) -> None:
     """Check a frame against a schema.
 
     Args:
@@ -207,15 +208,18 @@ def check_rows(frame: pl.DataFrame, schema: pa.DataFrameSchema, file: str, cures
         schema: what they must be.
         file: the file's name, for the report.
         cures: what to do about a bad column, by column name.
+        first: rows of the file before these.
     Raises: InvalidInput with one problem per failing check: the first bad row and how many more there are.
     """
     try:
         schema.validate(frame, lazy=True)
     except SchemaErrors as error:
-        raise InvalidInput(_problems(frame, error.failure_cases, file, cures or {})) from error
+        raise InvalidInput(_problems(frame, error.failure_cases, file, cures or {}, first)) from error
 
 
-def _problems(frame: pl.DataFrame, failures: pl.DataFrame, file: str, cures: dict[str, str]) -> list[Problem]:
+def _problems(
+    frame: pl.DataFrame, failures: pl.DataFrame, file: str, cures: dict[str, str], before: int
+) -> list[Problem]:
     problems = []
     # Of a column of another type nothing else can be checked.
     other_type = failures.filter(pl.col("check").str.starts_with("dtype("))["column"].to_list()
@@ -237,7 +241,7 @@ def _problems(frame: pl.DataFrame, failures: pl.DataFrame, file: str, cures: dic
                 found + and_more(len(cases) - 1),
                 cures.get(name or "", ""),
                 column=name,
-                row=row,
+                row=None if row is None else before + row,
             )
         )
     return problems
