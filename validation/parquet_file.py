@@ -31,7 +31,7 @@ from validation.parquet_pages import RowGroup
 from validation.report import InvalidInput, Problem, counted
 
 MAGIC = b"PAR1"
-BATCH_ROWS = 65_536
+BATCH_ROWS = 131_072
 PART_BYTES = 16 * 2**20
 """Bytes of the values of a part, once unfolded."""
 MAX_FOOTER_BYTES = 16 * 2**20
@@ -101,6 +101,8 @@ def _readable(path: Path) -> Iterator[None]:
     """Report what the readers raise for a damaged file."""
     try:
         yield
+    except MemoryError:
+        raise
     except _DAMAGED as error:
         cure = "write it again; the copy may be cut off"
         raise InvalidInput(Problem("the parquet file cannot be read", str(path), "damaged content", cure)) from error

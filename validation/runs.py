@@ -95,7 +95,8 @@ class RunLedger:
 
         Returns: the first ``most`` by task, source, domain and seed; and how many there are.
         """
-        keys = np.unique(np.concatenate(self._parts))
+        keys = np.sort(np.concatenate(self._parts))
+        keys = keys[np.diff(keys, prepend=keys[0] - 1) > 0]
         bounds = np.concatenate([[0], self.known.ends])
         found = []
         for (source, seed), number in self._runs.items():

@@ -24,11 +24,12 @@ from fastapi import FastAPI
 from gradio.utils import get_upload_folder
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.app.checking import Checker
 from leaderboard.app.endpoints import add_endpoints
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
 from leaderboard.app.pages import add_pages
-from leaderboard.app.submitting import add_submit_page
+from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
 from leaderboard.app.theme import theme
 from leaderboard.board import Index
 from leaderboard.board.submission import MAX_UPLOAD_BYTES
@@ -64,13 +65,15 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     """
     _refuse_unguarded(folders, settings)
     index = Index(folders, store, background=True)
-    keeper = Keeper(index)
+    keeper, checker = Keeper(index), Checker(SCORED_AT_ONCE)
 
     @asynccontextmanager
     async def kept(_: FastAPI) -> AsyncIterator[None]:
         keeper.start()
+        checker.start()
         yield
         keeper.stop()
+        checker.close()
 
     app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=kept)
     add_pages(app, keeper)
@@ -82,7 +85,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     ) as blocks:
         add_endpoints(keeper)
     with blocks.route("Submit", SUBMIT):
-        add_submit_page(keeper, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
+        add_submit_page(keeper, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
     blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
     with warnings.catch_warnings():

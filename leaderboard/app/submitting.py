@@ -18,6 +18,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.app.identity import local_submitter, signed_in_submitter
 from leaderboard.app.keeper import Keeper
 from leaderboard.board.submission import Answer, check, nominate_entry, submit, withdraw
+from leaderboard.scoring.score import FileChecks
 from leaderboard.views.answer import answer_html, submit_html
 from leaderboard.views.site import header
 from validation.cards import MAX_CARD_BYTES, Card
@@ -43,7 +44,7 @@ data: <content hash from shiftbench.json>"""
 Sender = Callable[[gr.Request, gr.OAuthProfile | None], str]
 
 
-def add_submit_page(keeper: Keeper, *, sign_in: bool, daily_quota: int | None) -> None:
+def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_quota: int | None) -> None:
     """Add the form and its endpoints to the page of a ``gr.Blocks`` that is being made."""
     _html(header("submit"))
     _html(submit_html(keeper.index.folders, sign_in=sign_in, daily_quota=daily_quota))
@@ -77,7 +78,7 @@ def add_submit_page(keeper: Keeper, *, sign_in: bool, daily_quota: int | None) -
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
         """
-        return check(keeper.index, file, card)
+        return check(keeper.index, file, card, checks)
 
     def submit_file(file: str | None, card: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
         """Check, score and keep a prediction file; the same file and card sent twice are one entry.
@@ -88,7 +89,9 @@ def add_submit_page(keeper: Keeper, *, sign_in: bool, daily_quota: int | None) -
             request: says where it comes from.
             profile: who has signed in with this browser.
         """
-        return submit(keeper.index, file, card, sender=lambda: sender(request, profile), daily_quota=daily_quota)
+        return submit(
+            keeper.index, file, card, sender=lambda: sender(request, profile), daily_quota=daily_quota, checks=checks
+        )
 
     def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
         """Withdraw an entry of one's own from the leaderboard.

@@ -10,11 +10,10 @@ import polars as pl
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, say
 from leaderboard.release import Told, feedback, nominate
-from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
+from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, score_predictions, token_encoder
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, folder_of
 from validation.cards import Card, parse_card
-from validation.prediction_files import read_predictions
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
@@ -45,19 +44,20 @@ class Answer(TypedDict):
     summary: dict[str, Any]
 
 
-def check(index: Index, file: str | None, card_text: str) -> Answer:
+def check(index: Index, file: str | None, card_text: str, checks: FileChecks = IN_THIS_PROCESS) -> Answer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
     Args:
         index: the boards.
         file: the prediction file; None where none was sent.
         card_text: the card as YAML or JSON.
+        checks: reads and checks the file; a server has that done by another process.
     Returns: what the endpoint answers, problems included.
     """
 
     def score(path: Path, card: Card) -> Answer:
         folder = folder_of(card, index.folders)
-        frame = checked_predictions(path, folder, card.subset)
+        frame = checks.predictions(path, folder, card.subset)
         if not folder.has_public_labels:
             note = (
                 "Its labels are withheld: once it is submitted you are told a number a target, and looks are counted."
@@ -65,10 +65,18 @@ def check(index: Index, file: str | None, card_text: str) -> Answer:
             return _accepted(note=note)
         return _accepted(score_predictions(frame, folder, card.subset, encoder=token_encoder(folder)).scores)
 
-    return _answer(index, file, card_text, score)
+    return _answer(index, file, card_text, score, checks)
 
 
-def submit(index: Index, file: str | None, card_text: str, *, sender: Sender, daily_quota: int | None) -> Answer:
+def submit(
+    index: Index,
+    file: str | None,
+    card_text: str,
+    *,
+    sender: Sender,
+    daily_quota: int | None,
+    checks: FileChecks = IN_THIS_PROCESS,
+) -> Answer:
     """Check, score and keep a submission; who sends it is asked for before anything is read.
 
     Args:
@@ -77,6 +85,7 @@ def submit(index: Index, file: str | None, card_text: str, *, sender: Sender, da
         card_text: the card as YAML or JSON.
         sender: names the submitter, or raises InvalidInput.
         daily_quota: entries of one submitter a UTC day; None: any number.
+        checks: as for ``check``.
     Returns: what the endpoint answers, problems included.
     """
     try:
@@ -93,6 +102,7 @@ def submit(index: Index, file: str | None, card_text: str, *, sender: Sender, da
             submitter,
             daily_quota=daily_quota,
             score=lambda rows: not (index.background and takes_long(rows, folder)),
+            checks=checks,
         )
         index.refresh()
         if not folder.has_public_labels:
@@ -102,7 +112,7 @@ def submit(index: Index, file: str | None, card_text: str, *, sender: Sender, da
             return _accepted(entry=entry.id, new=new, note=note)
         return _accepted(index.scores(entry.id), entry.id, new=new)
 
-    return _answer(index, file, card_text, keep)
+    return _answer(index, file, card_text, keep, checks)
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> Answer:
@@ -140,7 +150,9 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
     return _accepted(note=f"Entry {identity.strip()} is withdrawn.")
 
 
-def _answer(index: Index, file: str | None, card_text: str, score: Callable[[Path, Card], Answer]) -> Answer:
+def _answer(
+    index: Index, file: str | None, card_text: str, score: Callable[[Path, Card], Answer], checks: FileChecks
+) -> Answer:
     problems: list[Problem] = []
     path = _file(file, problems)
     card = _card(index, card_text, problems)
@@ -148,19 +160,18 @@ def _answer(index: Index, file: str | None, card_text: str, score: Callable[[Pat
         if path is not None and card is not None:
             return score(path, card)
         if path is not None:
-            _check_without_card(index, path)
+            _check_without_card(index, path, checks)
     except InvalidInput as error:
         problems += error.problems
     return _refused(index, problems, path)
 
 
-def _check_without_card(index: Index, path: Path) -> None:
+def _check_without_card(index: Index, path: Path, checks: FileChecks) -> None:
     """Tell a file's faults where its card is not sound: against the dataset that its first id names, if it is one."""
-    ids = read_predictions(path)["id"]
-    benchmark = ids[0].partition("/")[0]
+    benchmark = checks.benchmark(path)
     same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
     if len(same) == 1:
-        checked_predictions(path, same[0])
+        checks.predictions(path, same[0])
 
 
 def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:

@@ -17,7 +17,8 @@ from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import summarise_values
 from validation.cards import read_card
-from validation.predictions import check_prediction_file
+from validation.prediction_files import PredictionFile
+from validation.predictions import checked_parts as check_parts
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
@@ -126,11 +127,32 @@ def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") 
     Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found in the file, or when no task has the subset.
     """
+    return pl.concat(list(checked_parts(path, folder, subset)))
+
+
+def checked_parts(path: Path, folder: DatasetFolder, subset: str = "all") -> Iterator[pl.DataFrame]:
+    """Check a prediction file part by part, for what has little memory; see ``validation.predictions``."""
     tasks = [folder.facts(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets]
     if not tasks:
         cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
         raise InvalidInput(Problem("the dataset has no such subset", str(folder.path), f"'{subset}'", cure))
-    return check_prediction_file(path, tasks, _versions(path, folder))
+    yield from check_parts(path, tasks, _versions(path, folder))
+
+
+class FileChecks:
+    """What a server asks of a prediction file; here it is answered by this process."""
+
+    def predictions(self, path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
+        """Read a file and check it against a dataset folder, as ``checked_predictions`` does."""
+        return checked_predictions(path, folder, subset)
+
+    def benchmark(self, path: Path) -> str:
+        """Return the benchmark that a file's first id names; it may be any text."""
+        first = next(PredictionFile(path).parts(["id"]))["id"][0]
+        return str(first).partition("/")[0]
+
+
+IN_THIS_PROCESS = FileChecks()
 
 
 def _versions(path: Path, folder: DatasetFolder) -> str:

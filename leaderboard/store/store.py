@@ -11,7 +11,15 @@ from typing import NamedTuple
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import Scored, checked_predictions, encoder_name, score_predictions, token_encoder
+from leaderboard.scoring.score import (
+    IN_THIS_PROCESS,
+    FileChecks,
+    Scored,
+    checked_predictions,
+    encoder_name,
+    score_predictions,
+    token_encoder,
+)
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.store.derived import (
@@ -77,6 +85,7 @@ class Store:
         *,
         daily_quota: int | None = None,
         score: Callable[[pl.DataFrame], bool] = lambda _: True,
+        checks: FileChecks = IN_THIS_PROCESS,
     ) -> tuple[Entry, bool]:
         """Check and score a prediction file, and keep it.
 
@@ -88,12 +97,13 @@ class Store:
             daily_quota: as many entries as a submitter may send on one UTC day; None for any number.
             score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
                 withheld labels never are (see ``leaderboard.release``).
+            checks: reads and checks the file.
         Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
             It is durable then.
         Raises: InvalidInput with every problem; nothing is stored then.
         """
         folder = folder_of(card, folders)
-        frame = checked_predictions(predictions, folder, card.subset)
+        frame = checks.predictions(predictions, folder, card.subset)
         folder.refuse_withheld()
         _refuse_candidates_alone(frame, folder, predictions)
         rows = frame.drop("task", "target").sort("source", "seed", "id")

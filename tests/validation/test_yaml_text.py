@@ -131,7 +131,13 @@ def test_json_is_read_as_json() -> None:
 letters = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8) | st.sampled_from(
     ["1:30", "yes", "0x1f", "017", "2024-01-31", "<<", "~", "1e3", "1_0", ".5", "=", "*a", "&a", "!a", "- a"]
 )
-leaves = letters | st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
+leaves = (
+    letters
+    | st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 contents = st.dictionaries(
     letters,
     st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(letters, inner, max_size=3)),

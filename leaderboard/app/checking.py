@@ -1,0 +1,144 @@
+"""Checking uploads in processes of their own, so that a crafted file costs the server neither memory nor its life.
+
+A process takes a second to start, so one stands ready; it is used again until it has grown or a file has ended it.
+Processes are started afresh, not forked: they share neither the server's memory nor a lock that a thread holds.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import FileChecks
+from validation.report import InvalidInput, Problem
+
+MEMORY_MIB = 512
+"""What a process may hold while it checks a small file, all that Python and its libraries take included."""
+MEMORY_PER_BYTE = 2
+SECONDS = 10
+"""Processor time for a small file."""
+SECONDS_PER_MIB = 1
+WAIT_FACTOR = 6
+"""How many times its processor time a check may take by the clock, on a machine that is busy."""
+_ENVIRONMENT = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others reserve addresses by the gigabyte
+    "MALLOC_ARENA_MAX": "1",
+    "POLARS_MAX_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+class Checker(FileChecks):
+    """Checks files in other processes.
+
+    Args:
+        at_once: as many processes as there may be.
+    """
+
+    def __init__(self, at_once: int = 2) -> None:
+        self._slots = threading.BoundedSemaphore(at_once)
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+
+    def start(self) -> None:
+        """Have a process stand ready."""
+        with self._lock:
+            self._idle.append(_Worker())
+
+    def predictions(self, path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
+        """Read a prediction file and check it, as ``FileChecks`` does; InvalidInput also when it takes too much."""
+        with TemporaryDirectory(prefix="shiftbench-check-") as place:
+            out = Path(place) / "checked.arrow"
+            arguments = {"file": str(path), "folder": str(folder.path), "subset": subset, "out": str(out)}
+            self._ask("check", path, arguments)
+            return pl.read_ipc(out)
+
+    def benchmark(self, path: Path) -> str:
+        """Return the benchmark that a file's first id names, as ``FileChecks`` does."""
+        return str(self._ask("benchmark", path, {"file": str(path)}))
+
+    def close(self) -> None:
+        """End the processes that wait for a file."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+    def _ask(self, task: str, path: Path, arguments: dict[str, str]) -> Any:
+        size = path.stat().st_size
+        request = {
+            "task": task,
+            "arguments": arguments,
+            "memory_mib": MEMORY_MIB + MEMORY_PER_BYTE * size // 2**20,
+            "seconds": SECONDS + SECONDS_PER_MIB * size // 2**20,
+        }
+        with self._slots:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else _Worker()
+            answer = worker.ask(request, WAIT_FACTOR * request["seconds"])
+            if answer.pop("last", True):
+                worker.close()
+                worker = _Worker()
+            with self._lock:
+                self._idle.append(worker)
+        if "problems" in answer:
+            raise InvalidInput(Problem(**problem) for problem in answer["problems"])
+        if "result" not in answer:
+            raise InvalidInput(_too_much(path, request, answer))
+        return answer["result"]
+
+
+class _Worker:
+    """One process that checks files, one after the other."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "leaderboard.app.check_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+
+    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Have a request answered; how the process ended where it did not answer in time, or could not."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        timer = threading.Timer(seconds, self._process.kill)
+        timer.start()
+        try:
+            with suppress(BrokenPipeError):
+                self._process.stdin.write(json.dumps(request).encode() + b"\n")
+                self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        finally:
+            timer.cancel()
+        return json.loads(line) if line else {"ended": self._process.wait()}
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(BrokenPipeError):
+                stream.close()
+
+
+def _too_much(path: Path, request: dict[str, Any], answer: dict[str, Any]) -> Problem:
+    """Say which bound a check ran into."""
+    if answer.get("ended") in (-signal.SIGXCPU, -signal.SIGKILL):
+        what, found = "checking this file takes too long", f"more than {request['seconds']} seconds"
+    else:
+        what, found = "checking this file takes too much memory", f"more than {request['memory_mib']} MiB"
+    cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
+    return Problem(what, str(path), found, cure)
