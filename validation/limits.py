@@ -16,8 +16,6 @@ MEAN_TEXT_BYTES = {
 }
 """Bytes of a task's predictions, over all its rows: single ones may be as long as ``MAX_CHARACTERS`` says."""
 SPARE_TEXT_BYTES = 2**20
-MAX_FILE_RUNS = 10_000
-"""Pairs of a source and a seed in a file."""
 MAX_LINE_BYTES = 2**20
 """Bytes of one row of text, quoted line ends included."""
 MAX_CHARACTERS = {"source": 1_000, "id": 300, "prediction": 20_000, "seed": 100, "confidence": 100}

@@ -38,7 +38,7 @@ MAX_FOOTER_BYTES = 16 * 2**20
 MAX_PAGE_BYTES = 32 * 2**20
 MAX_PAGES = 100_000
 MAX_PAGES_BYTES = 2**30
-MAX_ROW_GROUPS = 10_000
+MAX_ROW_GROUPS = 2_000
 MAX_LIST_ELEMENTS = 8_000_000
 """Elements of all lists in a column: run lengths can make a single row of them."""
 MAX_FIXED_BYTES = 32
@@ -48,7 +48,15 @@ MAX_FIXED_BYTES = 32
 # lengths before texts, bytes by place. The one left out (7, shared beginnings) unfolds without bound.
 _ENCODINGS = frozenset({0, 2, 3, 4, 5, 6, 8, 9})
 _TEXT = "BYTE_ARRAY"
-_DAMAGED = (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, IndexError, struct.error)
+_DAMAGED = (
+    pa.ArrowException,
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,
+    OSError,
+    ValueError,
+    IndexError,
+    struct.error,
+)
 
 
 class ParquetFile:
@@ -83,6 +91,9 @@ class ParquetFile:
             most_bytes: bytes that all predictions may have together.
         Raises: InvalidInput when a page is damaged, a value is too long, or there is too much text.
         """
+        yield from _joined(self._unfolded_parts(columns, most_bytes))
+
+    def _unfolded_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
         n_bytes = row = 0
         with _readable(self.path), _opened(self.path, read_dictionary=self._codes) as parquet:
             names = [name for name in parquet.schema_arrow.names if columns is None or name in columns]
@@ -94,6 +105,20 @@ class ParquetFile:
                 row += len(batch)
                 for start, end in _cuts(sum(lengths.values())):
                     yield _unfolded(batch.slice(start, end - start))
+
+
+def _joined(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Join small parts: a row group may be a single row, and each part takes some milliseconds to check."""
+    waiting: list[pl.DataFrame] = []
+    rows = n_bytes = 0
+    for part in parts:
+        if waiting and (rows + len(part) > BATCH_ROWS or n_bytes + part.estimated_size() > 2 * PART_BYTES):
+            yield pl.concat(waiting, rechunk=True)
+            waiting, rows, n_bytes = [], 0, 0
+        waiting.append(part)
+        rows, n_bytes = rows + len(part), n_bytes + int(part.estimated_size())
+    if waiting:
+        yield pl.concat(waiting, rechunk=True)
 
 
 @contextmanager
@@ -230,6 +255,8 @@ def _unfolded_type(kind: pa.DataType) -> pa.DataType:
         return kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return pa.large_list(_unfolded_type(kind.value_type))
+    if pa.types.is_decimal256(kind):
+        return pa.float64()  # polars has no such type
     return kind
 
 

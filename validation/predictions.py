@@ -9,7 +9,6 @@ from pathlib import Path
 import polars as pl
 
 from validation.limits import (
-    MAX_FILE_RUNS,
     MAX_ROWS,
     MAX_TEXT_BYTES,
     MEAN_TEXT_BYTES,
@@ -19,7 +18,7 @@ from validation.limits import (
 from validation.prediction_files import EXCEL_ROWS, PredictionFile
 from validation.prediction_values import KEYS, Faults, shown
 from validation.report import InvalidInput, Problem, and_more, counted, did_you_mean
-from validation.runs import KnownIds, RunLedger
+from validation.runs import KnownIds, Run, RunLedger
 from validation.schemas import check_rows, prediction_schema
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
 
@@ -40,7 +39,7 @@ The first five are those of ``validation.schemas.prediction_schema``; ``confiden
 alone may be null. ``target`` is the domain of the id, ``task`` its task.
 """
 MAX_LISTED = 8
-MAX_RUNS = 20
+MAX_RUNS, MIN_RUNS = 20, 100
 _CURES = {
     "source": "name the training domain, several joined by '+', or 'none' for zero-shot",
     "id": "give the id of the test example",
@@ -123,13 +122,14 @@ def checked_parts(path: Path, tasks: Sequence[TaskFacts], versions: str = "") ->
     yield from _sound_parts(file.parts(most_bytes=keys.most_bytes), file.faults, [values])
 
 
-def most_rows(tasks: Sequence[TaskFacts]) -> int:
-    """Give as many rows as a prediction file for these tasks can need: every source, in ``MAX_RUNS`` runs.
+def most_runs(facts: TaskFacts) -> int:
+    """Return how many runs of a task a file may hold: every source ``MAX_RUNS`` times, or few sources more often."""
+    return max(MIN_RUNS, MAX_RUNS * (len(facts.sources) + 1))
 
-    Few sources may have more runs, and small datasets as many as they like.
-    """
-    one_run = sum(len(facts.test) * (len(facts.sources) + 1) for facts in tasks)
-    return min(MAX_ROWS, max(1_000_000, MAX_RUNS * one_run))
+
+def most_rows(tasks: Sequence[TaskFacts]) -> int:
+    """Return as many rows as a prediction file for these tasks can need."""
+    return min(MAX_ROWS, sum(len(facts.test) * most_runs(facts) for facts in tasks))
 
 
 def _sound_parts(
@@ -176,6 +176,7 @@ class _Keys:
         self._tasks, self._file, self._versions = tasks, file, versions
         self._ledger = RunLedger(self.known)
         self._rows = Counter[str]()
+        self._runs: dict[str, set[Run]] = {facts.name: set() for facts in tasks}
         self._has_runs, self._has_repeats = True, False
 
     @property
@@ -193,14 +194,11 @@ class _Keys:
             rows = placed.filter(task=facts.name)
             self._rows[facts.name] += len(rows)
             problems += _unknown_sources(rows.filter(pl.col("source") != ""), facts, self._file)
+            problems += self._too_many_runs(rows, facts)
         # With a bad source, id or seed, rows cannot be told apart by run.
         self._has_runs = self._has_runs and not bad_columns.intersection(KEYS)
-        if self._has_runs:
-            if self._ledger.add(placed):
-                problems.append(self._repeated())
-            if len(self._ledger) > MAX_FILE_RUNS:
-                found, cure = counted(len(self._ledger), "run"), "send the file of one experiment"
-                problems.append(Problem("more sources and seeds than any experiment has", self._file, found, cure))
+        if self._has_runs and self._ledger.add(placed):
+            problems.append(self._repeated())
         return problems
 
     def end(self) -> list[Problem]:
@@ -209,6 +207,15 @@ class _Keys:
             return []
         repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeated()]
         return repeated + _incomplete(self._ledger, self._file)
+
+    def _too_many_runs(self, rows: pl.DataFrame, facts: TaskFacts) -> list[Problem]:
+        runs = self._runs[facts.name]
+        runs.update(rows.select("source", "seed").unique().iter_rows())
+        if len(runs) <= most_runs(facts):
+            return []
+        what = f"there are more runs of '{facts.name}' than any experiment has"
+        cure = f"keep sources and seeds under {most_runs(facts):,} pairs"
+        return [Problem(what, self._file, counted(len(runs), "run"), cure)]
 
     def _repeated(self) -> Problem:
         self._has_repeats = True

@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,13 +21,14 @@ import polars as pl
 import pyarrow as pa
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import FileChecks, checked_parts
+from leaderboard.scoring.score import FileChecks, data_versions, task_facts
 from validation.prediction_files import read_predictions
+from validation.predictions import TaskFacts, checked_parts
 from validation.report import InvalidInput
 
 MIB = 2**20
-WORN_MIB = 256
-"""A process that holds as much after a file is followed by a fresh one."""
+WORN_MIB = 100
+"""A process that files have made larger by as much is followed by a fresh one."""
 _STATM = Path("/proc/self/statm")
 
 
@@ -39,11 +40,9 @@ def main() -> None:
     os.dup2(2, 1)
     _warm_up()
     for line in sys.stdin:
-        request = json.loads(line)
-        _bound(request["memory_mib"], request["seconds"])
-        answer = _answer(request)
+        answer = _answer(json.loads(line))
         _unbind()
-        answer["last"] = _memory_mib()[1] > WORN_MIB
+        answer["last"] = _reserved_mib() > _size_at_start() + WORN_MIB
         print(json.dumps(answer), file=answers, flush=True)
         if answer["last"]:
             return
@@ -51,17 +50,21 @@ def main() -> None:
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return {"result": _TASKS[request["task"]](**request["arguments"])}
+        if "folder" in request:
+            _dataset(request["folder"], request["subset"])  # it is no upload, and its size is not bounded
+        _bound(request["memory_mib"], request["seconds"])
+        return {"result": _check(**request) if "folder" in request else FileChecks().benchmark(Path(request["file"]))}
     except InvalidInput as error:
         return {"problems": [asdict(problem) for problem in error.problems]}
     except MemoryError:
         return {"out_of_memory": True}
 
 
-def _check(file: str, folder: str, subset: str, out: str) -> None:
+def _check(file: str, folder: str, subset: str, out: str, **_: Any) -> None:
     """Check a file, and write its rows, with tasks and targets, to an Arrow file."""
+    opened, tasks = _dataset(folder, subset)
     writer = None
-    for part in checked_parts(Path(file), _folder(folder), subset):
+    for part in checked_parts(Path(file), tasks, data_versions(Path(file), opened)):
         table = part.to_arrow(compat_level=pl.CompatLevel.oldest())
         writer = writer or pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
         writer.write_table(table)
@@ -69,16 +72,18 @@ def _check(file: str, folder: str, subset: str, out: str) -> None:
         writer.close()
 
 
-def _benchmark(file: str) -> str:
-    return FileChecks().benchmark(Path(file))
+@lru_cache(maxsize=4)
+def _dataset(folder: str, subset: str) -> tuple[DatasetFolder, list[TaskFacts]]:
+    opened = DatasetFolder.open(folder)
+    tasks = task_facts(opened, subset)
+    _size_at_start.cache_clear()
+    return opened, tasks
 
 
-_TASKS = {"check": _check, "benchmark": _benchmark}
-
-
-@lru_cache(maxsize=8)
-def _folder(path: str) -> DatasetFolder:
-    return DatasetFolder.open(path)
+@cache
+def _size_at_start() -> int:
+    """Return the size of this process before an upload was read."""
+    return _reserved_mib()
 
 
 def _warm_up() -> None:
@@ -90,13 +95,11 @@ def _warm_up() -> None:
 
 
 def _bound(memory_mib: int, seconds: int) -> None:
-    """Bound what this process may hold in all, and the processor time of the next request."""
+    """Bound what the next request may take: MiB beside what this process has, seconds of processor time."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     _limit(resource.RLIMIT_CPU, int(used) + 1 + seconds)
     if _STATM.exists():  # elsewhere than on Linux time alone is bounded
-        # Only addresses can be bounded, most of which libraries reserve and do not use.
-        reserved, held = _memory_mib()
-        _limit(resource.RLIMIT_AS, (reserved + max(memory_mib - held, 0)) * MIB)
+        _limit(resource.RLIMIT_AS, (_size_at_start() + memory_mib) * MIB)
 
 
 def _unbind() -> None:
@@ -109,12 +112,9 @@ def _limit(what: int, most: int) -> None:
     resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY or 0 <= most < hard else hard, hard))
 
 
-def _memory_mib() -> tuple[int, int]:
-    """Return how many MiB of addresses this process has reserved, and how many it holds."""
-    if not _STATM.exists():
-        return 0, 0
-    pages = _STATM.read_text().split()
-    return int(pages[0]) * resource.getpagesize() // MIB, int(pages[1]) * resource.getpagesize() // MIB
+def _reserved_mib() -> int:
+    """Return how many MiB of addresses this process has: what can be bounded, and more than it uses."""
+    return int(_STATM.read_text().split()[0]) * resource.getpagesize() // MIB if _STATM.exists() else 0
 
 
 if __name__ == "__main__":

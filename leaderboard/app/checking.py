@@ -22,7 +22,8 @@ from leaderboard.scoring.score import FileChecks
 from validation.report import InvalidInput, Problem
 
 MEMORY_MIB = 512
-"""What a process may hold while it checks a small file, all that Python and its libraries take included."""
+"""What a process may hold while it checks a small file. Python, its libraries and a dataset's test ids are in it."""
+OWN_MIB = 212
 MEMORY_PER_BYTE = 2
 SECONDS = 10
 """Processor time for a small file."""
@@ -59,13 +60,12 @@ class Checker(FileChecks):
         """Read a prediction file and check it, as ``FileChecks`` does; InvalidInput also when it takes too much."""
         with TemporaryDirectory(prefix="shiftbench-check-") as place:
             out = Path(place) / "checked.arrow"
-            arguments = {"file": str(path), "folder": str(folder.path), "subset": subset, "out": str(out)}
-            self._ask("check", path, arguments)
+            self._ask(path, folder=str(folder.path), subset=subset, out=str(out))
             return pl.read_ipc(out)
 
     def benchmark(self, path: Path) -> str:
         """Return the benchmark that a file's first id names, as ``FileChecks`` does."""
-        return str(self._ask("benchmark", path, {"file": str(path)}))
+        return str(self._ask(path))
 
     def close(self) -> None:
         """End the processes that wait for a file."""
@@ -74,12 +74,12 @@ class Checker(FileChecks):
         for worker in idle:
             worker.close()
 
-    def _ask(self, task: str, path: Path, arguments: dict[str, str]) -> Any:
+    def _ask(self, path: Path, **arguments: str) -> Any:
         size = path.stat().st_size
         request = {
-            "task": task,
-            "arguments": arguments,
-            "memory_mib": MEMORY_MIB + MEMORY_PER_BYTE * size // 2**20,
+            **arguments,
+            "file": str(path),
+            "memory_mib": MEMORY_MIB - OWN_MIB + MEMORY_PER_BYTE * size // 2**20,
             "seconds": SECONDS + SECONDS_PER_MIB * size // 2**20,
         }
         with self._slots:
@@ -135,10 +135,12 @@ class _Worker:
 
 
 def _too_much(path: Path, request: dict[str, Any], answer: dict[str, Any]) -> Problem:
-    """Say which bound a check ran into."""
-    if answer.get("ended") in (-signal.SIGXCPU, -signal.SIGKILL):
-        what, found = "checking this file takes too long", f"more than {request['seconds']} seconds"
-    else:
-        what, found = "checking this file takes too much memory", f"more than {request['memory_mib']} MiB"
+    """Say which bound a check ran into, or that it failed."""
+    ended = answer.get("ended", -signal.SIGABRT)
     cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
-    return Problem(what, str(path), found, cure)
+    if ended >= 0:  # a fault of ours, whose trace the process has printed
+        return Problem("this file could not be checked", str(path), "a fault of this server", cure)
+    if ended in (-signal.SIGXCPU, -signal.SIGKILL):
+        return Problem("checking this file takes too long", str(path), f"more than {request['seconds']} seconds", cure)
+    found = f"more than {request['memory_mib']} MiB"
+    return Problem("checking this file takes too much memory", str(path), found, cure)

@@ -18,7 +18,7 @@ from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import summarise_values
 from validation.cards import read_card
 from validation.prediction_files import PredictionFile
-from validation.predictions import checked_parts as check_parts
+from validation.predictions import TaskFacts, check_prediction_file
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
@@ -127,16 +127,16 @@ def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") 
     Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found in the file, or when no task has the subset.
     """
-    return pl.concat(list(checked_parts(path, folder, subset)))
+    return check_prediction_file(path, task_facts(folder, subset), data_versions(path, folder))
 
 
-def checked_parts(path: Path, folder: DatasetFolder, subset: str = "all") -> Iterator[pl.DataFrame]:
-    """Check a prediction file part by part, for what has little memory; see ``validation.predictions``."""
+def task_facts(folder: DatasetFolder, subset: str = "all") -> list[TaskFacts]:
+    """Return what checking predictions for a subset needs; InvalidInput when no task has it."""
     tasks = [folder.facts(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets]
     if not tasks:
         cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
         raise InvalidInput(Problem("the dataset has no such subset", str(folder.path), f"'{subset}'", cure))
-    yield from check_parts(path, tasks, _versions(path, folder))
+    return tasks
 
 
 class FileChecks:
@@ -155,7 +155,7 @@ class FileChecks:
 IN_THIS_PROCESS = FileChecks()
 
 
-def _versions(path: Path, folder: DatasetFolder) -> str:
+def data_versions(path: Path, folder: DatasetFolder) -> str:
     """Say which version of the data the folder has, and for which one a card beside the file was written."""
     here = f"this folder has content {folder.content_hash[:12]}"
     try:
