@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.validation.test_yaml_text import ATTACKS
+
 MIB = 2**20
 HEAD = b"source,id,prediction\n"
 
@@ -72,10 +74,10 @@ def _row_groups(path: Path) -> None:
 
 BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "one text of 100 MB": (lambda p: _one_text_in_many_rows(p, 10**8, 100), "a page of 100,000,004 bytes"),
-    "one text of 60 MB": (lambda p: _one_text_in_many_rows(p, 6 * 10**7, 100), "a value is too long"),
+    "one text of 30 MB": (lambda p: _one_text_in_many_rows(p, 3 * 10**7, 100), "a value is too long"),
     "a text as long as may be, in 5 million rows": (
         lambda p: _one_text_in_many_rows(p, 20_000, 5 * 10**6),
-        "bytes of values",
+        "the predictions hold more text",
     ),
     "25 million rows": (lambda p: pq.write_table(_table(25 * 10**6), p), "25,000,000 rows"),
     "a page of 200 MB": (lambda p: _a_page(p, 200 * 10**6), "a page of 200,000,010 bytes"),
@@ -115,26 +117,17 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 """By name: what writes it, and what its refusal says."""
 
-LEVELS = "".join(f"a{n + 1}: &a{n + 1} {{<<: [{','.join([f'*a{n}'] * 10)}]}}\n" for n in range(11))
-CARDS = {
-    "merged mappings": f"a0: &a0 {{x: 1}}\n{LEVELS}",
-    "deep": "name: " + "[" * 60_000,
-    "deep mappings": "{a: " * 15_000,
-    "wide": "[" + ",".join("a" * 30_000) + "]",
-    "complex keys": "? " * 30_000,
-}
-
 
 def _refusals(folder: Path) -> Iterator[tuple[str, str]]:
     from validation.cards import parse_card
     from validation.prediction_files import read_predictions
     from validation.report import InvalidInput
 
-    for name in ["good", *BOMBS, *CARDS]:
+    for name in ["good", *BOMBS, *ATTACKS]:
         path = folder / "bomb"
         try:
-            if name in CARDS:
-                parse_card(CARDS[name])
+            if name in ATTACKS:
+                parse_card(ATTACKS[name])
             elif name == "good":
                 pq.write_table(_table(1000), path)
                 read_predictions(path)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .bombs import BOMBS, CARDS
+from .bombs import BOMBS
+from .test_yaml_text import ATTACKS
 
 MAX_MIB = 512
 Said = dict[str, tuple[int, str]]
@@ -32,7 +33,7 @@ def test_a_bomb_is_refused_by_what_it_is(said: Said, name: str) -> None:
     assert BOMBS[name][1] in said[name][1]
 
 
-@pytest.mark.parametrize("name", CARDS)
+@pytest.mark.parametrize("name", ATTACKS)
 def test_a_card_that_unfolds_is_refused(said: Said, name: str) -> None:
     assert said[name][1] != "'read'"
     assert len(said[name][1]) < 300

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -525,6 +526,41 @@ def test_a_damaged_parquet_is_refused_or_read_but_never_a_crash(
         read_predictions(path)
     except InvalidInput as refused:
         assert str(refused).startswith(str(path))  # noqa: PT017 - a lucky flip leaves the file readable
+
+
+def test_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
+    """Before, a changed letter of a page that is not compressed was read as it was."""
+    path, rows = tmp_path / "p.parquet", frame_of(["neutral"] * 9).to_arrow()
+    options: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    for checksum in (False, True):
+        pq.write_table(rows, path, write_page_checksum=checksum, **options)
+        assert read_predictions(path)["prediction"].to_list() == ["neutral"] * 9
+        path.write_bytes(path.read_bytes().replace(b"neutral", b"neutrml", 1))
+        if checksum:
+            assert "the parquet file cannot be read; found damaged content" in refusal(path)
+        else:
+            assert read_predictions(path)["prediction"][0] == "neutrml"
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(38, 2), pa.decimal256(76, 2), pa.float64(), pa.float32()])
+def test_decimals_are_what_floats_are(tmp_path: Path, kind: pa.DataType) -> None:
+    """Before, a seed of 1.5 in decimals was read as 1, and decimals of 256 bits ended the process."""
+
+    def written(**columns: list[float]) -> Path:
+        rows = frame_of(["a", "b"]).to_arrow()
+        for name, values in columns.items():
+            rows = rows.drop_columns([name]) if name in rows.column_names else rows
+            rows = rows.append_column(name, pa.array(values).cast(kind))
+        pq.write_table(rows, tmp_path / "p.parquet")
+        return tmp_path / "p.parquet"
+
+    found = read_predictions(written(seed=[1.0, 2.0], confidence=[0.25, 1.0]))
+    assert found["seed"].to_list() == [1, 2]
+    assert found["confidence"].to_list() == [0.25, 1.0]
+    assert "column 'seed', row 2: a seed is not a whole number; found " in refusal(written(seed=[1.0, 1.5]))
+    message = refusal(written(prediction=[1.0, 2.0]))
+    assert "column 'prediction', row 1: this column must hold text; found " in message
+    assert message.endswith("write label names, not class numbers")
 
 
 def test_metadata_of_a_schema_is_not_looked_at(tmp_path: Path) -> None:
