@@ -103,7 +103,7 @@ class ParquetFile:
                 if n_bytes > most_bytes:
                     raise InvalidInput(too_much_text(str(self.path), most_bytes))
                 row += len(batch)
-                for start, end in _cuts(sum(lengths.values())):
+                for start, end in _cuts(np.sum(list(lengths.values()), axis=0)):
                     yield _unfolded(batch.slice(start, end - start))
 
 

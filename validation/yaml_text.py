@@ -106,7 +106,7 @@ class _Refused(yaml.MarkedYAMLError):
 class _Resolver(BaseResolver):
     """Resolves nothing: a scalar's type is told by its letters in ``_scalar``."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
@@ -121,7 +121,7 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self.nesting = self.nodes = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event = self.peek_event()
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         self.nesting += 1
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
@@ -151,8 +151,8 @@ def _parse_yaml(text: str, thing: str, file: str) -> Any:
         raise InvalidInput(_no_yaml(thing, file, "a character that does not show", place)) from error
     except (ValueError, OverflowError) as error:
         # PyYAML does not bound an escape such as "\UFFFFFFFF", nor the digits of a version.
-        place = (loader.line, loader.column) if loader else None
-        raise InvalidInput(_no_yaml(thing, file, "a character or number that cannot be", place)) from error
+        reached = (loader.line, loader.column) if loader else None
+        raise InvalidInput(_no_yaml(thing, file, "a character or number that cannot be", reached)) from error
 
 
 def _content(node: Any) -> Any:
@@ -173,7 +173,7 @@ def _content(node: Any) -> Any:
     return found
 
 
-def _scalar(node: yaml.ScalarNode) -> Any:
+def _scalar(node: Any) -> Any:
     text = _joined(node)
     if node.style is not None or not _is_special(text):
         return text
@@ -195,7 +195,7 @@ def _is_special(text: str) -> bool:
     return text in _BOOLEANS or any(form.fullmatch(text) for form in (_NULL, _INTEGER, _FLOAT, _NO_NUMBER))
 
 
-def _joined(node: yaml.ScalarNode) -> str:
+def _joined(node: Any) -> str:
     """Return a scalar's text; JSON escapes a character beyond U+FFFF as two halves."""
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")

@@ -53,14 +53,17 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         if "folder" in request:
             _dataset(request["folder"], request["subset"])  # it is no upload, and its size is not bounded
         _bound(request["memory_mib"], request["seconds"])
-        return {"result": _check(**request) if "folder" in request else FileChecks().benchmark(Path(request["file"]))}
+        if "folder" not in request:
+            return {"result": FileChecks().benchmark(Path(request["file"]))}
+        _check(request["file"], request["folder"], request["subset"], request["out"])
+        return {"result": None}
     except InvalidInput as error:
         return {"problems": [asdict(problem) for problem in error.problems]}
     except MemoryError:
         return {"out_of_memory": True}
 
 
-def _check(file: str, folder: str, subset: str, out: str, **_: Any) -> None:
+def _check(file: str, folder: str, subset: str, out: str) -> None:
     """Check a file, and write its rows, with tasks and targets, to an Arrow file."""
     opened, tasks = _dataset(folder, subset)
     writer = None

@@ -76,16 +76,17 @@ class Checker(FileChecks):
 
     def _ask(self, path: Path, **arguments: str) -> Any:
         size = path.stat().st_size
+        seconds = SECONDS + SECONDS_PER_MIB * size // 2**20
         request = {
             **arguments,
             "file": str(path),
             "memory_mib": MEMORY_MIB - OWN_MIB + MEMORY_PER_BYTE * size // 2**20,
-            "seconds": SECONDS + SECONDS_PER_MIB * size // 2**20,
+            "seconds": seconds,
         }
         with self._slots:
             with self._lock:
                 worker = self._idle.pop() if self._idle else _Worker()
-            answer = worker.ask(request, WAIT_FACTOR * request["seconds"])
+            answer = worker.ask(request, WAIT_FACTOR * seconds)
             if answer.pop("last", True):
                 worker.close()
                 worker = _Worker()
