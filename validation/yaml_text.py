@@ -122,16 +122,17 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        mark = event.start_mark
         self.nesting += 1
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
-            raise _Refused(None, None, "an alias (*), which has no place here", event.start_mark)
+            raise _Refused(None, None, "an alias (*), which has no place here", mark)
         if event.tag is not None:
-            raise _Refused(None, None, "a tag (!), which has no place here", event.start_mark)
+            raise _Refused(None, None, "a tag (!), which has no place here", mark)
         if self.nesting > MAX_NESTING:
-            raise _Refused(None, None, "values that nest too deep", event.start_mark)
+            raise _Refused(None, None, "values that nest too deep", mark)
         if self.nodes > MAX_NODES:
-            raise _Refused(None, None, f"more than {MAX_NODES:,} keys and values", event.start_mark)
+            raise _Refused(None, None, f"more than {MAX_NODES:,} keys and values", mark)
         node = super().compose_node(parent, index)
         self.nesting -= 1
         return node
