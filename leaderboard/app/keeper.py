@@ -2,8 +2,8 @@
 
 import threading
 import time
-import traceback
 
+from leaderboard.app.faults import FaultLog
 from leaderboard.board import Index
 from validation.report import InvalidInput
 
@@ -16,8 +16,9 @@ _SECONDS_FRESH = 1.0
 class Keeper:
     """Keeps an index up to date while a server runs: ``start`` and ``stop`` come from the application's lifespan."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, faults: FaultLog | None = None) -> None:
         self._index = index
+        self._faults = faults or FaultLog()
         self._looked = time.monotonic()
         self._stopped = threading.Event()
         self._wake = threading.Event()
@@ -51,9 +52,9 @@ class Keeper:
                 self._wake.wait(SECONDS_BETWEEN_LOOKS)
                 self._wake.clear()
                 self._look()
-            except Exception:
+            except Exception as fault:
                 # A fault of ours must neither end all looking and scoring nor go unseen.
-                traceback.print_exc()
+                self._faults.write(fault)
                 self._stopped.wait(SECONDS_AFTER_FAULT)
 
     def _score(self) -> None:
