@@ -40,7 +40,10 @@ class Keeper:
         # While the entries of a first start are still being read, a look would wait for all of them.
         if not self._index.unread and time.monotonic() - self._looked > _SECONDS_FRESH:
             self._looked = time.monotonic()
-            self._index.refresh()
+            try:
+                self._index.refresh()
+            except InvalidInput as error:
+                self._index.store.behind = str(error)  # the board shows it, with what was there before
         if self._index.waiting():
             self._wake.set()
         return self._index
