@@ -16,7 +16,7 @@ one: it fetches from the address that is named, and opens any file of the machin
 _FILE_KEYS = frozenset({"path", "url", "meta"})
 
 
-class GuardedBlocks(gr.Blocks):
+class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
     """Blocks whose every call, by queue, HTTP or MCP, is checked, and fails without filling the log."""
 
     uploads: Uploads
@@ -31,7 +31,8 @@ class GuardedBlocks(gr.Blocks):
     async def process_api(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Answer a call; of a fault only the first is written with its traceback, which Gradio would do for all."""
         try:
-            return await super().process_api(*arguments, **options)
+            answer: dict[str, Any] = await super().process_api(*arguments, **options)
+            return answer
         except gr.Error:
             raise
         except Exception as fault:

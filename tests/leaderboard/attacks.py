@@ -22,8 +22,11 @@ BOUNDARY = "x"
 
 
 def client() -> httpx.Client:
-    """Make a client; what reads the machine's certificates for each request takes longer than the request."""
-    return httpx.Client(verify=False, trust_env=False, timeout=30)
+    """Make a client; one that read the machine's certificates for each request would take longer than the request.
+
+    It keeps no connection open, for an impatient server might end it just when it is used again.
+    """
+    return httpx.Client(verify=False, trust_env=False, timeout=30, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 def _address(url: str) -> tuple[str, int]:

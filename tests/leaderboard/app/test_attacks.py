@@ -31,7 +31,7 @@ from tests.leaderboard.app.test_server import free_port
 
 @dataclass(frozen=True)
 class Attacked:
-    """A server whose patience is a second, and the folder that its uploads go to."""
+    """A server whose patience is a second or two, and the folder that its uploads go to."""
 
     url: str
     app: Any
@@ -43,8 +43,8 @@ def attacked(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory)
     home = tmp_path_factory.mktemp("attacked")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADIO_TEMP_DIR", str(home / "gradio"))
-        for name in ("IDLE_SECONDS", "STUCK_SECONDS"):
-            patch.setattr(connections, name, 1.0)
+        patch.setattr(connections, "IDLE_SECONDS", 2.0)
+        patch.setattr(connections, "STUCK_SECONDS", 1.0)
         patch.setattr(connections, "SECONDS_BETWEEN_LOOKS", 0.2)
         patch.setattr(limits, "SECONDS_TO_BEGIN", 1.0)
         app = create_app([synthetic], Store(home / "store"))

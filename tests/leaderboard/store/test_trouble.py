@@ -251,7 +251,7 @@ def test_a_clock_that_jumps_loses_and_doubles_nothing(
     days = ("2026-03-02", "1970-01-01", "2026-03-02", "2099-12-31", "2026-03-01", "2026-03-02")
     sent: list[str] = []
     refused: list[str] = []
-    for number, day in enumerate(days * 2):
+    for number, day in enumerate(days):
         clock[0] = f"{day}T00:00:0{number % 10}+00:00"
         try:
             entry, new = sender.send(stores[number % 2], f"model {number}", "ada", daily_quota=2)
@@ -262,10 +262,10 @@ def test_a_clock_that_jumps_loses_and_doubles_nothing(
         sent.append(entry.id)
         assert sender.send(stores[1 - number % 2], f"model {number}", "ada", daily_quota=2)[1] is False
     assert all("today's quota is used up" in reason for reason in refused)
-    assert len(set(sent)) == len(sent) == len(days) * 2 - len(refused)
+    assert len(set(sent)) == len(sent) == len(days) - len(refused)
     for store in stores:
         store.refresh()
         assert store.ids() == sorted(sent)
         by_day = Counter(entry.submitted_at[:10] for entry in store.entries())
-        assert by_day == dict.fromkeys(set(days), 2)
+        assert by_day == {day: min(count, 2) for day, count in Counter(days).items()}
         assert check_whole(store.root, copy=True) == set(sent)
