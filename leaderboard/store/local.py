@@ -109,7 +109,8 @@ class LocalPlace:
         return {name for name in names if ENTRY_ID.fullmatch(name)}
 
     def records(self) -> set[str]:
-        """Return the names of all records."""
+        """Return the names of all records; InvalidInput when the store has vanished, so that no look is forgotten."""
+        self.refresh()
         return {name for name in self.names(RECORDS) if RECORD.fullmatch(name)}
 
     def names(self, folder: str) -> list[str]:

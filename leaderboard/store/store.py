@@ -159,11 +159,19 @@ class Store:
 
     def predictions(self, entry: Entry) -> Path:
         """Give the path of an entry's prediction file on this machine."""
-        return self.predictions_of(entry.id)
+        return self._place.fetch(predictions_path(entry.id))
 
-    def predictions_of(self, identity: str) -> Path:
-        """Return the same by the entry's id; also of one that was withdrawn."""
-        return self._place.fetch(predictions_path(identity))
+    def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
+        """Return an entry's predictions, of a withdrawn one too, checked against the dataset and the entry's id.
+
+        Raises: InvalidInput when the files are damaged, or not those that were sent.
+        """
+        entry = self._read(identity)
+        frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
+        if entry_id(entry.submitter, entry.card, _rows(frame)) != identity:
+            cure = "restore the entry's files from a backup, or have it sent again"
+            raise InvalidInput(Problem("card and predictions are not those that were sent", identity, cure=cure))
+        return frame
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Give an entry's scores: from the derived file, or computed again.
@@ -323,11 +331,7 @@ class Store:
         if not folder.has_public_labels:
             cure = "see what the last round released"
             raise InvalidInput(Problem("entries on withheld labels are scored in rounds alone", entry.id, cure=cure))
-        path = self.predictions(entry)
-        frame = checked_predictions(path, folder, entry.card.subset)
-        if entry_id(entry.submitter, entry.card, _rows(frame)) != entry.id:
-            cure = "restore the entry's files from a backup, or have it sent again"
-            raise InvalidInput(Problem("card and predictions are not those that were sent", entry.id, cure=cure))
+        frame = self.checked_rows(entry.id, folder)
         scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
         self._place.keep(derived_files(entry.id, scored))
         return scored
