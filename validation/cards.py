@@ -4,29 +4,27 @@ import json
 import reprlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from unicodedata import category
 
 import pydantic
 import yaml
-from pydantic_core import PydanticCustomError
 
+from validation.plain_text import refuse_deceptive_host, refuse_invisible
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.yaml_text import MAX_BYTES, parse_mapping
 
 MAX_CARD_BYTES = MAX_BYTES
-_INVISIBLE = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that make a text read in another order than it is written."""
 
 
-def _readable(text: str, allowed: str = "") -> str:
-    if any((category(letter) in _INVISIBLE and letter not in allowed) or letter in _TURNING for letter in text):
-        raise PydanticCustomError("unreadable", "a text holds characters that do not show")
-    return text
+def _readable(text: str) -> str:
+    return refuse_invisible(text)
 
 
 def _readable_lines(text: str) -> str:
-    return _readable(text, "\n\t")
+    return refuse_invisible(text, allowed="\n\t")
+
+
+def _plain_link(url: str) -> str:
+    return refuse_deceptive_host(refuse_invisible(url))
 
 
 Text = Annotated[
@@ -42,7 +40,7 @@ LongText = Annotated[
 Url = Annotated[
     str,
     pydantic.StringConstraints(pattern=r"^https://[^\s<>\"'\\]+$", max_length=500),
-    pydantic.AfterValidator(_readable),
+    pydantic.AfterValidator(_plain_link),
 ]
 # A number in quotes, or a yes, is not taken for a count.
 Count = Annotated[int, pydantic.Field(ge=0, le=10**15, strict=True)]

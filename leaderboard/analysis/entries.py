@@ -96,6 +96,7 @@ def read_entries(
     here = [entry for entry in known if folder_of(entry.card, folders).has_public_labels]
     why = {"for other data": len(stored) - len(known), "on withheld labels": len(known) - len(here)}
     left_out = [f"{n_entries(number)} of the store: {reason}" for reason, number in why.items() if number]
+    left_out += [f"entry {identity}: {reason}" for identity, reason in (store.unreadable() if store else {}).items()]
     if store and not stored:
         left_out.append("the store has no entries")
     sent = _checked(files, folders, {entry.id for entry in here})

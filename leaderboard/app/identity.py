@@ -21,17 +21,17 @@ _TOKEN = re.compile(r"[!-~]{1,4096}")
 def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
     """Name who sends a request to a server without sign-in: the machine's own user.
 
-    The address must be a loopback one and neither a proxy nor the MCP server may stand between. Host and origin must
-    be loopback names too, or a web page elsewhere could have the visitor's browser submit in their name.
+    The address must be a loopback one and neither a proxy nor the MCP server may stand between. The host must be a
+    loopback name too and the origin the same host and port, or a page of another site, also one that this machine
+    serves at another port, could have the visitor's browser submit in their name.
 
     Raises: InvalidInput for everybody else.
     """
-    named = [_host_of(f"//{headers['host']}")] if "host" in headers else []
-    if "origin" in headers:
-        named.append(_host_of(headers["origin"]))
+    host = headers.get("host", "")
+    own_page = headers.get("origin", f"http://{host}") == f"http://{host}"
     passed_on = any(key in headers for key in PROXY_HEADERS) or headers.get(MCP_CALL[0]) == MCP_CALL[1]
     direct = client_host is not None and _is_loopback(client_host) and not passed_on
-    if direct and all(name is not None and _is_loopback(name) for name in named):
+    if direct and own_page and (not host or _is_loopback(_host_of(f"//{host}"))):
         return LOCAL_SUBMITTER
     raise InvalidInput(
         Problem(
@@ -52,7 +52,7 @@ def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) ->
             with those of other sites, too.
     Raises: InvalidInput when nobody has signed in, or the token is not one of a user.
     """
-    if session_name is not None and _same_origin(headers):
+    if session_name is not None and is_own_page(headers):
         return session_name
     for name in TOKEN_HEADERS:
         kind, _, token = headers.get(name, "").partition(" ")
@@ -93,23 +93,22 @@ def _unreachable() -> Problem:
     return Problem("Hugging Face did not say whose token this is", "submit", cure="try again in a minute")
 
 
-def _same_origin(headers: Mapping[str, str]) -> bool:
-    """Whether a browser sends this from a page of this server; programs send no origin."""
+def is_own_page(headers: Mapping[str, str]) -> bool:
+    """Return whether a browser sends this from a page of this server, the port included; programs send no origin."""
     if "origin" not in headers:
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-    try:
-        origin = urlsplit(headers["origin"]).netloc
-    except ValueError:
-        return False
-    hosts = {headers.get("host", ""), *os.environ.get("SPACE_HOST", "").split(",")}
-    return origin != "" and origin in hosts
+    host = headers.get("host", "")
+    origins = {f"https://{name.strip()}" for name in (host, *os.environ.get("SPACE_HOST", "").split(",")) if name}
+    if _is_loopback(_host_of(f"//{host}")):  # a browser counts it as safe without https
+        origins.add(f"http://{host}")
+    return headers["origin"] in origins
 
 
-def _host_of(address: str) -> str | None:
+def _host_of(address: str) -> str:
     try:
-        return urlsplit(address).hostname
+        return urlsplit(address).hostname or ""
     except ValueError:
-        return None
+        return ""
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,8 +2,8 @@
 
 import threading
 import time
-import traceback
 
+from leaderboard.app.faults import FaultLog
 from leaderboard.board import Index
 from validation.report import InvalidInput
 
@@ -16,8 +16,9 @@ _SECONDS_FRESH = 1.0
 class Keeper:
     """Keeps an index up to date while a server runs: ``start`` and ``stop`` come from the application's lifespan."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, faults: FaultLog | None = None) -> None:
         self._index = index
+        self._faults = faults or FaultLog()
         self._looked = time.monotonic()
         self._stopped = threading.Event()
         self._wake = threading.Event()
@@ -39,7 +40,10 @@ class Keeper:
         # While the entries of a first start are still being read, a look would wait for all of them.
         if not self._index.unread and time.monotonic() - self._looked > _SECONDS_FRESH:
             self._looked = time.monotonic()
-            self._index.refresh()
+            try:
+                self._index.refresh()
+            except InvalidInput as error:
+                self._index.store.behind = str(error)  # the board shows it, with what was there before
         if self._index.waiting():
             self._wake.set()
         return self._index
@@ -51,9 +55,9 @@ class Keeper:
                 self._wake.wait(SECONDS_BETWEEN_LOOKS)
                 self._wake.clear()
                 self._look()
-            except Exception:
+            except Exception as fault:
                 # A fault of ours must neither end all looking and scoring nor go unseen.
-                traceback.print_exc()
+                self._faults.write(fault)
                 self._stopped.wait(SECONDS_AFTER_FAULT)
 
     def _score(self) -> None:

@@ -1,84 +1,111 @@
 """Bounds on what a request may send and say, before anything reads it."""
 
-import shutil
-from pathlib import Path
+import asyncio
+from collections.abc import Callable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from leaderboard.app.faults import FaultLog
 from leaderboard.board.submission import MAX_UPLOAD_BYTES
 from leaderboard.views import addresses
 
 MAX_BODY_BYTES = 2**20
 """Of a request that is no upload: a card, an entry's id, a board's name."""
-MIN_FREE_BYTES = 2**30
-"""Of the disk that uploads go to: anybody may upload, and a store on a full disk takes no entry."""
+SECONDS_TO_BEGIN = 20.0
+BYTES_A_SECOND = 16 * 1024
+"""A body has to arrive at this rate, after ``SECONDS_TO_BEGIN`` in which nothing need arrive."""
+_LOOK_AT_DISK = 2**20
 _NAMING_HEADERS = frozenset({b"host", b"x-forwarded-host", b"x-forwarded-proto", b"x-gradio-server"})
+_TOO_LARGE = (413, b"the request is too large\n")
+_TOO_SLOW = (408, b"the request did not arrive in time\n")
+_NO_ROOM = (503, b"there is no room for uploads now: try again in an hour\n")
 
 
 class BodyLimit:
-    """ASGI middleware that answers 413 to a request with too large a body, whether it says so before or not.
+    """ASGI middleware that refuses bodies: 413 too large, 408 too slow, 503 an upload that the disk has no room for.
 
-    Uploads for which the disk of ``uploads`` has no room, with those under way, are answered 503, and paths of Gradio
-    that nothing here uses 404.
+    Room is asked for as the bytes arrive: what a request only announces takes none. Paths of Gradio that nothing here
+    uses are answered 404. A fault of the application is answered 500 and written to the log once.
     """
 
-    def __init__(self, app: ASGIApp, uploads: Path) -> None:
+    def __init__(self, app: ASGIApp, has_room: Callable[[], bool], faults: FaultLog) -> None:
         self.app = app
-        self._uploads = uploads
-        self._under_way = 0
+        self._has_room, self._faults = has_room, faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its body counted."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["path"].startswith(addresses.CLOSED):
+        path = scope["path"]
+        if path.startswith(addresses.CLOSED) or (
+            path.startswith(addresses.GRADIO) and not path.startswith(addresses.OPEN)
+        ):
             await _refuse(send, 404, b"there is nothing here\n")
             return
-        upload = scope["path"].startswith(addresses.UPLOAD)
+        upload = path.rstrip("/") == addresses.UPLOAD
         allowed = MAX_UPLOAD_BYTES + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
         said = dict(scope["headers"]).get(b"content-length")
         if said is not None and (not said.isdigit() or int(said) > allowed):
-            await _refuse(send, 413, b"the request is too large\n")
-        elif not upload:
-            await self._counted(scope, receive, send, allowed)
+            await _refuse(send, *_TOO_LARGE)
+        elif upload and not self._has_room():
+            await _refuse(send, *_NO_ROOM)
         else:
-            await self._with_room(scope, receive, send, allowed if said is None else int(said))
+            body = _Body(receive, allowed, self._has_room if upload else None)
+            await self._answer(scope, body, send)
 
-    async def _with_room(self, scope: Scope, receive: Receive, send: Send, allowed: int) -> None:
-        if shutil.disk_usage(_existing(self._uploads)).free < MIN_FREE_BYTES + self._under_way + allowed:
-            await _refuse(send, 503, b"there is no room for uploads now: try again in an hour\n")
-            return
-        self._under_way += allowed
-        try:
-            await self._counted(scope, receive, send, allowed)
-        finally:
-            self._under_way -= allowed
-
-    async def _counted(self, scope: Scope, receive: Receive, send: Send, allowed: int) -> None:
-        left, answered, refused = allowed, False, False
-
-        async def counted() -> Message:
-            nonlocal left, refused
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
-                refused = True
-                # To what reads it, as if the sender had gone.
-                return {"type": "http.disconnect"}
-            return message
+    async def _answer(self, scope: Scope, body: "_Body", send: Send) -> None:
+        answered = False
 
         async def noted(message: Message) -> None:
             nonlocal answered
-            if not refused:
+            if body.refusal is None or answered:
                 answered = True
                 await send(message)
 
+        refusal = None
         try:
-            await self.app(scope, counted, noted)
-        finally:
-            if refused and not answered:
-                await _refuse(send, 413, b"the request is too large\n")
+            await self.app(scope, body.receive, noted)
+        except Exception as fault:
+            if body.refusal is None:  # otherwise the fault is that the body ended early
+                self._faults.write(fault)
+                refusal = (500, b"this failed on the server\n")
+        if not answered and (refusal := body.refusal or refusal) is not None:
+            await _refuse(send, *refusal)
+
+
+class _Body:
+    """A request's body while it arrives; ``refusal`` says what it is refused with, if it is."""
+
+    def __init__(self, receive: Receive, allowed: int, has_room: Callable[[], bool] | None) -> None:
+        self.refusal: tuple[int, bytes] | None = None
+        self._receive, self._allowed, self._has_room = receive, allowed, has_room
+        self._arrived, self._looked_at, self._is_whole = 0, 0, False
+        self._begun = asyncio.get_running_loop().time()
+
+    async def receive(self) -> Message:
+        """Return the next message; once the body is refused, what a sender that has gone would look like."""
+        if self._is_whole:
+            return await self._receive()  # which waits for the sender to go
+        if self.refusal is None:
+            try:
+                async with asyncio.timeout_at(self._begun + SECONDS_TO_BEGIN + self._arrived / BYTES_A_SECOND):
+                    message = await self._receive()
+            except TimeoutError:
+                self.refusal = _TOO_SLOW
+            else:
+                self._count(message)
+        return message if self.refusal is None else {"type": "http.disconnect"}
+
+    def _count(self, message: Message) -> None:
+        self._arrived += len(message.get("body", b""))
+        self._is_whole = not message.get("more_body", False)
+        if self._arrived > self._allowed:
+            self.refusal = _TOO_LARGE
+        elif self._has_room is not None and self._arrived - self._looked_at >= _LOOK_AT_DISK:
+            self._looked_at = self._arrived
+            if not self._has_room():
+                self.refusal = _NO_ROOM
 
 
 class OwnAddress:
@@ -99,10 +126,6 @@ class OwnAddress:
             kept = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
             scope = {**scope, "scheme": "http", "headers": [(b"host", address.encode()), *kept]}
         await self.app(scope, receive, send)
-
-
-def _existing(folder: Path) -> Path:
-    return next(each for each in (folder, *folder.absolute().parents) if each.exists())
 
 
 async def _refuse(send: Send, status: int, text: bytes) -> None:

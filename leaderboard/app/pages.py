@@ -22,7 +22,7 @@ from leaderboard.views.data_page import data_page
 from leaderboard.views.entry_page import entry_page
 from leaderboard.views.html import Markup
 from leaderboard.views.released_page import released_page
-from leaderboard.views.site import SECURITY_HEADERS, box, page, script, style_sheet
+from leaderboard.views.site import box, page, script, style_sheet
 from validation.report import InvalidInput, Problem
 
 A_YEAR = "public, max-age=31536000, immutable"
@@ -73,7 +73,7 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
     @app.get(addresses.BOARD_CSV)
     def csv(request: Request) -> Response:
         text = board_csv(*_asked(request, keeper))
-        headers = {"Content-Disposition": 'attachment; filename="board.csv"', **SECURITY_HEADERS}
+        headers = {"Content-Disposition": 'attachment; filename="board.csv"'}
         return Response(text, media_type="text/csv", headers=headers)
 
 
@@ -90,9 +90,9 @@ def _add_entries(app: FastAPI, keeper: Keeper) -> None:
     @app.get(addresses.SCORES)
     def scores(id: str = "") -> Response:
         try:
-            return JSONResponse(keeper.index.scores(id).model_dump(mode="json"), headers=SECURITY_HEADERS)
+            return JSONResponse(keeper.index.scores(id).model_dump(mode="json"))
         except InvalidInput as error:
-            return JSONResponse({"problems": [str(problem) for problem in error.problems]}, 404, SECURITY_HEADERS)
+            return JSONResponse({"problems": [str(problem) for problem in error.problems]}, 404)
 
     @app.get(addresses.PREDICTIONS)
     def predictions(id: str = "") -> Response:
@@ -148,7 +148,7 @@ def _predictions(index: Index, identity: str) -> Response:
         raise InvalidInput(Problem(what, identity, cure="ask who sent them"))
     name = f"{entry.id}.parquet"
     path = index.store.predictions(entry)
-    return FileResponse(path, media_type="application/octet-stream", filename=name, headers=SECURITY_HEADERS)
+    return FileResponse(path, media_type="application/octet-stream", filename=name)
 
 
 def _found(title: str, write: Callable[[], Markup | Response], active: str = "") -> Response:
@@ -165,4 +165,4 @@ def _page(title: str, body: Markup, active: str = "", status: int = 200) -> Resp
 
 
 def _html(text: str, status: int = 200) -> Response:
-    return HTMLResponse(text, status, headers={**SECURITY_HEADERS, "Cache-Control": "no-cache"})
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-cache"})

@@ -16,21 +16,25 @@ import warnings
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI
-from gradio.utils import get_upload_folder
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.checking import Checker
+from leaderboard.app.connections import bounded_connections
 from leaderboard.app.endpoints import add_endpoints
+from leaderboard.app.faults import FaultLog
+from leaderboard.app.gradio_blocks import GuardedBlocks
+from leaderboard.app.headers import SecurityHeaders
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
 from leaderboard.app.pages import add_pages
+from leaderboard.app.signing_out import add_sign_out
 from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
 from leaderboard.app.theme import theme
+from leaderboard.app.uploads import Uploads, add_upload
 from leaderboard.board import Index
 from leaderboard.board.submission import MAX_UPLOAD_BYTES
 from leaderboard.release import refuse_split_twice
@@ -39,8 +43,6 @@ from leaderboard.views.addresses import BOARD, SUBMIT
 from leaderboard.views.site import style_sheet
 from validation.report import InvalidInput, Problem
 
-SECONDS_KEPT = 3600
-"""How long an uploaded file stays on disk; accepted ones are copied into the store."""
 SECONDS_TO_START = 60
 
 
@@ -65,25 +67,25 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     """
     _refuse_unguarded(folders, settings)
     index = Index(folders, store, background=True)
-    keeper, checker = Keeper(index), Checker(SCORED_AT_ONCE)
+    faults, uploads, checker = FaultLog(), Uploads(), Checker(SCORED_AT_ONCE)
+    keeper = Keeper(index, faults)
 
     @asynccontextmanager
     async def kept(_: FastAPI) -> AsyncIterator[None]:
-        keeper.start()
-        checker.start()
-        yield
-        keeper.stop()
-        checker.close()
+        async with uploads.kept():
+            keeper.start()
+            checker.start()
+            yield
+            keeper.stop()
+            checker.close()
 
     app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=kept)
     add_pages(app, keeper)
-    with gr.Blocks(
-        title="Submit \N{MIDDLE DOT} shiftbench",
-        analytics_enabled=False,
-        fill_width=True,
-        delete_cache=(SECONDS_KEPT, SECONDS_KEPT),
-    ) as blocks:
+    add_sign_out(app)
+    add_upload(app, uploads)
+    with GuardedBlocks(title="Submit \N{MIDDLE DOT} shiftbench", analytics_enabled=False, fill_width=True) as blocks:
         add_endpoints(keeper)
+    blocks.uploads, blocks.faults = uploads, faults
     with blocks.route("Submit", SUBMIT):
         add_submit_page(keeper, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
@@ -91,11 +93,10 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     with warnings.catch_warnings():
         # It says that pages are not rendered on the server, which nobody asked for.
         warnings.filterwarnings("ignore", message="SSR mode")
-        _mount(app, blocks, [store.root, *(folder.path for folder in folders)])
-    # Gradio guards paths only of what it believes to have launched itself.
-    blocks.has_launched = blocks.is_running = True
+        _mount(app, blocks)
     app.add_middleware(OwnAddress)
-    app.add_middleware(BodyLimit, uploads=Path(get_upload_folder()))
+    app.add_middleware(BodyLimit, has_room=uploads.has_room, faults=faults)
+    app.add_middleware(SecurityHeaders)
     return app
 
 
@@ -108,7 +109,7 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], settings: Settings) -> N
     refuse_split_twice(withheld)
 
 
-def _mount(app: FastAPI, blocks: gr.Blocks, closed: Sequence[Path]) -> None:
+def _mount(app: FastAPI, blocks: gr.Blocks) -> None:
     gr.mount_gradio_app(
         app,
         blocks,
@@ -117,7 +118,6 @@ def _mount(app: FastAPI, blocks: gr.Blocks, closed: Sequence[Path]) -> None:
         css=style_sheet(),
         footer_links=["api"],
         max_file_size=MAX_UPLOAD_BYTES,
-        blocked_paths=[str(path.resolve()) for path in closed],
         enable_monitoring=False,
         run_history=False,
         ssr_mode=False,
@@ -132,7 +132,15 @@ class Server:
     def __init__(self, app: FastAPI, host: str, port: int) -> None:
         """Start it in a thread of its own, and wait until it answers."""
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        config = uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
+        config = uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            http=bounded_connections(),
+            ws="none",
+            log_level="warning",
+            timeout_graceful_shutdown=2,
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()

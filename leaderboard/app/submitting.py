@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 import yaml
-from gradio.utils import get_space, get_upload_folder
+from gradio.utils import get_space
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.identity import local_submitter, signed_in_submitter
@@ -53,7 +53,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         gr.LoginButton("Sign in with Hugging Face", size="md", elem_id="sign-in")
     with gr.Row(equal_height=False):
         with gr.Column(min_width=300):
-            file = _upload_only(gr.File(label="Prediction file", height=200, elem_id="prediction-file"))
+            file = gr.File(label="Prediction file", height=200, elem_id="prediction-file")
         with gr.Column(min_width=300):
             card = _card_text_box(keeper.index.folders)
     with gr.Row(elem_id="send"):
@@ -156,7 +156,7 @@ def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
                 max_length=MAX_CARD_BYTES,
                 elem_id="card-text",
             )
-            card_file = _upload_only(gr.UploadButton("Load the card from a file", size="sm", elem_id="card-file"))
+            card_file = gr.UploadButton("Load the card from a file", size="sm", elem_id="card-file")
         with gr.Tab("Card as a form", elem_id="card-form"):
             data = gr.Dropdown(_datasets(folders), value=None, label="Data", elem_id="card-data")
             subset = gr.Dropdown(_subsets(folders), value=None, label="Subset")
@@ -241,25 +241,3 @@ def _text_of(path: str | None) -> str:
 
 def _html(value: str, **options: Any) -> gr.HTML:
     return gr.HTML(value, elem_classes=["sb-page"], apply_default_css=False, js_on_load=None, **options)
-
-
-def _upload_only(component: Any) -> Any:
-    """Let a component take uploaded files only.
-
-    Gradio would also fetch a file from an address that a client names, and, where it is mounted in another
-    application, open any file of the server by its path.
-    """
-    move = component.async_move_resource_to_block_cache
-    uploads = Path(get_upload_folder()).resolve()
-
-    async def refuse_others(path: Any) -> str | None:
-        if isinstance(path, str):
-            if "://" in path:
-                raise gr.Error("send the file itself, not an address", print_exception=False)
-            if not Path(path).resolve().is_relative_to(uploads):
-                raise gr.Error("send the file itself, not a path", print_exception=False)
-        moved: str | None = await move(path)
-        return moved
-
-    component.async_move_resource_to_block_cache = refuse_others
-    return component

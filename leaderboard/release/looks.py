@@ -30,7 +30,7 @@ from leaderboard.release.measuring import (
     predicted_targets,
     shuffled,
 )
-from leaderboard.scoring.score import checked_predictions, token_encoder
+from leaderboard.scoring.score import token_encoder
 from leaderboard.store import Entry, Store
 
 LOOKS_A_YEAR = 12
@@ -88,7 +88,7 @@ class _Asked:
     def __init__(self, store: Store, entry: Entry, folder: DatasetFolder) -> None:
         self.store, self.entry, self.folder = store, entry, folder
         self.subset = entry.card.subset
-        self.predictions = checked_predictions(store.predictions(entry), folder, self.subset)
+        self.predictions = store.checked_rows(entry.id, folder)
         self.file = file_digest(self.predictions, folder.content_hash, self.subset)
         self.encoder: Encoder | None = token_encoder(folder)
         self.measured: dict[tuple[str, str], Measured | None] = {}
@@ -175,7 +175,7 @@ class _Asked:
         info = self.folder.task(task)
         if rung is not None:
             # Withdrawn or not: what an account was told of a file stays what it must be better than.
-            rows = checked_predictions(self.store.predictions_of(rung), self.folder, self.subset)
+            rows = self.store.checked_rows(rung, self.folder)
             return self._measure(task, target, predicted_targets(rows, task, info)[target])
         if not can_be_guessed(info):
             return None

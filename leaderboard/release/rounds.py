@@ -20,7 +20,7 @@ from leaderboard.release.ladder import Measured
 from leaderboard.release.ledger import Record, Written, append, parse_record, record_bytes, records_of, today
 from leaderboard.release.measuring import Predicted, is_complete, measure, predicted_targets
 from leaderboard.release.ties import places, steps_between, tie_groups
-from leaderboard.scoring.score import checked_predictions, token_encoder
+from leaderboard.scoring.score import token_encoder
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -217,7 +217,7 @@ class _Ranking:
 
     def _measured(self, entry: Entry) -> tuple[dict[str, Measured], bool]:
         """Score an entry on each target, and say whether it has all that the board ranks by."""
-        rows = checked_predictions(self.store.predictions(entry), self.folder, self.subset)
+        rows = self.store.checked_rows(entry.id, self.folder)
         predicted = predicted_targets(rows, self.task, self.info)
         found = {target: self._on(each, target) for target, each in predicted.items()}
         known = {target: each for target, each in found.items() if each is not None}

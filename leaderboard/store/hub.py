@@ -146,6 +146,9 @@ class HubPlace:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Let one at a time look and commit on this machine; the others would only be overtaken."""
+        if self._copy.has_vanished():
+            self._copy.forget_root()
+            self._head = None  # so that everything is fetched again
         self._copy.make_folder()
         try:
             with self._threads, self._processes:
@@ -165,6 +168,9 @@ class HubPlace:
                 Problem("this repository holds other files than a store's", self._repo_id, found[:200], cure)
             )
         there = {name for name in self._names(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
+        if self._head is not None and not there and (lost := self.ids()):
+            what, cure = "all entries are gone from the repository", "restart the server if they are meant to be"
+            raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
         gone = {name.removesuffix(".json") for name in self._names(WITHDRAWN, head)}
         gone = {name for name in gone if ENTRY_ID.fullmatch(name)}
         self._copy.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])

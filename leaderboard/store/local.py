@@ -2,11 +2,15 @@
 
 Whatever is being written lies in ``.new`` until it is whole, and only who holds the lock writes there: what is found in
 it by the next holder is what a killed process left, and is deleted.
+
+A folder that was there once and is gone, or is another one, is refused: a new one in its place would be an empty store,
+which takes again what was withdrawn and counts quotas anew.
 """
 
 import os
 import shutil
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
@@ -16,6 +20,7 @@ from filelock import FileLock
 
 from leaderboard.store.entries import DERIVED, ENTRIES, ENTRY_ID, RECORD, RECORDS, SCORES, VERSION, WITHDRAWN
 from validation.output_files import refuse_unwritable, replace_file, sync
+from validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
 """How long a writer waits for the others; each of them needs a fraction of a second."""
@@ -73,6 +78,8 @@ class LocalPlace:
         self.root = root
         self._threads = threading.RLock()
         self._processes = FileLock(root / ".lock", timeout=LOCK_SECONDS, poll_interval=0.01)
+        self._opened: int | None = None
+        self._note_root()
 
     def add(self, make: Callable[[], Files | None]) -> bool:
         """Add files; see ``Place``."""
@@ -92,7 +99,8 @@ class LocalPlace:
         return self.root / path
 
     def ids(self) -> set[str]:
-        """Give the ids of all entries, by one look at a folder."""
+        """Return the ids of all entries, by one look at a folder; InvalidInput when the store has vanished."""
+        self.refresh()
         return {name for name in self.names(ENTRIES) if ENTRY_ID.fullmatch(name)}
 
     def withdrawn(self) -> set[str]:
@@ -101,7 +109,8 @@ class LocalPlace:
         return {name for name in names if ENTRY_ID.fullmatch(name)}
 
     def records(self) -> set[str]:
-        """Return the names of all records."""
+        """Return the names of all records; InvalidInput when the store has vanished, so that no look is forgotten."""
+        self.refresh()
         return {name for name in self.names(RECORDS) if RECORD.fullmatch(name)}
 
     def names(self, folder: str) -> list[str]:
@@ -113,7 +122,24 @@ class LocalPlace:
             return []
 
     def refresh(self) -> None:
-        """Do nothing: a local folder is read as it is."""
+        """Raise InvalidInput when the folder has vanished; there is nothing to fetch."""
+        if self.has_vanished():
+            cure = "put the folder back, or restart the server if it is meant to be another store"
+            raise InvalidInput(Problem("the store's folder is gone, or is another one", str(self.root), cure=cure))
+
+    def has_vanished(self) -> bool:
+        """Return whether the folder that was there once is gone, or another one lies in its place."""
+        if self._opened is None:
+            self._note_root()
+            return False
+        try:
+            return not os.path.samestat(os.fstat(self._opened), self.root.stat())
+        except OSError:
+            return True
+
+    def forget_root(self) -> None:
+        """Begin anew with whatever is there now; for a copy, which may be lost."""
+        self._opened = None
 
     def fetch_scores(self, version: str) -> None:
         """Do nothing: scores in a local folder are here."""
@@ -142,8 +168,16 @@ class LocalPlace:
 
     def make_folder(self) -> None:
         """Make the folder where it is not there."""
+        self.refresh()
         with _writing(self.root):
             _make_folder(self.root)
+        self._note_root()
+
+    def _note_root(self) -> None:
+        """Open the folder if it is there: while it is open, no other one can have its number."""
+        if self._opened is None and self.root.is_dir():
+            self._opened = os.open(self.root, os.O_RDONLY)
+            weakref.finalize(self, os.close, self._opened)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

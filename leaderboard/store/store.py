@@ -4,7 +4,7 @@ import io
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,7 +106,7 @@ class Store:
         frame = checks.predictions(predictions, folder, card.subset)
         folder.refuse_withheld()
         _refuse_candidates_alone(frame, folder, predictions)
-        rows = frame.drop("task", "target").sort("source", "seed", "id")
+        rows = _rows(frame)
         identity = entry_id(submitter, card, rows)
         if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
             derived = {predictions_path(identity): _parquet(rows)}
@@ -143,8 +143,12 @@ class Store:
         return sorted(self._place.ids() - self._place.withdrawn())
 
     def entries(self) -> list[Entry]:
-        """List the entries that are not withdrawn, oldest first."""
-        return sorted(map(self._read, self.ids()), key=lambda entry: (entry.submitted_at, entry.id))
+        """List the entries that are not withdrawn, oldest first; ``unreadable`` lists what is left out."""
+        return sorted(self._readable()[0], key=lambda entry: (entry.submitted_at, entry.id))
+
+    def unreadable(self) -> dict[str, str]:
+        """Return the ids of entries whose card is missing or damaged, with the reason."""
+        return self._readable()[1]
 
     def entry(self, identity: str) -> Entry:
         """Read one entry; InvalidInput when there is none of that id, or it was withdrawn."""
@@ -155,11 +159,19 @@ class Store:
 
     def predictions(self, entry: Entry) -> Path:
         """Give the path of an entry's prediction file on this machine."""
-        return self.predictions_of(entry.id)
+        return self._place.fetch(predictions_path(entry.id))
 
-    def predictions_of(self, identity: str) -> Path:
-        """Return the same by the entry's id; also of one that was withdrawn."""
-        return self._place.fetch(predictions_path(identity))
+    def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
+        """Return an entry's predictions, of a withdrawn one too, checked against the dataset and the entry's id.
+
+        Raises: InvalidInput when the files are damaged, or not those that were sent.
+        """
+        entry = self._read(identity)
+        frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
+        if entry_id(entry.submitter, entry.card, _rows(frame)) != identity:
+            cure = "restore the entry's files from a backup, or have it sent again"
+            raise InvalidInput(Problem("card and predictions are not those that were sent", identity, cure=cure))
+        return frame
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Give an entry's scores: from the derived file, or computed again.
@@ -258,7 +270,7 @@ class Store:
         return self._place.add(files)
 
     def refresh(self) -> None:
-        """Look for what others added; InvalidInput when the place cannot be asked. Of a local folder nothing is to do.
+        """Look for what others added; InvalidInput when the place cannot be asked, or a local folder has vanished.
 
         ``behind`` says then why, so that what is here can be shown with it.
         """
@@ -280,7 +292,7 @@ class Store:
             raise InvalidInput(Problem(what, identity, cure="say in the card what is new, such as its name or step"))
         if (self.root / card_path(identity)).is_file():
             return False
-        today = datetime.now(UTC).date()
+        today = date.fromisoformat(now()[:10])
         if daily_quota is not None and (sent := self.sent_on(submitter, today)) >= daily_quota:
             found = f"{sent} of {daily_quota} entries sent on {today} (UTC)"
             raise InvalidInput(Problem("today's quota is used up", submitter, found, "send it again tomorrow"))
@@ -297,6 +309,16 @@ class Store:
             )
         return parse_entry(content, identity)
 
+    def _readable(self) -> tuple[list[Entry], dict[str, str]]:
+        """Read all cards; one that cannot be read stops no other."""
+        entries, reasons = [], {}
+        for identity in self.ids():
+            try:
+                entries.append(self._read(identity))
+            except InvalidInput as error:
+                reasons[identity] = str(error)
+        return entries, reasons
+
     def _all_sendings(self) -> list[Sending]:
         """Give who sent what; reads each card once, since they never change."""
         with self._lock:
@@ -309,7 +331,7 @@ class Store:
         if not folder.has_public_labels:
             cure = "see what the last round released"
             raise InvalidInput(Problem("entries on withheld labels are scored in rounds alone", entry.id, cure=cure))
-        frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
+        frame = self.checked_rows(entry.id, folder)
         scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
         self._place.keep(derived_files(entry.id, scored))
         return scored
@@ -344,6 +366,11 @@ def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
 
 def _made_with(folder: DatasetFolder) -> MadeWith:
     return depth_encoder_name(folder), encoder_name(token_encoder(folder))
+
+
+def _rows(checked: pl.DataFrame) -> pl.DataFrame:
+    """Return checked predictions as an entry keeps them, and its id is made of."""
+    return checked.drop("task", "target").sort("source", "seed", "id")
 
 
 def _parquet(rows: pl.DataFrame) -> bytes:

@@ -12,6 +12,8 @@ SCORES = "/scores.json"
 PREDICTIONS = "/predictions.parquet"
 COMPARE = "/compare"
 SUBMIT = "/submit"
+SIGN_OUT = "/logout"
+"""Gradio's button leads here; its own endpoint there would sign out whoever fetches it."""
 DATA = "/data"
 ABOUT = "/about"
 HEALTH = "/healthz"
@@ -23,10 +25,18 @@ GRADIO = "/gradio_api"
 OPENAPI = f"{GRADIO}/openapi.json"
 MCP = f"{GRADIO}/mcp"
 UPLOAD = f"{GRADIO}/upload"
-CLOSED = tuple(
-    f"{GRADIO}/{name}" for name in ("component_server", "deep_link", "dev", "process_recording", "undo-vibe", "vibe")
+UPLOAD_PROGRESS = f"{GRADIO}/upload_progress"
+OPEN = tuple(
+    f"{GRADIO}/{name}"
+    for name in (
+        *("app_id", "call/", "cancel", "heartbeat/", "info", "login_check", "mcp", "openapi.json", "queue/", "reset"),
+        *("startup-events", "theme.css", "upload", "user"),
+    )
 )
-"""Of Gradio, for things that no page here has; some write files that nothing deletes."""
+"""Below ``GRADIO``, what its form and its clients need. Others fetch from addresses that a request names, write files
+that nothing deletes, or pass the queue by."""
+CLOSED = (f"{GRADIO}/call/v2", "/monitoring")
+"""Of Gradio, for things that no page here has, though they begin like ones in ``OPEN``, or are elsewhere."""
 
 
 def entry_address(identity: str, task: str | None = None) -> str:

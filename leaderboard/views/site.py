@@ -16,16 +16,6 @@ PAGES = (
     ("about", "About", ABOUT),
 )
 """Key, name and address of the pages that the navigation leads to."""
-SECURITY_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
-        "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "strict-origin-when-cross-origin",
-}
-"""Sent with every page that is written here: no text of a user's could run even if it were not escaped."""
 
 
 def page(title: str, body: Markup, *, active: str = "") -> Markup:

@@ -1,4 +1,4 @@
-"""Clients of a store in processes of their own: many at once, and such as are killed."""
+"""Clients of a store in processes of their own, as servers are: many at once, and such as are killed."""
 
 import contextlib
 import json
@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -53,12 +54,16 @@ class Where:
 
 @dataclass(frozen=True)
 class Job:
-    """What one client sends: models by name, one after the other; every ``withdraws``-th is withdrawn then."""
+    """What one client sends: models by name, one after the other; every ``withdraws``-th is withdrawn then.
+
+    ``clock``: before each, the clock jumps to some day within so many days.
+    """
 
     submitter: str
     names: Sequence[str]
     quota: int | None = None
     withdraws: int = 0
+    clock: int = 0
 
 
 class Client:
@@ -68,20 +73,24 @@ class Client:
         # A server that has imported everything forks the processes: they begin at once.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__, "scipy.special", "pandera.strategies.pandas_strategies"])
+        self._early: list[Any] = []
         self._heard, told = context.Pipe(duplex=False)
         self._process = context.Process(target=_work, args=(told, where, sender, jobs), daemon=True)
         self._process.start()
         told.close()
 
-    def kill_after(self, seconds: float) -> None:
-        """Wait until it begins, and kill it so many seconds later."""
-        assert self._heard.recv() == "begun"
+    def kill_after(self, n_told: int, seconds: float) -> None:
+        """Wait until it has begun and told so many things, and kill it so many seconds later."""
+        with contextlib.suppress(EOFError, ConnectionResetError):
+            for _ in range(1 + n_told):
+                self._early.append(self._heard.recv())
         time.sleep(seconds)
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._process.pid or 0, signal.SIGKILL)
 
     def told(self) -> Iterator[tuple[str, str, str]]:
         """Give what it told until its end: 'new', 'old', 'withdrawn' or 'refused', the name, and the id or reason."""
+        yield from (said for said in self._early if said != "begun")
         with contextlib.suppress(EOFError, ConnectionResetError):
             while True:
                 said = self._heard.recv()
@@ -99,6 +108,8 @@ def _work(told: Connection, where: Where, sender: Sender, jobs: Sequence[Job]) -
 
     def work(job: Job) -> None:
         for number, name in enumerate(job.names, start=1):
+            if job.clock:
+                set_clock(random.randint(-job.clock, job.clock))
             try:
                 entry, new = sender.send(store, name, job.submitter, daily_quota=job.quota)
             except InvalidInput as error:
@@ -114,13 +125,23 @@ def _work(told: Connection, where: Where, sender: Sender, jobs: Sequence[Job]) -
         list(pool.map(work, jobs))
 
 
+def set_clock(days: int) -> None:
+    """Have the store's clock in this process be so many days ahead."""
+    from leaderboard.store import entries, store
+
+    def now() -> str:
+        return (datetime.now(UTC) + timedelta(days=days)).isoformat(timespec="seconds")
+
+    entries.now = store.now = now  # type: ignore[attr-defined]
+
+
 def check_whole(root: Path, *, copy: bool = False) -> set[str]:
     """Check every entry of a store's folder against its own id, and every tombstone; gives the ids, withdrawn too.
 
     The copy of a repository need not have the predictions.
     """
     store, found = Store(root), set()
-    for folder in (root / "entries").iterdir():
+    for folder in (root / "entries").glob("*"):
         files, whole = {path.name for path in folder.iterdir()}, {"card.json", "predictions.parquet"}
         assert files == whole or (copy and files == {"card.json"})
         entry = store._read(folder.name)
@@ -157,26 +178,34 @@ def crowd(where: Where, sender: Sender, n_processes: int, n_threads: int, n_each
 
 @dataclass
 class Killed:
-    """What killed clients had told: ids accepted and withdrawn; how many kills hit at work, and how many at writing."""
+    """What killed clients had told: ids accepted, as often as they were, and withdrawn; how many kills hit at work."""
 
-    accepted: set[str]
+    accepted: list[str]
     withdrawn: set[str]
     at_work: int = 0
-    at_writing: int = 0
 
 
-def kills(where: Where, sender: Sender, n: int, longest: float, rng: random.Random) -> Killed:
-    """Start and kill a client so many times, at random moments of its work; each has four models to send."""
-    found = Killed(set(), set())
-    for number in range(n):
-        client = Client(where, sender, [Job(f"client {number}", NAMES, withdraws=2)])
-        client.kill_after(rng.uniform(0, longest))
-        said = list(client.told())
-        assert not any(what == "refused" for what, _, _ in said)
-        found.accepted |= {identity for what, _, identity in said if what == "new"}
-        found.withdrawn |= {identity for what, _, identity in said if what == "withdrawn"}
-        found.at_work += len(said) < len(NAMES) * 3 // 2
-        found.at_writing += (where.folder / ".new").exists()
+def kills(wheres: Sequence[Where], sender: Sender, n: int, longest: float, rng: random.Random) -> Killed:
+    """Kill so many clients at random moments of their work, one at each place at the same time.
+
+    The moment is up to ``longest`` seconds after the client told of any of the steps of its work.
+
+    They are as servers of one store: each has the same four models to send, under one identity, and a clock that jumps.
+    """
+    found = Killed([], set())
+    with ThreadPoolExecutor(len(wheres)) as pool:
+        for number in range(n // len(wheres)):
+            job = Job(f"client {number}", NAMES, withdraws=2, clock=400)
+            clients = [Client(where, sender, [job]) for where in wheres]
+            moments = [(rng.randint(0, len(NAMES)), rng.uniform(0, longest)) for _ in clients]
+            list(pool.map(lambda client, moment: client.kill_after(*moment), clients, moments))
+            for client in clients:
+                said = list(client.told())
+                # What the other one withdrew is refused.
+                assert all("was withdrawn" in reason for what, _, reason in said if what == "refused")
+                found.accepted += [identity for what, _, identity in said if what == "new"]
+                found.withdrawn |= {identity for what, _, identity in said if what == "withdrawn"}
+                found.at_work += len(said) < len(NAMES)
     return found
 
 

@@ -44,43 +44,60 @@ def test_every_accepted_entry_of_a_crowd_is_there_once(
     )
 
 
-@pytest.mark.parametrize("n", [6, pytest.param(200, marks=LONG)], ids=["short", "long"])
-def test_a_killed_process_leaves_no_half_entry(n: int, sender: Sender, tmp_path: Path) -> None:
-    where = Where(str(tmp_path / "store"))
-    killed = kills(where, sender, n, 1.2, random.Random(7))
+KILLS = pytest.mark.parametrize("n", [4, pytest.param(200, marks=LONG)], ids=["short", "long"])
+"""Of two servers on one store, at random moments, their clocks jumping."""
+
+
+@KILLS
+def test_killed_servers_of_one_store_leave_nothing_missing_doubled_or_half(
+    n: int, sender: Sender, tmp_path: Path
+) -> None:
+    where, n_models = Where(str(tmp_path / "store")), n // 2 * len(NAMES)
+    killed = kills([where, where], sender, n, 0.2, random.Random(7))
     store = where.open()
     there = check_whole(store.root)
-    assert killed.accepted <= there
-    assert killed.withdrawn <= there - set(store.ids())
+    assert len(killed.accepted) == len(set(killed.accepted))
+    assert set(killed.accepted) <= there
     gone = there - set(store.ids())
+    assert killed.withdrawn <= gone
     # Whatever the killed ones had in hand can be sent again, by the same identity.
-    assert send_again(store, sender, n) == n * len(NAMES) - len(there)
-    assert len(check_whole(store.root)) == n * len(NAMES)
+    assert send_again(store, sender, n // 2) == n_models - len(there)
+    assert len(check_whole(store.root)) == n_models
     assert set(store.ids()) == check_whole(store.root) - gone
     assert not (store.root / ".new").exists()
     print(
-        f"\n{n} kills, {killed.at_work} while at work, {killed.at_writing} while writing: {len(there):,} entries, "
+        f"\n{n} kills of two servers of one store, {killed.at_work} while at work: {len(there):,} entries, "
         f"{len(killed.accepted):,} of them told to be accepted; all whole, and sent again each is there once"
     )
 
 
-@LONG
-def test_a_killed_process_leaves_no_half_entry_in_a_repository(sender: Sender, tmp_path: Path) -> None:
-    n = 20
+@KILLS
+def test_killed_servers_of_one_repository_leave_nothing_missing_doubled_or_half(
+    n: int, sender: Sender, tmp_path: Path
+) -> None:
+    n_models = n // 2 * len(NAMES)
     with running_hub(tmp_path / "hub") as hub:
         repository = hub.stored.create("org/entries", private=True)
-        where = Where("hf://datasets/org/entries", tmp_path / "copy", hub.url)
-        where.open()
-        killed = kills(where, sender, n, 3.0, random.Random(7))
-        store = where.open()
-        there = check_whole(store.root, copy=True)
-        assert killed.accepted <= there
-        assert killed.withdrawn <= there - set(store.ids())
-        assert send_again(store, sender, n) == n * len(NAMES) - len(there)
-        fresh = Where(where.place, tmp_path / "fresh", hub.url).open()
-        assert fresh.ids() == store.ids()
+        wheres = [Where("hf://datasets/org/entries", tmp_path / copy, hub.url) for copy in ("first", "second")]
+        killed = kills(wheres, sender, n, 0.5, random.Random(7))
+        stores = [where.open() for where in wheres]
+        there = check_whole(stores[0].root, copy=True)
+        assert len(killed.accepted) == len(set(killed.accepted))
+        assert set(killed.accepted) <= there
+        gone = there - set(stores[0].ids())
+        assert killed.withdrawn <= gone
+        assert send_again(stores[1], sender, n // 2) == n_models - len(there)
+        fresh = Where(wheres[0].place, tmp_path / "fresh", hub.url).open()
+        stores[0].refresh()
+        assert fresh.ids() == stores[0].ids() == stores[1].ids()
         ids = check_whole(fresh.root, copy=True)
         titles = [commit.title for commit in repository.history()]
         assert sorted(title for title in titles if title.startswith("Entry")) == [f"Entry {id_}" for id_ in sorted(ids)]
-        assert len(ids) == n * len(NAMES)
-    print(f"\n{n} kills at a repository, {killed.at_work} while at work: {len(there):,} entries, each one commit")
+        assert sorted(title for title in titles if title.startswith("Withdraw")) == sorted(
+            f"Withdraw {id_}" for id_ in gone
+        )
+        assert len(ids) == n_models
+    print(
+        f"\n{n} kills of two servers of one repository, {killed.at_work} while at work: {len(there):,} entries, "
+        f"{len(killed.accepted):,} of them told to be accepted, each one commit"
+    )

@@ -1,0 +1,39 @@
+"""Faults of this server in its log: each place once in full, then counted, so that nobody can fill the log."""
+
+import sys
+import threading
+import traceback
+from collections import Counter
+
+MAX_PLACES = 100
+"""Places that are told apart; faults elsewhere count as one more."""
+
+Place = tuple[str, str, int]
+
+
+class FaultLog:
+    """Writes faults to stderr. Safe to be used by several threads."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Place] = Counter()
+        self._lock = threading.Lock()
+
+    def write(self, fault: BaseException) -> None:
+        """Write a fault with its traceback when its place is new, and a line at its 10th, 100th, ... time."""
+        place = _place(fault)
+        with self._lock:
+            if place not in self._counts and len(self._counts) >= MAX_PLACES:
+                place = ("another fault", "elsewhere", 0)
+            self._counts[place] += 1
+            count = self._counts[place]
+        if count == 1:
+            traceback.print_exception(fault)
+        elif set(str(count)) <= {"1", "0"} and str(count).count("1") == 1:
+            name, file, line = place
+            print(f"{name} at {file}:{line}: {count:,} times by now", file=sys.stderr, flush=True)
+
+
+def _place(fault: BaseException) -> Place:
+    frames = traceback.extract_tb(fault.__traceback__)
+    last = frames[-1] if frames else None
+    return type(fault).__name__, last.filename if last else "nowhere", (last.lineno or 0) if last else 0

@@ -1,0 +1,87 @@
+"""Headers that every answer has, whoever wrote it: pages, Gradio's form and files, endpoints, refusals."""
+
+import base64
+import hashlib
+import re
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leaderboard.views import addresses
+
+FRAMES = "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+"""Who may show the pages inside theirs: Hugging Face shows a Space that way."""
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+    f"img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; {FRAMES}"
+)
+"""No text of a user's could run even if it were not escaped."""
+FORM_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-eval' {scripts}; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; "
+    "worker-src 'self' blob:; form-action 'self'; "
+    f"base-uri 'self'; {FRAMES}"
+)
+"""For Gradio's page, which has scripts and style sheets in its text: of scripts only those that this server sent.
+Gradio makes functions of the templates of its components, hence ``unsafe-eval``: it lets no text of a page run."""
+OTHER_HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "strict-origin-when-cross-origin"}
+_SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script>", re.DOTALL)
+
+
+class SecurityHeaders:
+    """ASGI middleware that adds the headers to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and what is answered with the headers; the form's page whole, for its policy names it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if scope["path"].rstrip("/") == addresses.SUBMIT:
+            # Its scripts are looked for in the text, which therefore must not come packed.
+            kept = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
+            await self.app({**scope, "headers": kept}, receive, _FormPage(send).send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _set_headers(message, PAGE_POLICY)
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+class _FormPage:
+    """Holds an answer back until it is whole, for its policy lists the digests of the scripts in it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self._parts = send, [b""]
+        self._start: Message = {}
+
+    async def send(self, message: Message) -> None:
+        """Take a part of the answer; the last one sends all."""
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        self._parts.append(message.get("body", b""))
+        if message.get("more_body", False):
+            return
+        body = b"".join(self._parts)
+        is_html = Headers(raw=self._start["headers"]).get("content-type", "").startswith("text/html")
+        _set_headers(self._start, form_policy(body) if is_html else PAGE_POLICY)
+        await self._send(self._start)
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def form_policy(page: bytes) -> str:
+    """Return the policy of a page that has scripts in its text: these and the server's own run, no other."""
+    digests = (base64.b64encode(hashlib.sha256(script).digest()).decode() for script in _SCRIPT.findall(page))
+    return FORM_POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
+
+
+def _set_headers(message: Message, policy: str) -> None:
+    headers = MutableHeaders(scope=message)
+    headers["content-security-policy"] = policy
+    headers.update(OTHER_HEADERS)

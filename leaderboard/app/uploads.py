@@ -1,0 +1,122 @@
+"""Uploads: a plain endpoint at the address where Gradio has its own, and the one folder that a server keeps them in.
+
+Gradio's endpoint writes named files while they arrive and leaves behind those that never arrive whole. Here a file
+has no name until it is whole, so whatever ends an upload, or the server, leaves nothing. Gradio's form and clients
+(``gradio_client.handle_file``) notice no difference: a file is sent as ``files``, and the answer lists its path.
+"""
+
+import asyncio
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from filelock import FileLock, Timeout
+from gradio.utils import get_upload_folder
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+
+from leaderboard.views import addresses
+
+SECONDS_KEPT = 3600.0
+"""How long an uploaded file stays on disk at least; accepted ones are copied into the store."""
+MIN_FREE_BYTES = 2**30
+"""Of the disk that uploads go to: anybody may upload, and a store on a full disk takes no entry."""
+_PREFIX, _LOCK = "shiftbench-", ".lock"
+_UNUSUAL = re.compile(r"[^\w.-]+")
+
+
+class Uploads:
+    """The folder of one server, locked while the server lives; folders of servers that ended are deleted."""
+
+    def __init__(self) -> None:
+        # Gradio copies what lies outside of its own folder.
+        home = Path(get_upload_folder()).resolve()
+        home.mkdir(parents=True, exist_ok=True)
+        with FileLock(home / f"{_PREFIX}starting.lock"):  # otherwise a folder could be swept before it is locked
+            _sweep_ended(home)
+            self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=home))
+            self._lock = FileLock(self.folder / _LOCK)
+            self._lock.acquire()
+        self._arrived: dict[Path, float] = {}
+
+    def holds(self, path: str) -> bool:
+        """Return whether a path is that of a file uploaded to this server."""
+        return Path(path) in self._arrived and Path(path).is_file()
+
+    def has_room(self, n_bytes: int = 0) -> bool:
+        """Return whether the disk has room for so many more bytes; what arrives is on it from the first byte on."""
+        return shutil.disk_usage(self.folder).free >= MIN_FREE_BYTES + n_bytes
+
+    def keep(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
+        """Give a file that arrived whole its name in the folder, below a part that nobody can guess."""
+        if not self.has_room(n_bytes):
+            raise HTTPException(503, "there is no room for uploads now: try again in an hour")
+        folder = self.folder / secrets.token_urlsafe(16)
+        folder.mkdir()
+        path = folder / (_UNUSUAL.sub("_", Path(name).name)[-100:].lstrip(".") or "file")
+        with path.open("wb") as file:
+            shutil.copyfileobj(content, file)
+        self._arrived[path] = time.monotonic()
+        return path
+
+    def sweep(self) -> None:
+        """Delete the files that arrived longer ago than ``SECONDS_KEPT``."""
+        now = time.monotonic()  # the clock on the wall may jump
+        for path in [path for path, arrived in self._arrived.items() if now - arrived > SECONDS_KEPT]:
+            del self._arrived[path]
+            shutil.rmtree(path.parent, ignore_errors=True)
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Sweep every hour while the server runs, and delete the folder when it stops."""
+
+        async def sweep_hourly() -> None:
+            while True:
+                await asyncio.sleep(SECONDS_KEPT)
+                await run_in_threadpool(self.sweep)
+
+        sweeping = asyncio.create_task(sweep_hourly())
+        try:
+            yield
+        finally:
+            sweeping.cancel()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self._lock.release()
+
+
+def add_upload(app: FastAPI, uploads: Uploads) -> None:
+    """Add the endpoint; it comes before Gradio's because routes of the application come before what is mounted."""
+
+    @app.post(addresses.UPLOAD)
+    async def upload(request: Request) -> Response:
+        async with request.form(max_files=1, max_fields=0) as form:
+            file = form.get("files")
+            if not isinstance(file, UploadFile):
+                return PlainTextResponse("send one file, as 'files'\n", 400)
+            path = await run_in_threadpool(uploads.keep, file.filename or "file", file.file, file.size or 0)
+        return JSONResponse([str(path)])
+
+    # Gradio's form asks how far an upload is, and complains where nobody answers.
+    @app.get(addresses.UPLOAD_PROGRESS)
+    def progress() -> Response:
+        return PlainTextResponse('data: {"msg": "done"}\n\n', media_type="text/event-stream")
+
+
+def _sweep_ended(home: Path) -> None:
+    """Delete the folders of servers that ended without doing so: nobody holds their locks."""
+    for folder in home.glob(f"{_PREFIX}*/"):
+        lock = FileLock(folder / _LOCK, timeout=0)
+        try:
+            with lock:
+                shutil.rmtree(folder, ignore_errors=True)
+        except Timeout:
+            continue  # its server runs

@@ -1,0 +1,259 @@
+"""Attacks on a running server, with what each left; the counts before are those of version 0.1.0, taken with the same
+functions (``tests.leaderboard.attacks``) on a disk with 75 GiB of room.
+"""
+
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from starlette.routing import Mount, Route
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.app import connections, limits, uploads
+from leaderboard.app.faults import FaultLog
+from leaderboard.app.server import Server, create_app
+from leaderboard.app.uploads import Uploads
+from leaderboard.store import Store
+from tests.leaderboard import attacks
+from tests.leaderboard.app.test_server import free_port
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """A server whose patience is a second or two, and the folder that its uploads go to."""
+
+    url: str
+    app: Any
+    temporary: Path
+
+
+@pytest.fixture(scope="module")
+def attacked(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+    home = tmp_path_factory.mktemp("attacked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADIO_TEMP_DIR", str(home / "gradio"))
+        patch.setattr(connections, "IDLE_SECONDS", 2.0)
+        patch.setattr(connections, "STUCK_SECONDS", 1.0)
+        patch.setattr(connections, "SECONDS_BETWEEN_LOOKS", 0.2)
+        patch.setattr(limits, "SECONDS_TO_BEGIN", 1.0)
+        app = create_app([synthetic], Store(home / "store"))
+        server = Server(app, "127.0.0.1", free_port())
+        try:
+            yield Attacked(server.url, app, home / "gradio")
+        finally:
+            server.close()
+    assert attacks.files_in(home / "gradio") == []  # a server takes its folder with it
+
+
+def test_idle_uploads_take_no_room_from_others(attacked: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: each of 297 sockets that announced 256 MiB held that much of the disk and its socket, without end."""
+    room = uploads.shutil.disk_usage(attacked.temporary).free - 2**20
+    monkeypatch.setattr(uploads, "MIN_FREE_BYTES", room)  # as if nearly nothing were left
+    with attacks.sockets(attacked.url, 100, attacks.upload_head(attacked.url, attacks.ANNOUNCED)) as opened:
+        assert attacks.upload(attacked.url).status_code == 200
+        assert attacks.held(opened, 20) == 0
+    monkeypatch.setattr(uploads, "MIN_FREE_BYTES", 2**60)
+    assert attacks.upload(attacked.url).status_code == 503
+
+
+HALF_A_BODY = b"POST /gradio_api/call/board HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n["
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", HALF_A_BODY], ids=["nothing", "head", "body"])
+def test_half_a_request_holds_no_socket(attacked: Attacked, sent: bytes) -> None:
+    """Before: 300 of 300 were held for as long as was looked."""
+    with attacks.sockets(attacked.url, 100, sent) as opened:
+        assert httpx.get(f"{attacked.url}/healthz").text == "ok"
+        assert attacks.held(opened, 20) == 0
+
+
+def test_a_trickle_is_no_upload(attacked: Attacked) -> None:
+    """A byte now and then would hold the socket for years."""
+    with attacks.sockets(attacked.url, 1, attacks.upload_head(attacked.url, 10**6)) as (slow,):
+        deadline = time.monotonic() + 20
+        while attacks.held([slow]) and time.monotonic() < deadline:
+            slow.send(b"a")
+            time.sleep(0.2)
+        assert not attacks.held([slow])
+
+
+def send_for_a_while(to: socket.socket, content: bytes) -> None:
+    for _ in range(50):
+        to.sendall(content)
+        time.sleep(0.05)
+
+
+def test_a_reader_who_takes_nothing_is_left(attacked: Attacked) -> None:
+    request = b"GET /config HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
+    with socket.socket() as stuck:
+        stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stuck.connect(("127.0.0.1", httpx.URL(attacked.url).port))
+        stuck.sendall(request)
+        time.sleep(4)  # in which nothing is read
+        with pytest.raises(ConnectionError):
+            send_for_a_while(stuck, request)
+
+
+def test_a_newcomer_gets_in_where_all_places_are_taken(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 20)
+    server = Server(create_app([synthetic], Store(tmp_path / "store")), "127.0.0.1", free_port())
+    try:
+        stream = b"GET /gradio_api/heartbeat/a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        for sent in (b"GET / HT", stream):
+            with attacks.sockets(server.url, 60, sent) as opened:
+                assert httpx.get(f"{server.url}/healthz").text == "ok"
+                time.sleep(0.2)
+                assert 0 < attacks.held(opened) <= 20
+    finally:
+        server.close()
+
+
+def test_the_soft_limit_on_open_files_is_raised() -> None:
+    program = (
+        "import resource; from leaderboard.app.connections import bounded_connections\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))\n"
+        "print(bounded_connections().keywords['most'], resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    soft = connections.WANTED_FILES if hard == resource.RLIM_INFINITY else min(connections.WANTED_FILES, hard)
+    assert said.stdout.split() == [str(min(connections.MAX_CONNECTIONS, soft // 2)), str(soft)]
+
+
+def test_aborted_uploads_leave_nothing(attacked: Attacked) -> None:
+    """Before: 20 files of 20 uploads, until somebody deletes them by hand."""
+    before = attacks.files_in(attacked.temporary)
+    attacks.abort_uploads(attacked.url, 20, 2**21)
+    assert attacks.files_in(attacked.temporary) == before
+    whole = Path(attacks.upload(attacked.url, b"id\n1\n", "../../.evil \u202e name.csv").json()[0])
+    assert (whole.read_bytes(), whole.suffix) == (b"id\n1\n", ".csv")
+    assert whole.is_relative_to(attacked.temporary)
+
+
+def test_uploads_are_swept_hourly_and_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    with TemporaryFile() as file:
+        killed = Uploads()
+        left = killed.keep("a.csv", file, 0)
+        killed._lock.release()  # which the system does for a process that is killed
+        running = Uploads()
+        assert not left.exists()
+        kept = running.keep("a.csv", file, 0)
+        other = Uploads()  # finds the folder of one that runs, and leaves it
+        running.sweep()
+        assert running.holds(str(kept))
+        assert not other.holds(str(kept))
+        assert not running.holds(f"{kept}/../{kept.name}")
+        assert not running.holds("/etc/passwd")
+        monkeypatch.setattr(uploads, "SECONDS_KEPT", 0)
+        running.sweep()
+    assert not kept.exists()
+
+
+def test_no_input_is_fetched_from_an_address(attacked: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: the server fetched in most of 558 calls, for text boxes and numbers, too, and wrote 20 lines for each."""
+    fetched: list[str] = []
+
+    async def fetch(url: str, **_: Any) -> str:
+        fetched.append(url)
+        raise ValueError("fetched")
+
+    monkeypatch.setattr("gradio.processing_utils.async_ssrf_protected_download", fetch)
+    answers = attacks.calls_with_files(attacked.url, "http://127.0.0.1:9/preds.csv", ways=1)
+    assert len(answers) > 50
+    assert fetched == []
+    refused = ("no file is meant here", "send the file itself, not an address", "there is nothing here")
+    assert [where for where, answer in answers.items() if not any(words in answer for words in refused)] == []
+
+
+def test_errors_do_not_fill_the_log(attacked: Attacked, capfd: pytest.CaptureFixture[str]) -> None:
+    """Before: 6,960 lines for 220 requests; now each fault is written once, then counted."""
+    attacks.fail_in_many_ways(attacked.url, 1)
+    capfd.readouterr()
+    assert attacks.fail_in_many_ways(attacked.url, 4) == 44
+    assert len(capfd.readouterr().err.splitlines()) <= 10
+
+
+def test_a_fault_is_written_once_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    log = FaultLog()
+
+    def fail(how: Callable[[], Any]) -> None:
+        try:
+            how()
+        except Exception as fault:
+            log.write(fault)
+
+    for _ in range(100):
+        fail(lambda: 1 / 0)
+    said = capsys.readouterr().err
+    assert said.count("Traceback") == 1
+    assert [line.rpartition(": ")[2] for line in said.splitlines() if "by now" in line] == [
+        "10 times by now",
+        "100 times by now",
+    ]
+
+
+def routes(app: Any, prefix: str = "") -> set[str]:
+    """List the addresses of an application and of what is mounted in it, with something for each parameter."""
+    found = set()
+    for route in app.routes:
+        if isinstance(route, Mount):
+            found |= routes(route, prefix + route.path)
+        elif isinstance(route, (Route, APIRoute)):
+            parts = [part if not part.startswith("{") else "a" for part in route.path.split("/")]
+            found.add(prefix + "/".join(parts))
+        elif hasattr(route, "original_router"):
+            found |= routes(route.original_router, prefix)
+    return found
+
+
+def test_every_answer_of_every_route_has_the_headers(attacked: Attacked) -> None:
+    """Before: 18 of 27 addresses lacked them, ``/submit`` among them."""
+    known = routes(attacked.app)
+    assert {"/", "/submit", "/config", "/healthz", "/logout", "/theme.css"} <= known
+    asked = known | {"/nothing", "/assets/none.js", "/gradio_api/file=/etc/passwd", "/gradio_api/mcp/schema"}
+    lacking = []
+    with attacks.client() as session:
+        for method, path in product(("GET", "POST"), sorted(asked)):
+            with session.stream(method, attacked.url + path) as answer:
+                headers = answer.headers
+            policy = headers.get("content-security-policy", "")
+            sound = "default-src 'none'" in policy and "frame-ancestors 'self' https://huggingface.co" in policy
+            if not sound or headers.get("x-content-type-options") != "nosniff":
+                lacking.append((method, path))
+    assert len(asked) > 40
+    assert lacking == []
+
+
+def test_the_form_runs_only_scripts_that_were_sent(attacked: Attacked) -> None:
+    answer = httpx.get(f"{attacked.url}/submit")
+    scripts = answer.headers["content-security-policy"].split("script-src ")[1].split(";")[0]
+    assert "'unsafe-inline'" not in scripts
+    assert scripts.count("'sha256-") >= answer.text.count("<script>")
+
+
+def test_nobody_is_signed_out_by_a_link(attacked: Attacked) -> None:
+    """Before: fetching the address, as an image on any page does, ended the session."""
+    address, own = f"{attacked.url}/logout", {"origin": attacked.url}
+    asked = httpx.get(address, headers={"cookie": "session=a"})
+    assert (asked.status_code, "set-cookie" in asked.headers) == (200, False)
+    assert 'method="post"' in asked.text
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:9"):
+        assert httpx.post(address, headers={"origin": origin}).status_code == 403
+    done = httpx.post(address, headers=own)
+    assert (done.status_code, done.headers["location"]) == (303, "/submit")
+    assert 'session=""' in done.headers["set-cookie"]
+    assert "Max-Age=0" in done.headers["set-cookie"]
