@@ -43,7 +43,7 @@ def test_a_wrong_type_is_told_what_would_be_right(wrong: Any, filled: Filled) ->
         ({"source": ["a"], "id": ["b"], "prediction": ["d"], "answer": ["e"]}, "column 'answer': unknown column"),
         ({"source": ["a", "b"], "id": ["b", "c"], "prediction": ["d", 7]}, "each with values of one type"),
         (pd.DataFrame({"source": ["a", 7], "id": ["b", "c"], "prediction": ["d", "e"]}), "values of one type"),
-        ({"source": ["a"], "id": ["b"], "prediction": [None]}, "predictions, column 'prediction', row 1: a value is"),
+        ({"source": [None], "id": ["b"], "prediction": ["d"]}, "predictions, column 'source', row 1: a value is"),
         ({"source": ["a"], "id": ["b"], "prediction": [object()]}, "objects in column 'prediction'"),
     ],
     ids=["lengths", "unknown", "mixed", "mixed-pandas", "null", "objects"],
