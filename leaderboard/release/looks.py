@@ -97,7 +97,8 @@ class _Asked:
     def write(self, before: Sequence[Record]) -> Written | None:
         """Answer, given the account's earlier looks; returns the record of what is told now, None where nothing is.
 
-        A number that the file got before is its answer for ever; why it got none may change, and is not recorded.
+        A number that the file got before is its answer for ever, and so is that its score is undefined, which depends
+        on labels. Other reasons why it got none may change, and are not recorded.
         """
         day = today()
         counted, golds, new = _Counted(self.store, before, day), {}, []

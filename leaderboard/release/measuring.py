@@ -37,8 +37,8 @@ class Predicted:
 def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskManifest) -> dict[str, Predicted]:
     """Arrange one task's checked predictions by target, over the sources that its board ranks by.
 
-    These are single domains (of a task with an ID domain, that one); of a file without them joined domains, else
-    ``none``. What was trained on the target itself takes no part.
+    These are single domains (of a task with an ID domain, that one alone). A file that has none is ranked by its joined
+    domains, and without these by ``none``. Models that were trained on the target itself take no part.
 
     Args:
         predictions: as ``check_predictions`` returns them.
