@@ -1,6 +1,6 @@
-"""The one number of a file on one target that its sender is told: its mean score under shift, on one half of the labels.
+"""The one number of a file on a target that its sender is told: the mean score under shift, on one half of the labels.
 
-Only the rows of that half are scored, with the classes that their own labels have: the labels of the other half play no part.
+Only the rows of that half are scored, with the classes that their own labels have; the other labels play no part.
 """
 
 from collections.abc import Mapping
