@@ -7,6 +7,7 @@ bench                        how fast, how right
 analysis, app, protocol      the papers' figures; the web application; the choice of data sets
 views                        scores as pages, pictures and tables
 board                        all entries as columns, with ranks
+release                      what a server shows of entries on withheld labels
 store, comparing             entries that never change; tests between two models
 scoring                      a prediction file to its scores
 metrics                      pure functions

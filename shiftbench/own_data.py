@@ -43,7 +43,7 @@ class Columns:
     split: str | None = None
 
     def renamed(self) -> dict[str, str]:
-        """Give the names that ``builders.building.own`` has for them, by the CSV's own."""
+        """Return the names that ``builders.building.own`` has for them, by the CSV's own."""
         known = {"domain": self.domain, "label": self.label, "text": self.text, "split": self.split}
         return {own: name for name, own in known.items() if own is not None}
 
@@ -103,7 +103,7 @@ def scored_own_data(
 
 
 def own_report(predictions: Path, csv: Path, found: OwnScores) -> str:
-    """Give the report of a prediction file for a CSV, while its scores' context lasts."""
+    """Build the report of a prediction file for a CSV, while its scores' context lasts."""
     title, card = f"{predictions.name} on {csv.name}", card_beside(predictions)
     return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
 

@@ -14,7 +14,8 @@ from shiftbench.command import app
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BASELINES = (ROOT / "baselines/README.md").read_text(encoding="utf-8")
-LEADERBOARD = (ROOT / "leaderboard/README.md").read_text(encoding="utf-8")
+ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
+READMES = [ROOT / "README.md", *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md"))]
 BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES, flags=re.M | re.S)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("shiftbench ")]
 
@@ -43,12 +44,20 @@ def test_make_targets_are_there() -> None:
     assert all(re.search(rf"^{target}:", makefile, flags=re.M) for target in named)
 
 
-@pytest.mark.parametrize(
-    "path",
-    sorted(set(re.findall(r"`((?:validation|builders|baselines|leaderboard|tests)/[^`]*)`", README + LEADERBOARD))),
-)
-def test_files_named_are_there(path: str) -> None:
-    assert (ROOT / path).exists()
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_named_are_there(readme: Path) -> None:
+    text = readme.read_text(encoding="utf-8")
+    named = re.findall(rf"`((?:{'|'.join(ROOMS)}|tests)/[^`]*)`", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", text)
+    assert [path for path in links if not (readme.parent / path).exists()] == []
+
+
+def test_the_table_of_rooms_has_every_room() -> None:
+    _, house = README.split("## The house\n")
+    named = re.findall(r"^\| `([a-z/]+)/` \|", house, flags=re.M)
+    assert all((ROOT / room).is_dir() for room in named)
+    assert {room for room in named if "/" not in room} == set(ROOMS)
 
 
 def test_json_fields_named_are_there() -> None:

@@ -28,8 +28,12 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         return max(0.0, float(text))
     except ValueError:
+        pass
+    try:
         moment = parsedate_tz(text)
         return max(0.0, mktime_tz(moment) - time.time()) if moment else None
+    except (ValueError, OverflowError):  # a date that no calendar has
+        return None
 
 
 def draw_wait(tries: int, *, first: float, longest: float) -> float:

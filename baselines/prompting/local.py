@@ -17,8 +17,8 @@ class LocalModel:
     """A causal language model from a folder or the Hub, on a GPU where there is one; loaded when first asked.
 
     A model with a chat template is spoken to by it, any other in plain paragraphs whose answers end at an empty line.
-    Prompts that leave the model no room for the answer are not asked. An answer may hang on those asked with it in the
-    last digits of a tie: batches are the same for the same requests.
+    Prompts that leave the model no room for the answer are not asked. An answer may depend on those asked with it, in
+    the last digits of a tie: batches are the same for the same requests.
 
     Args:
         name: folder, or id on the Hub.

@@ -1,18 +1,12 @@
-"""The manifest of a dataset folder, ``shiftbench.json``: what it holds, what it was made from, and its hashes."""
+"""The manifest of a dataset folder, ``shiftbench.json``: what it holds, and what it was made from."""
 
-import hashlib
-import hmac
 import json
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
-import polars as pl
 import pydantic
 
-from builders.checksums import file_sha256
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import SOURCE_JOINER, TaskKind
 
@@ -22,7 +16,6 @@ DATA_FOLDERS = ("data", "depth", "subsets")
 """Folders of a dataset folder whose files the manifest lists with their checksums."""
 PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
 """The two dataset folders in one that was built with test labels withheld (see ``builders.writing.withhold``)."""
-_HASHED_AT_ONCE = 10_000
 
 
 class _Facts(pydantic.BaseModel):
@@ -330,78 +323,3 @@ def closed_words(sources: Sequence[SourceFacts]) -> str:
     if not others:
         return f"the licence of {last} does not allow publishing its rows"
     return f"the licences of {', '.join(others)} and {last} do not allow publishing their rows"
-
-
-def data_files_sha256(folder: Path) -> dict[str, str]:
-    """Hash the files of rows, depths and ids in a dataset folder.
-
-    Args:
-        folder: a dataset folder; what its manifest says is not asked.
-    Returns: SHA-256 by path inside the folder, sorted by path.
-    """
-    paths = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
-
-
-def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
-    """Hash rows by content, in id order, whatever the file's bytes.
-
-    Args:
-        frame: rows with distinct ids, in any order.
-        columns: what is hashed beside ``id``, in this order.
-    Returns: a SHA-256, 64 hex digits.
-
-    >>> a = pl.DataFrame({"id": ["x", "y"], "text": ["1", "2"]})
-    >>> rows_sha256(a, ["text"]) == rows_sha256(a.reverse(), ["text"])
-    True
-    """
-    digest, encoder = hashlib.sha256(), msgspec.json.Encoder()
-    rows = frame.select("id", *columns)
-    in_order = rows if rows["id"].is_sorted() else rows.sort("id")
-    # As one list a line, in the bytes of json.dumps(row, ensure_ascii=False, separators=(",", ":")). The hash of one
-    # part is computed while the next is encoded.
-    with ThreadPoolExecutor(1) as pool:
-        hashed = None
-        for part in in_order.iter_slices(_HASHED_AT_ONCE):
-            lines = encoder.encode_lines(part.rows())
-            if hashed is not None:
-                hashed.result()
-            hashed = pool.submit(digest.update, lines)
-    return digest.hexdigest()
-
-
-def labels_sha256(frame: pl.DataFrame, gold: str, key: str | None) -> str:
-    """Hash ids and gold of rows.
-
-    Args:
-        frame: rows with ``id`` and the gold column, in any order.
-        gold: name of the gold column.
-        key: makes a keyed hash, so that nobody without the key can try labels until the hash is met; None: a plain one.
-    Returns: 64 hex digits.
-    """
-    plain = rows_sha256(frame, [gold])
-    return plain if key is None else hmac.new(key.encode(), plain.encode(), hashlib.sha256).hexdigest()
-
-
-def content_hash(tasks: dict[str, TaskManifest], benchmark: str) -> str:
-    """Hash a folder's content: every split of every domain, inputs and labels, and the label names.
-
-    Args:
-        tasks: facts by task name. Withheld domains count like the others, so a published folder has the hash of the
-            one that it was taken from.
-        benchmark: the benchmark's name.
-    Returns: a SHA-256, 64 hex digits.
-    """
-    content = {
-        name: {
-            "labels": task.labels,
-            "splits": {
-                f"{domain}/{split}": [facts.inputs_sha256, facts.labels_sha256]
-                for domain, domain_facts in (task.domains | task.withheld).items()
-                for split, facts in domain_facts.splits.items()
-            },
-        }
-        for name, task in tasks.items()
-    }
-    canonical = json.dumps([FORMAT_VERSION, benchmark, content], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -8,15 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from builders.folder.manifest import (
-    MANIFEST,
-    Manifest,
-    SplitFacts,
-    TaskManifest,
-    content_hash,
-    labels_sha256,
-    rows_sha256,
-)
+from builders.folder.hashes import content_hash, labels_sha256, rows_sha256
+from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest
 from validation.predictions import TaskFacts
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_examples, check_rows, depth_schema

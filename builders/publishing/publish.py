@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from builders.folder.manifest import DATA_FOLDERS, MANIFEST, content_hash
+from builders.folder.hashes import content_hash
+from builders.folder.manifest import DATA_FOLDERS, MANIFEST
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import data_path, picture_path
 from builders.hub_access import cause, trying, writing_to_hub

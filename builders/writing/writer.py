@@ -17,6 +17,7 @@ from builders.assembling.assemble import AssembledTask
 from builders.assembling.depth import depth_tables
 from builders.cache import remember_folder
 from builders.encoder import Encoder
+from builders.folder.hashes import content_hash, data_files_sha256, labels_sha256, rows_sha256
 from builders.folder.manifest import (
     GOLD_FOLDER,
     MANIFEST,
@@ -27,10 +28,6 @@ from builders.folder.manifest import (
     SourceFacts,
     SplitFacts,
     TaskManifest,
-    content_hash,
-    data_files_sha256,
-    labels_sha256,
-    rows_sha256,
 )
 from builders.folder.reader import depth_path, subset_path
 from builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics

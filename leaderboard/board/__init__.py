@@ -6,8 +6,9 @@ boards  which tables there are, and their rows
 released  what the last round released, where labels are withheld
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
-rank_intervals  the same computed in the background, from snapshots
-index_cache  the same on disk, so that a server starts without reading every entry again
+rank_intervals  intervals of ranks, computed in the background from snapshots
+index_cache  rows and intervals on disk, so that a server starts without reading every entry again
+submission  submitting: a file and a card's text in, a plain answer out
 
 In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.
 """

@@ -67,7 +67,7 @@ class Index:
             pass
 
     def _look(self) -> bool:
-        """Look at the store once, read at most ``READ_AT_ONCE`` entries, and tell whether some are left."""
+        """Look at the store once, read at most ``READ_AT_ONCE`` entries, and return whether some are left."""
         with self._lock:
             snapshot = self._snapshot
             present = self.store.ids()
@@ -136,7 +136,7 @@ class Index:
         return found
 
     def has_entries(self, board: Board) -> bool:
-        """Tell whether a board has any entry."""
+        """Return whether a board has any entry."""
         return not rows_of(board, self._snapshot.rows).is_empty()
 
     def entry(self, identity: str) -> Entry:
@@ -147,12 +147,12 @@ class Index:
         return self.store.entry(identity)
 
     def scores(self, identity: str) -> Scores:
-        """Give an entry's scores; InvalidInput says why there are none, as there never are on withheld labels."""
+        """Return an entry's scores; InvalidInput says why there are none, as there never are on withheld labels."""
         with self._scores_lock:
             if identity in self._scores:
                 self._scores.move_to_end(identity)
                 return self._scores[identity]
-        if reasons := self.reasons(identity):  # none of those that wait is scored by who asks
+        if reasons := self.reasons(identity):  # a request never scores an entry that waits to be scored
             raise InvalidInput(Problem("the entry has no scores here", identity, "; ".join(reasons)))
         entry = self.entry(identity)
         found = self.store.scores(entry, folder_of(entry.card, self.folders))
@@ -163,7 +163,7 @@ class Index:
         return found
 
     def reasons(self, identity: str) -> tuple[str, ...]:
-        """Say why an entry has no scores here; empty when it has."""
+        """Return why an entry has no scores here; empty when it has."""
         found = self._snapshot.unscored.get(identity)
         return found.reasons if found else ()
 
@@ -191,12 +191,12 @@ class Index:
         self.refresh()
 
     def names(self) -> dict[str, str]:
-        """Server paths and the words that stand for them in what users read."""
+        """Return paths of this server and the words that stand for them in what users read."""
         paths = {str(folder.path): f"the {folder.manifest.benchmark} dataset" for folder in self.folders}
         return {**paths, str(self.store.root): "the store"}
 
     def settle(self, seconds: float = 60) -> bool:
-        """Wait until all entries are read and the intervals of ranks are there; tells whether they are."""
+        """Wait until all entries are read and the intervals of ranks are there; return whether they are."""
         if self._reader.ident is not None:
             self._reader.join(seconds)
         return not self.unread and self._ranks.wait(seconds)
@@ -241,7 +241,7 @@ class Index:
         return None if scores is None else list(entry_rows(entry, scores, stamp))
 
     def _why(self, error: Exception) -> tuple[str, ...]:
-        """Say why an entry has no scores; a fault of ours must neither stop the others nor go unseen."""
+        """Format why an entry has no scores; a fault of ours must neither stop the others nor go unseen."""
         if isinstance(error, InvalidInput):
             return tuple(say(problem, self.names()) for problem in error.problems)
         traceback.print_exception(error)

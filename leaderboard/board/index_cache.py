@@ -36,7 +36,7 @@ _REPLICATES = pl.Schema({"id": pl.String(), "task": pl.String(), "replicates": p
 
 
 def stamp(folder: DatasetFolder) -> str:
-    """Say what rows of a dataset are made with: one of another stamp is made again."""
+    """Format what rows of a dataset are made with: rows of another stamp are made again."""
     rule = "public" if folder.has_public_labels else "rounds"
     parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
     return json.dumps(parts, separators=(",", ":"))
@@ -58,7 +58,7 @@ def read_rows(store: Store) -> pl.DataFrame:
 
 
 def read_replicates(store: Store) -> dict[Key, Replicates]:
-    """Read the kept replicates; none where there are none to be had."""
+    """Read the kept replicates; none where none are kept, or in another shape."""
     try:
         frame = pl.read_parquet(store.index_file("replicates"))
     except (OSError, pl.exceptions.PolarsError):
@@ -70,7 +70,7 @@ def read_replicates(store: Store) -> dict[Key, Replicates]:
 
 
 def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
-    """Read the kept intervals of ranks by board; none where there are none to be had."""
+    """Read the kept intervals of ranks by board; none where none are kept, or in another shape."""
     try:
         frame = pl.read_parquet(store.index_file("intervals"))
     except (OSError, pl.exceptions.PolarsError):

@@ -36,7 +36,7 @@ class RankIntervals:
         self._lock = threading.Lock()
 
     def of(self, key: tuple[str, str, str]) -> pl.DataFrame:
-        """Give the intervals last computed for a board."""
+        """Return the intervals last computed for a board."""
         return self._found.get(key, _NO_INTERVALS)
 
     def start(self, snapshot: Snapshot) -> None:
@@ -48,7 +48,7 @@ class RankIntervals:
                 self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is left to compute; tells whether that is so."""
+        """Wait until nothing is left to compute; return whether that is so."""
         end = time.monotonic() + seconds
         # One that ends may have begun another.
         while (thread := self._thread) is not None and time.monotonic() < end:
@@ -91,7 +91,7 @@ class RankIntervals:
         self._save(snapshot, anew)
 
     def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
-        """Give the replicates of a board's entries, read where they are not known; None where that fails."""
+        """Return the replicates of a board's entries, read where they are not known; None where that fails."""
         assert self._replicates is not None
         found: dict[str, Replicates | None] = {}
         for row in complete.select("id", "task", "basis", "trained_on").iter_rows(named=True):

@@ -125,21 +125,6 @@ class Entrant:
         }
 
 
-def compare_files(
-    a: Path,
-    b: Path,
-    folder: DatasetFolder,
-    subset: str = "all",
-    *,
-    encoder: Encoder | None = None,
-    n_swaps: int = N_SWAPS,
-    seed: int = 0,
-) -> Comparison:
-    """Compare two prediction files; arguments as for ``Entrant`` and ``compare_entrants``."""
-    first, second = (Entrant(path, folder, subset, encoder) for path in (a, b))
-    return compare_entrants(first, second, n_swaps=n_swaps, seed=seed)
-
-
 def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: int = 0) -> Comparison:
     """Compare two prediction files of one dataset and subset.
 

@@ -1,12 +1,12 @@
-"""What is told of entries on withheld test labels: nothing else that hangs on them leaves the server.
+"""What a server releases of entries on withheld test labels; nothing else that depends on these labels leaves it.
 
 halves     each group of texts belongs to the feedback half or to the ranking half, by a secret key
 measuring  the one number of a file on a target: its mean score under shift, on one half
-ladder     what of that number is told: pure functions
+ladder     what of that number its sender is told: pure functions
 looks      feedback on the feedback half, and how often an account may ask
 rounds     nominations, and four times a year the ranking half's figures, frozen
 ties       which entries of a round can be told apart
-ledger     records in the store that all this is kept in
+ledger     records of the store, which keep all this
 
 In: entries of a store and the gold folder. Out: what their senders, and everybody, may know.
 """

@@ -61,7 +61,7 @@ def record_bytes(record: Mapping[str, Any]) -> bytes:
 
 
 def parse_record(name: str, content: bytes) -> Record:
-    """Read a record; InvalidInput when it is damaged: what is told of withheld labels hangs on all of them."""
+    """Read a record; InvalidInput when it is damaged: what is told of withheld labels depends on all records."""
     try:
         read = json.loads(content)
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 A *look* is a number asked of some labels: ``LOOKS_A_YEAR`` for each account and label, whatever task, subset or version
 the label stands in. A file sent again gets the answer that it got, and costs no look. What an account was told is a
-record of the store, and so is which labels that hung on:
+record of the store, and so are the keys of the labels that the answer depends on:
 
     ROOT/records/look-<account>-<number>.json   the file, the day, and of each target what was told
     ROOT/records/gold-<digest>.bin              the keys of a target's labels, sorted, 8 bytes each
@@ -34,7 +34,7 @@ from leaderboard.scoring.score import token_encoder
 from leaderboard.store import Entry, Store
 
 LOOKS_A_YEAR = 12
-"""Numbers that one account is told in 365 days that hang on one and the same label."""
+"""As many numbers as one account is told in 365 days that depend on one and the same label."""
 MIN_TEXTS, MIN_GROUPS = 500, 5
 """Texts and groups that each half of a target must have: of fewer, a step would hide little."""
 _YEAR = timedelta(days=365)
@@ -97,7 +97,8 @@ class _Asked:
     def write(self, before: Sequence[Record]) -> Written | None:
         """Answer, given the account's earlier looks; returns the record of what is told now, None where nothing is.
 
-        A number that the file got before is its answer for ever; why it got none may change, and is not recorded.
+        A number that the file got before is its answer for ever, and so is that its score is undefined, which depends
+        on labels. Other reasons why it got none may change, and are not recorded.
         """
         day = today()
         counted, golds, new = _Counted(self.store, before, day), {}, []
@@ -144,7 +145,7 @@ class _Asked:
         return {**facts, "why_not": ""}, keys
 
     def _why_not(self, half: pl.DataFrame, task: str, target: str, predicted: Predicted, looks: int) -> str:
-        """Return why a file gets no number on a target; no reason hangs on a label."""
+        """Return why a file gets no number on a target; no reason depends on a label."""
         ranking = half_of(self.folder, task, self.subset, target, feedback=False)
         if min(half.height, ranking.height) < MIN_TEXTS:
             return f"fewer than {MIN_TEXTS} texts in a half of the test set"
@@ -188,7 +189,7 @@ def _place(told: Mapping[str, Any]) -> tuple[str, str]:
 
 
 class _Counted:
-    """How often an account was told a number that hangs on a label, in the 365 days before a day."""
+    """How often an account was told a number that depends on a label, in the 365 days before a day."""
 
     def __init__(self, store: Store, before: Sequence[Record], day: date) -> None:
         recent = [look for look in before if date.fromisoformat(look["day"]) > day - _YEAR]

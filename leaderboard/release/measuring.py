@@ -1,6 +1,6 @@
-"""The one number that is told of a file on one target: its mean score under shift, on one half of the labels.
+"""The one number of a file on a target that its sender is told: the mean score under shift, on one half of the labels.
 
-Only the rows of that half are scored, with the classes that their own labels have: nothing here has seen the other.
+Only the rows of that half are scored, with the classes that their own labels have; the other labels play no part.
 """
 
 from collections.abc import Mapping
@@ -37,8 +37,8 @@ class Predicted:
 def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskManifest) -> dict[str, Predicted]:
     """Arrange one task's checked predictions by target, over the sources that its board ranks by.
 
-    These are single domains (of a task with an ID domain, that one); of a file without them joined domains, else
-    ``none``. What was trained on the target itself takes no part.
+    These are single domains (of a task with an ID domain, that one alone). A file that has none is ranked by its joined
+    domains, and without these by ``none``. Models that were trained on the target itself take no part.
 
     Args:
         predictions: as ``check_predictions`` returns them.

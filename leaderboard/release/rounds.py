@@ -1,4 +1,4 @@
-"""Rounds: four times a year the nominated entries are ranked on the half that nothing else is told of.
+"""Rounds: four times a year the nominated entries are ranked on the ranking half, of which nothing else is released.
 
     ROOT/records/nomination-<account>-<number>.json   one entry and task of an account; the last one counts
     ROOT/records/round-<year>-Q<quarter>.json         what the round released, for ever

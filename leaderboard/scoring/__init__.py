@@ -1,5 +1,5 @@
 """From a prediction file to its scores: outcomes, replicates, intervals, summary, in the shape that JSON has.
 
 In: checked predictions and a dataset folder. Out: ``Scores`` and the long table that is stored.
-``unseen`` and ``examples`` find what of scores hangs on pretraining, and texts that were predicted wrong.
+``unseen`` and ``examples`` find how far scores depend on pretraining, and texts that were predicted wrong.
 """

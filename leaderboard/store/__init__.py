@@ -19,7 +19,7 @@ In: a checked submission. Out: an entry that never changes, its scores, and the 
 """
 
 from leaderboard.store.entries import LOCAL_SUBMITTER, Entry
-from leaderboard.store.opening import is_hub_place, open_store
+from leaderboard.store.opening import open_store
 from leaderboard.store.store import Store, folder_of
 
-__all__ = ["LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "is_hub_place", "open_store"]
+__all__ = ["LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "open_store"]

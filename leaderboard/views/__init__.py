@@ -7,8 +7,10 @@ board_columns, board_cells, intervals   columns, cells and the small pictures in
 reported    figures that papers report, below a board's rows
 answer      the submit page's words, and what a check, a submission or a withdrawal answered
 entry_page  an entry: headline, pictures, tables, examples (with headline, score_parts, shift_table)
+report_page the same of a prediction file, as one HTML file (folder_report: of one for a dataset folder)
+released_page  an entry on withheld labels: its card, and what rounds released
 plain_tables  scores and comparisons as small tables of text: what a notebook shows, and LaTeX
-report_page the same of one's own data, as one HTML file
+terminal    scores, comparisons, boards and rounds as tables for the terminal
 pictures    SVG and matrices of one entry and task, or of several entries
 compare_page  2 to 4 entries against each other (with compare_pictures, exports)
 data_page   a task's domains: sizes, divergences, depths, sources

@@ -120,7 +120,7 @@ def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
 
 
 def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
-    """Say how much of the test may have been seen: labels and texts that are public."""
+    """Write how much of the test may have been seen: labels and texts that are public."""
     said = ["Test labels are public."]
     years = public_years(folder, task.task)
     if years:

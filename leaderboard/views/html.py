@@ -51,7 +51,6 @@ def render(template: str, **values: object) -> Markup:
 
     Templates know the module ``addresses`` without being given it.
 
-
     Raises: jinja2.UndefinedError for a value that the template names and that is not given.
     """
     return Markup(_environment().get_template(template).render(values))

@@ -70,7 +70,7 @@ def script() -> str:
 
 @cache
 def digest(name: str) -> str:
-    """Give a few digits that change with a static file, so that browsers keep it until then."""
+    """Return a few digits that change with a static file, so that browsers keep it until then."""
     content = {"page.css": style_sheet, "page.js": script}[name]()
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 

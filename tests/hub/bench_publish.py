@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.building.synthetic import build_synthetic
-from builders.folder.manifest import content_hash, data_files_sha256, rows_sha256
+from builders.folder.hashes import content_hash, data_files_sha256, rows_sha256
 from builders.folder.reader import DatasetFolder
 
 ROOT = Path(__file__).parents[2]

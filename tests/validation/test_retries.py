@@ -9,7 +9,16 @@ from validation.retries import draw_wait, read_retry_after
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("7", 7.0), ("0.6", 0.6), ("-3", 0.0), ("nan", 0.0), ("", None), ("tomorrow", None)]
+    ("text", "seconds"),
+    [
+        ("7", 7.0),
+        ("0.6", 0.6),
+        ("-3", 0.0),
+        ("nan", 0.0),
+        ("", None),
+        ("tomorrow", None),
+        ("Wed, 21 Oct 99999 07:28:00 GMT", None),
+    ],
 )
 def test_a_number_is_read_and_nonsense_is_not(text: str, seconds: float | None) -> None:
     assert read_retry_after({"Retry-After": text}) == seconds

@@ -11,7 +11,7 @@ from datasets.exceptions import NonMatchingSplitsSizesError  # type: ignore[impo
 
 from builders.building.synthetic import build_synthetic
 from builders.building.synthetic_grid import build_grid
-from builders.folder import dataset_builder as hub_builder
+from builders.folder import dataset_builder as dataset_builders
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
 from shiftbench import dataset_builder
@@ -128,6 +128,6 @@ def test_a_repository_is_read_at_one_commit(synthetic: DatasetFolder, monkeypatc
             return str(synthetic.path / name)
 
     monkeypatch.setattr("huggingface_hub.HfApi", Hub)
-    where, manifest, base = hub_builder._open("org/demo", "v1")
+    where, manifest, base = dataset_builders._open("org/demo", "v1")
     assert (where, manifest, base) == ("org/demo", synthetic.manifest, "hf://datasets/org/demo@abc123")
     assert asked == [("org/demo", "dataset", "v1"), ("org/demo", "dataset", "abc123")]

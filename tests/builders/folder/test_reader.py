@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.folder.manifest import content_hash
+from builders.folder.hashes import content_hash
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
 from validation.report import InvalidInput

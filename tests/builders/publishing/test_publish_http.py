@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from builders.building.synthetic import build_synthetic
-from builders.folder.manifest import content_hash, rows_sha256
+from builders.folder.hashes import content_hash, rows_sha256
 from builders.folder.reader import DatasetFolder
 from builders.publishing.publish import default_tag
 from builders.publishing.publish_folders import publish_folders

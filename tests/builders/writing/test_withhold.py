@@ -25,7 +25,8 @@ from builders.building.synthetic import NLI, build_synthetic
 from builders.building.synthetic_grid import build_grid
 from builders.cache import recall_folder
 from builders.encoder import Encoder
-from builders.folder.manifest import Manifest, labels_sha256, rows_sha256
+from builders.folder.hashes import labels_sha256, rows_sha256
+from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import read_statistics
 from builders.publishing.public import public_copy
@@ -33,7 +34,7 @@ from builders.specs.spec import TaskSpec
 from builders.writing import withhold
 from builders.writing.withhold import exchanged, told_by, withheld_folders
 from builders.writing.writer import write_folder
-from leaderboard.comparing.files import compare_files
+from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.scoring.score import checked_predictions, score_file
 from leaderboard.store import Store
 from tests.builders.folder.test_load_dataset import load
@@ -326,7 +327,7 @@ def test_scoring_with_public_is_refused(synthetic_pair: Pair, predictions: Path,
     card = make_card(public, name="Majority", paradigm="other")
     attempts: tuple[Callable[[], object], ...] = (
         lambda: score_file(predictions, public),
-        lambda: compare_files(predictions, predictions, public),
+        lambda: compare_entrants(Entrant(predictions, public), Entrant(predictions, public)),
         lambda: Store(tmp_path / "store").submit(predictions, card, [public]),
     )
     for attempt in attempts:

@@ -10,7 +10,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.entries import Side, command, compare_sides, distinct_names, sentence
-from leaderboard.comparing.files import Comparison, Difference, compare_files, corrected, winner
+from leaderboard.comparing.files import Comparison, Difference, Entrant, compare_entrants, compare_first, winner
 from leaderboard.metrics.comparison import holm
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import METRIC_VERSION
@@ -45,10 +45,8 @@ def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled,
     assert all(more >= less for more, less in zip(p_values(pairs, "p_holm"), p_values(alone, "p_holm"), strict=False))
     assert p_values(pairs, "p_holm") == holm(p_values(pairs, "p")).tolist()
     # The command makes the same of the same files.
-    files = [
-        compare_files(filled.files["good"], filled.files[n], filled.folder, n_swaps=SWAPS) for n in ("poor", "script")
-    ]
-    assert p_values(corrected(files), "p_holm") == p_values(pairs, "p_holm")
+    entrants = [Entrant(filled.files[name], filled.folder) for name in ("good", "poor", "script")]
+    assert p_values(compare_first(entrants, n_swaps=SWAPS), "p_holm") == p_values(pairs, "p_holm")
 
 
 def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_path: Path) -> None:
@@ -155,7 +153,7 @@ def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: D
             parts.append(rows.select("id", source=pl.lit("amazon"), prediction=pl.Series(labels[codes])))
         files.append(tmp_path / f"{name}.csv")
         pl.concat(parts).write_csv(files[-1])
-    result = compare_files(*files, id_folder, n_swaps=SWAPS)
+    result = compare_entrants(*(Entrant(file, id_folder) for file in files), n_swaps=SWAPS)
     (mean,) = result.means
     assert (mean.task, mean.source, set(mean.targets)) == ("sa", "amazon", {"dynasent", "semeval", "sst"})
     scores = [score_file(file, id_folder, n_draws=0).tasks[0].id_ood for file in files]

@@ -8,7 +8,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing import swaps
-from leaderboard.comparing.files import Comparison, Entrant, compare_entrants, compare_files
+from leaderboard.comparing.files import Comparison, Entrant, compare_entrants
 from leaderboard.metrics import comparison
 from leaderboard.scoring.score import score_file
 from validation.report import InvalidInput
@@ -31,7 +31,7 @@ def predictions(folder: DatasetFolder, error: float, sources: list[str], seed: i
 def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, tmp_path: Path) -> Comparison:
     a.write_csv(tmp_path / "a.csv")
     b.write_csv(tmp_path / "b.csv")
-    return compare_files(tmp_path / "a.csv", tmp_path / "b.csv", folder, n_swaps=2000)
+    return compare_entrants(*(Entrant(tmp_path / f"{name}.csv", folder) for name in "ab"), n_swaps=2000)
 
 
 def test_a_better_entry_wins_and_values_are_the_scores(synthetic: DatasetFolder, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_an_entrant_is_read_once(synthetic: DatasetFolder, tmp_path: Path) -> No
     for seed, path in enumerate(paths):
         predictions(synthetic, 0.2, list(synthetic.task("nli").domains), seed).write_csv(path)
     a, b, c = (Entrant(path, synthetic) for path in paths)
-    expected = compare_files(paths[0], paths[2], synthetic, n_swaps=2000)
+    expected = compare_entrants(Entrant(paths[0], synthetic), Entrant(paths[2], synthetic), n_swaps=2000)
     compare_entrants(a, b, n_swaps=2000)
     paths[0].unlink()
     assert compare_entrants(a, c, n_swaps=2000) == expected

@@ -78,7 +78,7 @@ class Laddered:
         self._rung: Measured | None = None
 
     def look(self, predicted: NDArray[np.int64]) -> float | None:
-        """Give the number that is told of a file: the best so far."""
+        """Return the number that is told of a file: the best so far."""
         own = self._measured(predicted)
         compared = self._rung or self._measured(self.rng.permutation(predicted))
         best = compared.value if self.best is None else self.best

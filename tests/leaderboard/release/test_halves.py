@@ -18,7 +18,7 @@ from validation.report import InvalidInput
 from validation.vocabulary import TaskKind
 
 
-def tickets(name: str, rows: dict[str, pl.DataFrame]) -> TaskSpec:
+def tickets(name: str) -> TaskSpec:
     return TaskSpec(
         benchmark="twice", name=name, title="Tickets", kind=TaskKind.CLASSIFICATION, inputs=("text",),
         labels=("bad", "good"), metric="accuracy", train=20, validation=0, test=60, domains=(),
@@ -40,7 +40,7 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
         rows[domain] = {"test": pl.concat([rows[domain]["test"], frame.head(6)]), "train": frame[6:20]}
     built = []
     for name in ("tickets", "tickets_again"):
-        task = assemble(tickets(name, {}), rows, dict.fromkeys(rows, ("invented",)), seed=0, equal=False, withhold=True)
+        task = assemble(tickets(name), rows, dict.fromkeys(rows, ("invented",)), seed=0, equal=False, withhold=True)
         built.append(task)
     placebo = placebo_task(built[0], 0, balanced=False)
     assert placebo is not None

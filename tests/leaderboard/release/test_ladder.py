@@ -80,7 +80,7 @@ def test_a_file_without_knowledge_is_told_nothing() -> None:
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_years_looks_gain_at_most_two_points(attack: str) -> None:
     found = gains(500, 2, LOOKS_A_YEAR, attack, 60)
-    assert found.mean() - 2 * found.std(ddof=1) / np.sqrt(found.size) <= MAX_GAIN
+    assert found.mean() <= MAX_GAIN
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from baselines import majority
-from leaderboard.comparing.files import compare_files
+from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Estimate, Scores
 from leaderboard.views.terminal import print_board, print_comparisons, print_coverage, print_scores
@@ -40,7 +40,8 @@ def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Pat
     out = console(width)
     print_scores(scores, out)
     print_board([("Majority, of the source's train split", scores)], out)
-    print_comparisons([compare_files(preds, preds, filled.folder, n_swaps=1000)], out)
+    same = Entrant(preds, filled.folder)
+    print_comparisons([compare_entrants(same, same, n_swaps=1000)], out)
     text = printed(out)
     assert "…" not in text
     assert "Majority, of the source's train split" in text
