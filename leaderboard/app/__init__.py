@@ -7,12 +7,11 @@ client      sends predictions over HTTP; space makes a Space of the Hub: both wo
 
 limits, connections, headers, uploads, gradio_blocks and faults bound what a request may send, hold, fetch and log.
 
-Uploads are an endpoint of our own beside Gradio, which stays what the API, the queue, sign-in and the MCP server are
-made of. With it nothing is left of three patches of running objects (of components, so that they fetch nothing; of
-paths that Gradio may open; of the flags that have it check them) and of the room on the disk that was reserved by what
-requests announce: a file that arrives has no name before it is whole, and an input that is not a file of this folder
-is refused in one method of ``GuardedBlocks``, which the queue, direct calls and MCP all pass through. A form without
-Gradio was not made: it would need a second queue and a second sign-in.
+Decision: uploads are a plain endpoint beside Gradio, which keeps the API, the queue, sign-in, MCP and the form.
+This replaced three patches of Gradio's objects at run time (of components, so that they fetch nothing; of paths that
+it may open; of the flags that make it check them) and the room on the disk that announced uploads reserved: a file has
+no name before it is whole, and every input passes one method, ``GuardedBlocks.preprocess_data``, whether it came by the
+queue, HTTP or MCP. A form without Gradio was not made, because it would need a queue and a sign-in of its own.
 
 In: dataset folders and a store. Out: an ASGI application.
 """
