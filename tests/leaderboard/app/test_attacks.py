@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -58,12 +59,12 @@ def attacked(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory)
 
 def test_idle_uploads_take_no_room_from_others(attacked: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before: each of 297 sockets that announced 256 MiB held that much of the disk and its socket, without end."""
-    room = uploads.shutil.disk_usage(attacked.temporary).free - 2**20
-    monkeypatch.setattr(uploads, "MIN_FREE_BYTES", room)  # as if nearly nothing were left
+    nearly_full = SimpleNamespace(free=uploads.MIN_FREE_BYTES + 2**20)
+    monkeypatch.setattr(uploads.shutil, "disk_usage", lambda _: nearly_full)
     with attacks.sockets(attacked.url, 100, attacks.upload_head(attacked.url, attacks.ANNOUNCED)) as opened:
         assert attacks.upload(attacked.url).status_code == 200
         assert attacks.held(opened, 20) == 0
-    monkeypatch.setattr(uploads, "MIN_FREE_BYTES", 2**60)
+    nearly_full.free = uploads.MIN_FREE_BYTES - 1
     assert attacks.upload(attacked.url).status_code == 503
 
 

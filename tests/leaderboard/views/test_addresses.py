@@ -23,7 +23,7 @@ def spelled_addresses(source: str) -> Iterator[str]:
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
-            if ADDRESS.fullmatch(node.value):
+            if ADDRESS.fullmatch(node.value) and not node.value.startswith("/proc/"):  # of the system
                 yield node.value
         elif isinstance(node, ast.keyword) and node.arg in ("href", "action") and isinstance(node.value, ast.Constant):
             yield str(node.value.value)
