@@ -13,6 +13,10 @@ _FILES = (gr.File, gr.UploadButton)
 one: it fetches from the address that is named, and opens any file of the machine where it runs in another server."""
 
 
+MAX_SESSIONS = 32
+"""Sessions whose last values Gradio remembers, some MiB for each; no page here needs them."""
+MAX_UNREAD = 60
+"""Messages of one session that wait for a reader, some three for each call; Gradio would keep any number for good."""
 _FILE_KEYS = frozenset({"path", "url", "meta"})
 
 
@@ -30,6 +34,9 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
 
     async def process_api(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Answer a call; of a fault only the first is written with its traceback, which Gradio would do for all."""
+        unread = self._queue.pending_messages_per_session.get(options.get("session_hash"))
+        if unread is not None and unread.qsize() > MAX_UNREAD:
+            raise gr.Error("read the answers to earlier calls first", print_exception=False)
         try:
             answer: dict[str, Any] = await super().process_api(*arguments, **options)
             return answer

@@ -31,6 +31,8 @@ SECONDS_KEPT = 3600.0
 MIN_FREE_BYTES = 2**30
 """Of the disk that uploads go to: anybody may upload, and a store on a full disk takes no entry."""
 _PREFIX, _LOCK = "shiftbench-", ".lock"
+_MAX_NAME = 60
+"""Characters of a file's name that are kept; file systems allow 255 bytes, and a character has up to four."""
 _UNUSUAL = re.compile(r"[^\w.-]+")
 
 
@@ -62,7 +64,7 @@ class Uploads:
             raise HTTPException(503, "there is no room for uploads now: try again in an hour")
         folder = self.folder / secrets.token_urlsafe(16)
         folder.mkdir()
-        path = folder / (_UNUSUAL.sub("_", Path(name).name)[-100:].lstrip(".") or "file")
+        path = folder / (_UNUSUAL.sub("_", Path(name).name)[-_MAX_NAME:].lstrip(".") or "file")
         with path.open("wb") as file:
             shutil.copyfileobj(content, file)
         self._arrived[path] = time.monotonic()

@@ -23,6 +23,7 @@ from starlette.routing import Mount, Route
 from builders.folder.reader import DatasetFolder
 from leaderboard.app import connections, limits, uploads
 from leaderboard.app.faults import FaultLog
+from leaderboard.app.gradio_blocks import MAX_SESSIONS
 from leaderboard.app.server import Server, create_app
 from leaderboard.app.uploads import Uploads
 from leaderboard.store import Store
@@ -178,6 +179,38 @@ def test_no_input_is_fetched_from_an_address(attacked: Attacked, monkeypatch: py
     assert fetched == []
     refused = ("no file is meant here", "send the file itself, not an address", "there is nothing here")
     assert [where for where, answer in answers.items() if not any(words in answer for words in refused)] == []
+
+
+def test_a_name_of_wide_characters_leaves_no_folder_behind(attacked: Attacked) -> None:
+    """Before: 100 such characters are more bytes than a file's name may have: status 500, and a folder for good."""
+    for letter in ("\N{CJK UNIFIED IDEOGRAPH-4E2D}", "\N{LINEAR B SYLLABLE B008 A}"):
+        answer = httpx.post(f"{attacked.url}/gradio_api/upload", files={"files": (letter * 300 + ".csv", b"id")})
+        assert answer.status_code == 200
+        assert answer.json()[0].endswith(f"{letter}.csv")
+
+
+def test_answers_that_nobody_reads_are_bounded(attacked: Attacked) -> None:
+    """Before: 60 calls of 0.9 MiB in one session left 298 MiB for good."""
+    base, named = f"{attacked.url}/gradio_api", "nobody reads"
+    with httpx.Client(timeout=20) as session:
+        functions = session.get(f"{attacked.url}/config").json()["dependencies"]
+        boards = next(each["id"] for each in functions if each["api_name"] == "boards")
+        for _ in range(30):
+            session.post(f"{base}/queue/join", json={"data": [], "fn_index": boards, "session_hash": named})
+        with session.stream("GET", f"{base}/queue/data", params={"session_hash": named}) as answers:
+            text = answers.read().decode()
+    assert "read the answers to earlier calls first" in text
+
+
+def test_few_sessions_are_remembered(attacked: Attacked) -> None:
+    """Before: 40 sessions that sent 0.9 MiB each left 227 MiB, of 10,000 that Gradio remembers."""
+    with httpx.Client(timeout=20) as session:
+        for _ in range(MAX_SESSIONS + 8):
+            attacks.join(session, attacked.url, 0, [])
+    blocks = next(
+        route.app.get_blocks() for route in attacked.app.routes if hasattr(getattr(route, "app", None), "get_blocks")
+    )
+    assert len(blocks.state_holder.session_data) <= MAX_SESSIONS + 1
 
 
 def test_errors_do_not_fill_the_log(attacked: Attacked, capfd: pytest.CaptureFixture[str]) -> None:
