@@ -2,10 +2,12 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 
 Cell = str | int | float | None
-_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]*[=+@\t\r-]")
+"""The start of what a spreadsheet may run; some skip white space and characters that do not show before they look."""
 
 
 def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
@@ -36,5 +38,4 @@ def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 
 def _guarded(cell: Cell) -> Cell:
-    # Some programs skip spaces and line ends before they look for a formula.
-    return f"'{cell}" if isinstance(cell, str) and cell.lstrip(" \n\x00\ufeff").startswith(_STARTS) else cell
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

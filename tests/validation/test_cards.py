@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic_core import PydanticCustomError
 
 from validation.cards import Card, card_schema, parse_card, read_card, write_card
+from validation.plain_text import refuse_invisible
 from validation.report import InvalidInput
 
 HASH = "0123456789abcdef" * 4
@@ -175,8 +177,16 @@ def test_the_published_schema_is_closed_and_describes_every_required_key() -> No
     assert sorted(schema["required"]) == ["data", "name", "paradigm"]
 
 
+def shows(text: str) -> bool:
+    """Whether a card takes the text: variation selectors and blank letters are refused whatever their category."""
+    try:
+        return bool(refuse_invisible(text))
+    except PydanticCustomError:
+        return False
+
+
 words = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=40).filter(
-    lambda text: text.strip() == text and text != ""
+    lambda text: text.strip() == text and text != "" and shows(text)
 )
 
 
