@@ -91,7 +91,7 @@ def _from_elsewhere(values: TaskValues, source: str) -> list[str]:
 
 
 def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
-    for source in sorted(values.old_depths):
+    for source in sorted(source for source, deepest in values.pool_deepest.items() if deepest is None):
         what = (
             "the deepest text of this joined source is the mean of its parts' deepest ones, because the folder's depth "
             "tables lack the deepest of all (folders of builder version 0.1.0, and parts of a pairing's source)"

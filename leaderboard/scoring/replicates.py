@@ -74,7 +74,8 @@ class TaskValues:
         flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
         effective_groups: effective number of groups of each target's test set.
         depth_groups: the same under depth weights, by source and target, then by lambda.
-        old_depths: joined sources whose deepest text was not to be had from the folder's depth tables.
+        pool_deepest: depth of a joined source's deepest text, found once for all its targets; None where the folder's
+            depth tables do not hold it.
     """
 
     name: str
@@ -89,7 +90,7 @@ class TaskValues:
     flips: dict[Cell, FlipLedger] = field(default_factory=dict)
     effective_groups: dict[str, float] = field(default_factory=dict)
     depth_groups: dict[Cell, dict[str, float]] = field(default_factory=dict)
-    old_depths: set[str] = field(default_factory=set)
+    pool_deepest: dict[str, float | None] = field(default_factory=dict)
 
     @property
     def sources(self) -> list[str]:
@@ -246,10 +247,13 @@ class _Target:
     def _depth(self, source: str, tables: Mapping[str, pl.DataFrame]) -> Iterator[_Block]:
         """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
         target, values, found = self.target, self.values, self.target.outcomes
-        depth, deepest = _depth_in(self._depth_sources(source), target, tables, self.folder)
+        parts = self._depth_sources(source)
+        depth = _depth_in(parts, target, tables, self.folder)
+        if len(parts) > 1 and source not in values.pool_deepest:
+            values.pool_deepest[source] = self.folder.deepest_of_pool(target.task, parts)
+        deepest = values.pool_deepest.get(source)
         if deepest is None:
-            values.old_depths.add(source)
-            deepest = _mean_of_deepest(self._depth_sources(source), target, tables, self.folder)
+            deepest = _deepest_of_parts(parts, target, tables, self.folder)
         if not (depth < deepest).any():
             return
         kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
@@ -302,8 +306,8 @@ def n_train(info: TaskManifest, source: str) -> int:
 
 def _depth_in(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
-) -> tuple[Floats, float | None]:
-    """Depth of the target's texts in a source, and of the deepest source text (None: not to be had, see below).
+) -> Floats:
+    """Return the depth of the target's texts in a source.
 
     The depth in a joined source is the mean over its parts, weighted by their train sizes. The joined source of a
     pairing has a table of its own, so it comes as one part.
@@ -323,15 +327,15 @@ def _depth_in(
             raise InvalidInput(Problem(what, str(folder.path), cure="build the folder again"))
         depth += n_own * texts["depth"].to_numpy()
         total += n_own
-    if len(parts) == 1:
-        return depth / total, float(tables[parts[0]]["depth"][:total].to_numpy().max())
-    return depth / total, folder.deepest_of_pool(target.task, parts)
+    return depth / total
 
 
-def _mean_of_deepest(
+def _deepest_of_parts(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
 ) -> float:
-    """Average the depths of the parts' deepest texts, which stood for the pool's in folders of builder 0.1.0."""
+    """Return the depth of one part's deepest text, or the mean over several, which stands for the pool's where that is
+    not to be had.
+    """
     sizes = [n_train(folder.task(target.task), part) for part in parts]
     deepest = [float(tables[part]["depth"][:size].to_numpy().max()) for part, size in zip(parts, sizes, strict=True)]
-    return float(np.average(deepest, weights=sizes))
+    return deepest[0] if len(parts) == 1 else float(np.average(deepest, weights=sizes))  # a mean of one may round
