@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RAW ?= $(wildcard ../shared/data/raw)
+RAW ?=
 PORT ?= 7860
 EXTRAS := encoder,train,app,cluster,llm,offline,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.

@@ -23,7 +23,18 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import Data, Out, Seeds, Sources, Targets, TaskName, check_out_path, make_card, write_outputs
+from baselines.program import (
+    Data,
+    Out,
+    Probabilities,
+    Seeds,
+    Sources,
+    Targets,
+    TaskName,
+    check_out_path,
+    make_card,
+    write_outputs,
+)
 from baselines.robust.in_context import Layout, label_scores, nearest
 from baselines.runs import Run, Trained, Work, require_two_labels, train_and_predict
 from baselines.sbert_lr import EncoderName
@@ -175,7 +186,7 @@ class Daicl:
             found = predict_rows(model, questions, self._padding, self._device, label_scores, f"predicting {target}")
             scores[places] = np.asarray(found, dtype=np.float64).reshape(len(part), -1)
         probabilities = softmax(scores, axis=1)
-        return probabilities.argmax(axis=1), probabilities.max(axis=1)
+        return probabilities.argmax(axis=1), probabilities
 
     def _short(self, rows: pl.DataFrame, domain: str) -> pl.DataFrame:
         """Keep the rows of under 50 words."""
@@ -198,6 +209,7 @@ def main(
     source: Sources = None,
     target: Targets = None,
     seed: Seeds = None,
+    probabilities: Probabilities = False,
     encoder: EncoderName = DEFAULT_ENCODER,
     epochs: Epochs = SETTINGS.epochs,
     batch_size: BatchSize = SETTINGS.batch_size,
@@ -222,6 +234,7 @@ def main(
         "data": folder.content_hash,
         "task": task,
         "targets": targets,
+        "probabilities": probabilities,
         "model": [model, model_version(model)],
         "encoder": encoder,
         "settings": asdict(settings),
@@ -229,7 +242,16 @@ def main(
         "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
     }
     work = Work(out, made_of)
-    results = train_and_predict(program.fit, folder, task, sources=source, targets=targets, seeds=seed, work=work)
+    results = train_and_predict(
+        program.fit,
+        folder,
+        task,
+        sources=source,
+        targets=targets,
+        seeds=seed,
+        probabilities=probabilities,
+        work=work,
+    )
     record = results.records[0]
     card = make_card(
         folder,

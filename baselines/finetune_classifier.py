@@ -105,11 +105,11 @@ class Classifier(Finetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Give the most probable label of rows, with its probability."""
+        """Return what gives the most probable label of rows, with the probabilities of all."""
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             probabilities = self._probabilities(model, rows, "predicting")
-            return probabilities.argmax(axis=1), probabilities.max(axis=1)
+            return probabilities.argmax(axis=1), probabilities
 
         return predict
 

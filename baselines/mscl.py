@@ -96,7 +96,7 @@ class Mscl:
 
         found = predict_rows(model, self._features(rows), self._padding, self._device, logits)
         probabilities = softmax(np.asarray(found, dtype=np.float64), axis=1)
-        return probabilities.argmax(axis=1), probabilities.max(axis=1)
+        return probabilities.argmax(axis=1), probabilities
 
 
 @with_options
@@ -122,6 +122,7 @@ def main(
         "task": runs.task,
         "targets": runs.target,
         "candidates": runs.candidates,
+        "probabilities": runs.probabilities,
         "model": [model, model_version(model)],
         "settings": asdict(settings),
         "precision": precision,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
+import polars.selectors as cs
 import typer
 
 from baselines.runs import Fit, Results, train_and_predict
@@ -37,6 +38,9 @@ Candidates = Annotated[
     bool,
     typer.Option("--candidates", help="Predict the candidate data sets of the task, too, for 'shiftbench protocol'."),
 ]
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", help="Write the probabilities of all labels, too: a list a row.")
+]
 Seeds = Annotated[
     list[int] | None,
     typer.Option("--seed", help="Seed of a run; repeat for more runs. Default: 0.", min=0, max=2**32 - 1),
@@ -54,6 +58,7 @@ class RunOptions:
     target: Targets = None
     seed: Seeds = None
     candidates: Candidates = False
+    probabilities: Probabilities = False
 
     def open_folder(self) -> DatasetFolder:
         """Open the dataset folder, after checking that the output can be written."""
@@ -120,6 +125,7 @@ def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any
         targets=options.target,
         seeds=options.seed,
         candidates=options.candidates,
+        probabilities=options.probabilities,
         **more,
     )
 
@@ -137,8 +143,10 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
     writers: dict[str, Callable[[pl.DataFrame, Path], object]] = {
         ".parquet": lambda frame, path: frame.write_parquet(path),
         ".jsonl": lambda frame, path: frame.write_ndjson(path),
-        # CSV has no lists: tags are joined by spaces.
-        ".csv": lambda frame, path: frame.with_columns(pl.col(pl.List(pl.String)).list.join(" ")).write_csv(path),
+        # CSV has no lists: tags and probabilities are joined by spaces.
+        ".csv": lambda frame, path: frame.with_columns(cs.list().cast(pl.List(pl.String)).list.join(" ")).write_csv(
+            path
+        ),
     }
     check_out_path(out)
     card_path = out.with_name(f"{out.stem}.card.yaml")

@@ -25,7 +25,8 @@ from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER, TaskKind, source_parts
 
 Answers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
-"""What a model says of n rows: label codes, tag codes (a list a row) or texts; and confidences in [0, 1], or None."""
+"""What a model says of n rows: label codes, tag codes (a list a row) or texts; and confidences in [0, 1], shape (n,),
+or the probabilities of the labels by code, shape (n, labels up to the last one known), or None."""
 
 Predict = Callable[[pl.DataFrame], Answers]
 """A trained model: rows in, answers out, in the order of the rows."""
@@ -84,9 +85,11 @@ class Classifier:
     probabilities: Callable[[pl.DataFrame], NDArray[np.float64]]
 
     def predict(self, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Give the most probable label of each row, with its probability."""
+        """Return the most probable label of each row, with the probabilities of all, as ``Answers`` has them."""
         probabilities = self.probabilities(rows)
-        return self.classes[probabilities.argmax(axis=1)], probabilities.max(axis=1)
+        by_code = np.zeros((len(rows), int(self.classes.max()) + 1))
+        by_code[:, self.classes] = probabilities
+        return self.classes[probabilities.argmax(axis=1)], by_code
 
 
 class Work:
@@ -133,7 +136,8 @@ class Results:
     """What all runs gave.
 
     Attributes:
-        predictions: a prediction frame (source, id, prediction, seed, and confidence where the model has one).
+        predictions: a prediction frame (source, id, prediction, seed; confidence where the model has one;
+            probabilities where they were asked for).
         states: prediction frames of earlier states, by the name of the state.
         records: what each run has to tell: source, seed and the program's own facts.
     """
@@ -152,6 +156,7 @@ def train_and_predict(
     targets: Sequence[str] | None,
     seeds: Sequence[int] | None,
     candidates: bool = False,
+    probabilities: bool = False,
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
     work: Work | None = None,
 ) -> Results:
@@ -166,11 +171,15 @@ def train_and_predict(
         targets: domains to predict; default all.
         seeds: one run a seed; default 0.
         candidates: predict all domains of the tasks of candidates for this task, too.
+        probabilities: keep the probabilities of all labels.
         kinds: the kinds of task that the program is for.
         work: where finished runs are kept until all are.
     """
     info = folder.task(task)
     _check_kind(folder, task, kinds)
+    if probabilities and info.kind is not TaskKind.CLASSIFICATION:
+        found, cure = f"a task of kind {info.kind.value!r}", "leave --probabilities out"
+        raise InvalidInput(Problem("only labels have probabilities", f"{folder.path}, {task}", found, cure))
     sources = chosen_sources(folder, task, sources)
     predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
     targets = list(targets or predictable)
@@ -191,7 +200,7 @@ def train_and_predict(
         if finished is None:
             train, validation = _rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation")
             run = Run(source, seed, train, validation, work.scratch(source, seed) if work else None)
-            finished = _finish(fit(run), run, tests, info)
+            finished = _finish(fit(run), run, tests, info, probabilities=probabilities)
             if work:
                 work.keep(source, seed, *finished)
         frames.append(finished[0])
@@ -245,19 +254,21 @@ def _check_kind(folder: DatasetFolder, task: str, kinds: Sequence[TaskKind]) -> 
 
 
 def _finish(
-    trained: Predict | Trained, run: Run, tests: Sequence[pl.DataFrame], info: TaskManifest
+    trained: Predict | Trained, run: Run, tests: Sequence[pl.DataFrame], info: TaskManifest, *, probabilities: bool
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Predict all tests with a run's model and its states: one frame, the name of the state in its last column."""
     model = trained if isinstance(trained, Trained) else Trained(trained)
     rows = pl.concat(tests)
     frames = [
-        _predictions(run, rows, predict, info).with_columns(state=pl.lit(state, pl.String))
+        _predictions(run, rows, predict, info, probabilities=probabilities).with_columns(state=pl.lit(state, pl.String))
         for state, predict in [(None, model.predict), *model.states.items()]
     ]
     return pl.concat(frames), dict(model.record)
 
 
-def _predictions(run: Run, rows: pl.DataFrame, predict: Predict, info: TaskManifest) -> pl.DataFrame:
+def _predictions(
+    run: Run, rows: pl.DataFrame, predict: Predict, info: TaskManifest, *, probabilities: bool
+) -> pl.DataFrame:
     answers, confidence = predict(rows)
     frame = pl.DataFrame(
         {
@@ -267,7 +278,18 @@ def _predictions(run: Run, rows: pl.DataFrame, predict: Predict, info: TaskManif
             "seed": pl.repeat(run.seed, len(rows), eager=True, dtype=pl.Int64),
         }
     )
-    return frame if confidence is None else frame.with_columns(confidence=pl.Series(confidence, dtype=pl.Float64))
+    if confidence is None:
+        return frame
+    by_label = np.asarray(confidence, dtype=np.float64)
+    if by_label.ndim == 1:
+        return frame.with_columns(confidence=pl.Series(by_label))
+    own = np.take_along_axis(by_label, np.asarray(answers)[:, None], axis=1)[:, 0]
+    frame = frame.with_columns(confidence=pl.Series(own))
+    if not probabilities:
+        return frame
+    # Labels after the last one that the model was trained on have no chance.
+    whole = np.pad(by_label, ((0, 0), (0, len(info.labels) - by_label.shape[1])))
+    return frame.with_columns(probabilities=pl.Series(whole).arr.to_list())
 
 
 def _named(answers: Any, info: TaskManifest) -> pl.Series:

@@ -9,5 +9,5 @@ readers, assembling          upstream formats; splits of a task
 reading, statistics          streams; figures of a task
 specs, encoder               the vocabulary of specs; sentence vectors
 folder                       the dataset folder, which other rooms import
-tables, cache, checksums, hub_access   the ground floor
+tables, cache, checksums, hub_access, stored_rows   the ground floor
 """

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,7 +17,7 @@ from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.replicates import N_DRAWS
 from leaderboard.scoring.score import checked_predictions, score_file, token_encoder
 from leaderboard.store import folder_of
-from shiftbench.inputs import as_card, as_folder, as_path, own_rows, prediction_file, renamed_problems
+from shiftbench.inputs import as_card, as_folder, as_path, own_tables, prediction_file
 from shiftbench.results import ComparisonResult, ScoreResult
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
@@ -50,18 +49,21 @@ def score(
     reference: "str | Path | Table | None" = None,
     encoder: str | None = None,
     n_draws: int = N_DRAWS,
+    margin: float | None = None,
 ) -> ScoreResult:
     """Check and score predictions.
 
     Args:
         predictions: path of a parquet, JSON lines or CSV file, a polars or pandas DataFrame, a pyarrow Table, or a dict
             of columns: ``source`` (training domain), ``id`` (test id), ``prediction`` and, optional, ``seed`` (whole
-            number, one a run) and ``confidence`` (0 to 1). For each source, target and seed all test ids must be there.
+            number, one a run), ``confidence`` (0 to 1) and ``probabilities`` (a list, one for each label). For each
+            source, target and seed all test ids must be there.
         data: the dataset: what ``open_dataset`` returned, a folder's path, or ``ORG/NAME`` on the Hub.
         subset: the subset of test ids that the predictions cover.
         reference: predictions whose TT stands in where these have none.
         encoder: encoder of BERTScore's tokens, Hub id or path; other metrics need none.
         n_draws: bootstrap replicates behind the 95% intervals, at least 0; 0 leaves the intervals out.
+        margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
     Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1].
     Raises: InvalidInput with every problem found in the predictions, or when the folder withholds its test labels;
         TypeError for an argument of a wrong type.
@@ -81,7 +83,8 @@ def score(
     with ExitStack() as stack:
         path = stack.enter_context(prediction_file(predictions))
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
-        return ScoreResult(score_file(path, folder, subset, encoder=tokens, n_draws=n_draws, reference=pinned))
+        found = score_file(path, folder, subset, encoder=tokens, n_draws=n_draws, reference=pinned, margin=margin)
+        return ScoreResult(found)
 
 
 def compare(
@@ -92,6 +95,7 @@ def compare(
     task: str | None = None,
     n_swaps: int = N_SWAPS,
     seed: int = 0,
+    margin: float | None = None,
 ) -> ComparisonResult:
     """Test whether the first of some entries differs from the others, on every shift that both have.
 
@@ -102,7 +106,8 @@ def compare(
         task: compare on this task alone; by default on all that they share.
         n_swaps: random swaps of each test set.
         seed: seed of the swaps.
-    Returns: differences (the first minus the other, as fractions) with p values, two-sided, corrected by Holm over all
+        margin: test, too, whether entries differ by less than this fraction, fixed before the scores were seen.
+    Returns: differences (the first minus the other, as fractions) with p values, two-sided, corrected over all
         tests of the call.
     Raises: InvalidInput when predictions are not sound or share no shift; TypeError for a wrong type.
     """
@@ -120,7 +125,7 @@ def compare(
             Entrant(stack.enter_context(prediction_file(each, str(name))), folder, subset, encoder, str(name))
             for name, each in entries.items()
         ]
-        return ComparisonResult(compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed))
+        return ComparisonResult(compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed, margin=margin))
 
 
 def validate(
@@ -182,55 +187,60 @@ def submit(
 
 
 def build_own(
-    frame: "str | Path | Table",
+    frame: "str | Path | Sequence[str | Path] | Table",
     *,
-    domain: str = "domain",
-    label: str = "label",
-    text: str | tuple[str, str] = "text",
+    domain: str | None = None,
+    label: str | None = None,
+    text: str | tuple[str, str] | None = None,
+    id: str | None = None,
     split: str | None = None,
     group: str | None = None,
+    kind: str | None = None,
+    min_texts: int = 30,
     name: str = _OWN_TASK,
     out: str | Path | None = None,
     encoder: str | None = None,
     seed: int = 0,
     overwrite: bool = False,
 ) -> DatasetFolder:
-    """Build a dataset folder from a table of your own; the same table and options give the same folder.
+    """Build a dataset folder from a table of your own; the same rows and options give the same folder.
 
     Args:
-        frame: a polars or pandas DataFrame, a pyarrow Table, a dict of columns, or the path of a CSV file.
-        domain: the column of domains, at least two different ones.
-        label: the column of labels, at least two different ones.
-        text: the column of texts, or the two of premises and hypotheses.
-        split: the column of train, validation and test; by default the rows are dealt by group.
-        group: the column of what makes rows belong together, such as a document; by default equal texts do.
+        frame: a polars or pandas DataFrame, a pyarrow Table, a dict of columns, or the path of a file (CSV, JSON lines,
+            Parquet, SQuAD's JSON, lines of tokens), of several (a domain each) or of a folder of them.
+        domain: the column of domains, at least two different ones; by default ``domain``.
+        label: the column that is to be predicted; by default ``label``, ``tags``, ``answers`` or ``target_text``.
+        text: the column of texts, or the two of premises and hypotheses, or of contexts and questions; by default those
+            of the usual names.
+        id: a column of ids, which is checked to have every id once.
+        split: the column of train, validation and test; by default ``split``, or the rows are dealt by group.
+        group: the column of what makes rows belong together, such as a document; by default ``group``, or equal texts.
+        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default told by the file or its columns.
+        min_texts: test texts below which a domain is left out of means.
         name: what the task is called in ids: lower case letters, digits, - and _.
         out: the folder to write; by default one in the cache, which is taken as it is when it is there already.
         encoder: sentence encoder for depths, Hub id or path (extra 'encoder'); by default there are none.
         seed: seed of the split.
         overwrite: replace what is in ``out``.
-    Returns: the folder, opened.
-    Raises: InvalidInput when a column is missing, a value empty, or ``out`` is taken; TypeError for a wrong type.
+    Returns: the folder, opened; the notes of its task's manifest say what is odd about the rows.
+    Raises: InvalidInput with every problem when a column is missing, a value empty, or ``out`` is taken; TypeError for
+        a wrong type.
     """
-    from builders.building.own import build_own as build_from_csv
-    from builders.writing.writer import BUILDER_VERSION
+    from builders.building.own import build_rows
+    from builders.building.own_columns import Columns, find_kind
+    from builders.building.own_rows import own_rows
+    from builders.specs.transforms import as_texts
+    from builders.writing.writer import BUILDER_VERSION, check_out
 
-    file, table = (Path(frame).name, str(frame)) if isinstance(frame, str | Path) else ("frame.csv", "frame")
-    if not isinstance(text, str) and len(text) != 2:
-        cure = "give one column, or two: those of premises and hypotheses"
-        raise InvalidInput(Problem("this names no texts", "text", repr(text), cure))
-    texts = {"text": text} if isinstance(text, str) else {"premise": text[0], "hypothesis": text[1]}
-    optional = {own: column for own, column in (("split", split), ("group", group)) if column is not None}
-    columns = {"domain": domain, "label": label, **texts, **optional}
-    rows = own_rows(frame, columns, table)
-    with TemporaryDirectory(prefix="shiftbench-") as place:
-        csv = Path(place) / file
-        rows.write_csv(csv)
-        options = json.dumps([BUILDER_VERSION, file, name, seed, encoder]).encode()
-        key = hashlib.sha256(options + csv.read_bytes()).hexdigest()[:16]
-        folder = cache_folder() / "own" / key if out is None else as_path(out, "out")
-        if out is not None or not folder.is_dir():
-            vectors = Encoder(encoder) if encoder else None
-            with renamed_problems({str(csv): table}, columns):
-                build_from_csv(name, csv, folder, seed=seed, overwrite=overwrite, encoder=vectors)
+    tables = own_tables(frame, "frame")
+    texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
+    columns = Columns(domain, label, texts, id, split, group)
+    rows = own_rows(tables, columns, find_kind(kind))
+    options = json.dumps([BUILDER_VERSION, [Path(table.name).name for table in tables], name, seed, encoder, min_texts])
+    key = hashlib.sha256("\n".join([options, *as_texts(rows.frame)]).encode()).hexdigest()[:16]
+    folder = cache_folder() / "own" / key if out is None else as_path(out, "out")
+    if out is not None or not folder.is_dir():
+        check_out(folder, overwrite=overwrite, withhold=False)
+        vectors = Encoder(encoder) if encoder else None
+        build_rows(name, rows, tables, folder, min_texts=min_texts, seed=seed, encoder=vectors)
     return DatasetFolder.open(folder)

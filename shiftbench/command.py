@@ -14,6 +14,7 @@ import shiftbench
 from baselines.attack import commands as attack
 from baselines.grid.commands import grid
 from builders.building.commands import build, publish
+from leaderboard.commands.plan import plan
 from leaderboard.commands.rounds import nominate, release_round
 from leaderboard.commands.scores import analyse, compare, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
@@ -84,7 +85,7 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    build, publish, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
+    build, publish, plan, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
     publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,12 +12,19 @@ from validation.command_line import PortOption, console, require
 
 DEMO_PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
 """Those that ``demo`` runs: they need no weights but the sentence encoder's, and no server."""
+SHARED = Path("../shared/data/raw")
+"""Where upstream files lie beside a checkout."""
 
 
 def demo(
     raw: Annotated[
         Path | None,
-        typer.Option("--raw", metavar="DIR", help="Folder of upstream files. Default: a synthetic corpus."),
+        typer.Option(
+            "--raw",
+            metavar="DIR",
+            help="Folder of upstream files. Default: ../shared/data/raw, else MultiNLI from the Hub, else a synthetic "
+            "corpus.",
+        ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for data, predictions and store.")] = Path(
         "build/demo"
@@ -25,11 +32,10 @@ def demo(
     port: PortOption = 7860,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop when the scores are stored.")] = False,
 ) -> None:
-    """Build, train, score and show: everything once, on real rows (--raw) or on synthetic ones.
+    """Build, train, score and show: everything once, on real rows where they can be had, or else on synthetic ones.
 
     Example: shiftbench demo
     """
-    from builders.building.build import build as build_benchmark
     from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
     from builders.folder.reader import DatasetFolder
@@ -43,11 +49,9 @@ def demo(
         from leaderboard.app.server import usable_port
 
         port = usable_port("127.0.0.1", port)
-    data = out / ("dr" if raw else "synthetic")
-    typer.echo(f"1/4 building {data} from {raw or 'generated texts (synthetic: no --raw given)'}", err=True)
-    if raw:
-        build_benchmark("dr", "nli", raw, data, partial=True, overwrite=True, encoder=sentence_encoder(), placebo=False)
-    else:
+    data = out / "dr"
+    if not _build_real(data, raw or _shared_folder(), out / "raw"):
+        data = out / "synthetic"
         build_synthetic(data, overwrite=True, encoder=sentence_encoder())
     folder = DatasetFolder.open(data)
     store = Store(out / f"store-{data.name}")
@@ -66,6 +70,47 @@ def demo(
         return
     typer.echo("4/4 showing them in a page; Ctrl-C stops", err=True)
     serve([data], str(store.root), port)
+
+
+def _shared_folder() -> Path | None:
+    """Find the folder of upstream files beside the checkout, if it has any of MultiNLI."""
+    from builders.dr.inference import NLI
+    from builders.reading.places import find_file
+
+    places = {file.path for domain in NLI.domains for files in domain.files.values() for file in files}
+    return SHARED if any(find_file([SHARED], place) for place in places) else None
+
+
+def _build_real(data: Path, raw: Path | None, fetched: Path) -> bool:
+    """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and say which.
+
+    Returns: False where there is no folder and no Hub that answers, which is said, too.
+    """
+    from builders.building.build import build as build_benchmark
+    from builders.hub_access import cause, unreachable
+    from validation.report import InvalidInput
+
+    options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": sentence_encoder()}
+    if raw is not None:
+        _tell(f"1/4 building {data} from real rows: the genres of MultiNLI in {raw}")
+        build_benchmark("dr", "nli", raw, data, **options)
+        return True
+    _tell(f"1/4 no upstream files in {SHARED} (or give --raw): asking the Hugging Face Hub for the genres of MultiNLI")
+    try:
+        build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_tell)
+    except InvalidInput as error:
+        if cause(error) is None and not unreachable(error):
+            raise
+        _tell(
+            f"the Hub did not give them ({error.problems[0].found}); building from generated texts: synthetic, not real"
+        )
+        return False
+    _tell(f"built {data} from real rows: the genres of MultiNLI from the Hub, kept in {fetched}")
+    return True
+
+
+def _tell(line: str) -> None:
+    typer.echo(line, err=True)
 
 
 def _run(arguments: list[str]) -> None:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
+from builders.building.own_tables import OwnTable, read_tables, table_of
 from builders.folder.hub_folder import download_folder, names_repository
 from builders.folder.reader import DatasetFolder
 from validation.cards import Card, parse_card, read_card
-from validation.csv_text import csv_text
-from validation.report import InvalidInput, Problem, did_you_mean, first_line
+from validation.report import InvalidInput, Problem, first_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,42 +72,16 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
     return frame
 
 
-def own_rows(table: Any, columns: Mapping[str, str], argument: str) -> pl.DataFrame:
-    """Read a table of one's own, or a CSV file, as text in the columns that a build takes.
+def own_tables(table: Any, argument: str) -> list[OwnTable]:
+    """Read a table of one's own: a path, several paths, or what ``as_frame`` takes; ``argument`` names it in problems.
 
-    Args:
-        table: a path, or what ``as_frame`` takes.
-        columns: the table's column for each of the build's, such as ``{"domain": "site"}``.
-        argument: what problems call the table.
-    Raises: InvalidInput when a column is missing, given twice, or holds lists; TypeError for what is no table.
+    Raises: InvalidInput when it cannot be read, TypeError for what is no table.
     """
     if isinstance(table, str | Path):
-        nothing = Problem("the file is empty", argument, "no header", "give it a header and a row an example")
-        if not Path(table).is_file():
-            raise InvalidInput(Problem("there is no such CSV file", argument, cure="check the path"))
-        frame = csv_text(Path(table), lambda found: _check_columns(found, columns, argument), nothing)
-    else:
-        frame = as_frame(table, argument, f"the path of a CSV file, {_TABLES}")
-        _check_columns(frame.columns, columns, argument)
-    for name in columns.values():
-        if frame.schema[name].is_nested():
-            raise InvalidInput(Problem("this column must hold text", argument, str(frame.schema[name]), column=name))
-    return frame.select(pl.col(name).cast(pl.String).alias(own) for own, name in columns.items())
-
-
-def _check_columns(found: list[str], columns: Mapping[str, str], argument: str) -> None:
-    problems = [
-        Problem("the column is not there", argument, f"columns {', '.join(found)}", did_you_mean(name, found), name)
-        for name in columns.values()
-        if name not in found
-    ]
-    problems += [
-        Problem("one column cannot be two things", argument, f"given as {' and '.join(owns)}", column=name)
-        for name in dict.fromkeys(columns.values())
-        if len(owns := [own for own, each in columns.items() if each == name]) > 1
-    ]
-    if problems:
-        raise InvalidInput(problems)
+        return read_tables([Path(table)])
+    if isinstance(table, list | tuple) and table and all(isinstance(path, str | Path) for path in table):
+        return read_tables([Path(path) for path in table])
+    return [table_of(as_frame(table, argument, f"the path of a file, paths, {_TABLES}"), argument)]
 
 
 @contextmanager

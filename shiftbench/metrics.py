@@ -3,19 +3,26 @@
 What each module is about, and why it computes as it does: ``leaderboard/metrics/README.md``.
 """
 
+from leaderboard.metrics.baseline_line import against_others, baseline_line, effective_interval
 from leaderboard.metrics.bootstrap import (
     interval,
-    resolved_scenario,
     sampling_spread,
     scenario_support,
     split_half_worst,
-    total_spread,
-    worst_interval,
+    training_spread,
+)
+from leaderboard.metrics.calibration import (
+    bin_counts,
+    brier_scores,
+    equal_mass_bins,
+    overconfidence,
+    squared_calibration_error,
+    top_label_brier_scores,
 )
 from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
-from leaderboard.metrics.comparison import holm, rank_intervals, rank_stability, swap_test
+from leaderboard.metrics.comparison import flip_signs, holm, rank_stability, swap_test
 from leaderboard.metrics.correlation import effective_robustness, fit_line, id_ood_shape, pearson, r_squared, spearman
-from leaderboard.metrics.coverage import simulate_coverage
+from leaderboard.metrics.crossed import crossed_test, influences, residual_variance
 from leaderboard.metrics.depth import (
     depth_f1,
     depth_weights,
@@ -28,11 +35,24 @@ from leaderboard.metrics.depth import (
     tte_depth,
     weighted_score,
 )
+from leaderboard.metrics.depth_slope import depth_slope, mean_slope
 from leaderboard.metrics.divergence import divergence_correlations, frequent_words, js_divergence, js_divergence_matrix
 from leaderboard.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
+from leaderboard.metrics.equivalence import check_margin, equivalence_p
 from leaderboard.metrics.generation import bert_score, rouge_l
+from leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
+from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
 from leaderboard.metrics.ledger import flip_counts, flip_ledger
+from leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
+from leaderboard.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
+from leaderboard.metrics.new_domain import next_domain
 from leaderboard.metrics.placebo import placebo_domains
+from leaderboard.metrics.power import (
+    mean_drop_variance,
+    minimum_detectable,
+    source_drop_variance,
+    target_drop_variance,
+)
 from leaderboard.metrics.priors import (
     counts_at_prior,
     prior_fixed_accuracy,
@@ -41,7 +61,9 @@ from leaderboard.metrics.priors import (
     prior_fixed_qa,
 )
 from leaderboard.metrics.qa import normalise_answers, qa_scores
-from leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts, run_weights
+from leaderboard.metrics.ranking import rank_intervals, run_spread
+from leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts
+from leaderboard.metrics.resolution import resolved_scenario
 from leaderboard.metrics.robustness import (
     in_domain_difference,
     reference_target_drop,
@@ -52,42 +74,86 @@ from leaderboard.metrics.robustness import (
     summarise,
     target_drop,
 )
-from leaderboard.metrics.significance import bonferroni, order_chi_square, scenario_chi_square, source_permutation_test
+from leaderboard.metrics.selective import excess_aurc, failure_auroc, risk_coverage
+from leaderboard.metrics.significance import bonferroni, order_chi_square, scenario_chi_square
 from leaderboard.metrics.tagging import span_counts, span_f1, spans, tag_notation, tag_scheme
+from leaderboard.metrics.wilson import (
+    effective_n,
+    intraclass_correlation,
+    relative_square,
+    run_moments,
+    square_of_interval,
+    square_of_mean,
+    wilson_interval,
+)
+from leaderboard.metrics.worst import posterior_worst
 
 __all__ = [
     "accuracy",
+    "adjust_to_prior",
+    "against_others",
     "average_over_models",
+    "baseline_line",
     "bert_score",
+    "bin_counts",
     "bonferroni",
+    "brier_scores",
+    "check_margin",
+    "combined_interval",
     "confusion_counts",
     "counts_at_prior",
+    "crossed_test",
     "depth_f1",
+    "depth_slope",
     "depth_weights",
     "divergence_correlations",
+    "draw_sizes",
     "drops_by_difficulty",
+    "effective_interval",
+    "effective_n",
     "effective_robustness",
     "effective_size",
+    "equal_mass_bins",
+    "equivalence_p",
+    "excess_aurc",
+    "failure_auroc",
     "fit_line",
+    "fit_temperature",
     "flip_counts",
     "flip_ledger",
+    "flip_signs",
     "frequent_words",
     "group_weights",
     "half_weights",
     "holm",
+    "home_advantage",
+    "home_weights",
     "id_ood_shape",
     "in_domain_difference",
+    "influences",
     "interval",
+    "intraclass_correlation",
     "js_divergence",
     "js_divergence_matrix",
+    "label_shift_parts",
     "least_deep",
+    "least_draws",
     "macro_f1",
+    "mean_drop_variance",
+    "mean_slope",
+    "minimum_detectable",
+    "next_domain",
+    "normal_sizes",
     "normalise_answers",
+    "on_scale",
     "order_chi_square",
+    "overconfidence",
+    "pass_on",
     "pearson",
     "per_class_f1",
     "placebo_domains",
     "pooled_q",
+    "posterior_worst",
     "prior_fixed_accuracy",
     "prior_fixed_macro_f1",
     "prior_fixed_mean",
@@ -100,32 +166,43 @@ __all__ = [
     "rank_stability",
     "rank_sum_test",
     "reference_target_drop",
+    "relative_square",
+    "replicate_correlation",
     "replicate_counts",
+    "residual_variance",
     "resolved_scenario",
+    "risk_coverage",
     "rouge_l",
-    "run_weights",
+    "run_moments",
+    "run_spread",
     "sampling_spread",
     "scenario",
     "scenario_chi_square",
     "scenario_shares",
     "scenario_support",
     "shift_scores",
-    "simulate_coverage",
     "source_drop",
-    "source_permutation_test",
+    "source_drop_variance",
     "span_counts",
     "span_f1",
     "spans",
     "spearman",
     "split_half_worst",
+    "square_of_interval",
+    "square_of_mean",
+    "squared_calibration_error",
+    "step_down",
     "summarise",
     "swap_test",
     "tag_notation",
     "tag_scheme",
     "target_drop",
+    "target_drop_variance",
     "theorem_one",
-    "total_spread",
+    "top_label_brier_scores",
+    "training_spread",
     "tte_depth",
     "weighted_score",
+    "wilson_interval",
     "worst_interval",
 ]

@@ -1,4 +1,4 @@
-"""Scores on a CSV of one's own, without building a dataset first: its rows become one for as long as it is needed.
+"""Scores on a file of one's own, without building a dataset first: its rows become one for as long as it is needed.
 
 Ids are what the CSV has in its id column; its rows are then test rows, but for those that a split column calls
 otherwise. Without an id column they are those of ``shiftbench build own``, and so is the cut into splits.
@@ -13,39 +13,25 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from builders.building.own import build_rows, domain_names
+from builders.building.own import MIN_TEXTS, build_rows
+from builders.building.own_columns import Columns
+from builders.building.own_rows import OwnRows, name_domains, own_rows
+from builders.building.own_tables import read_tables
 from builders.encoder import Encoder
 from builders.folder.reader import DatasetFolder
+from builders.specs.transforms import as_texts
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
 from leaderboard.views.folder_report import card_beside
 from leaderboard.views.report_page import report_html
-from validation.csv_text import csv_text, repeated_columns
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
-from validation.report import InvalidInput, Problem, and_more, did_you_mean
-from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, is_name
+from validation.report import InvalidInput, Problem, and_more
+from validation.vocabulary import GOLD, NO_SOURCE, SOURCE_JOINER, TaskKind, is_name
 
 TASK = "own"
 """What the task is called where ids do not say."""
 _ID = re.compile(r"'own/[^']*'")
-_TEXT = ("text", "premise", "hypothesis")
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns of a CSV hold what; those without a name are not there, but for texts."""
-
-    domain: str
-    label: str
-    text: str | None = None
-    id: str | None = None
-    split: str | None = None
-
-    def renamed(self) -> dict[str, str]:
-        """Return the names that ``builders.building.own`` has for them, by the CSV's own."""
-        known = {"domain": self.domain, "label": self.label, "text": self.text, "split": self.split}
-        return {own: name for name, own in known.items() if own is not None}
 
 
 @dataclass(frozen=True)
@@ -69,33 +55,46 @@ class OwnScores:
 
 @contextmanager
 def scored_own_data(
-    predictions: Path, csv: Path, columns: Columns, *, encoder: Encoder | None = None
+    predictions: Path,
+    csv: Path,
+    columns: Columns,
+    *,
+    kind: TaskKind | None = None,
+    min_texts: int = MIN_TEXTS,
+    encoder: Encoder | None = None,
+    margin: float | None = None,
 ) -> Iterator[OwnScores]:
-    """Score a prediction file on the rows of a CSV; nothing is left behind.
+    """Score a prediction file on the rows of a file of one's own; nothing is left behind.
 
     Args:
         predictions: the file; ``source`` names domains as the CSV does.
-        csv: the CSV.
+        csv: the file, of any form that ``build own`` takes.
         columns: which of its columns hold what.
+        kind: what is predicted; by default told by the file or its columns.
+        min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
+        margin: test whether no drop is above this fraction.
     Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
     """
-    rows = _rows(csv, columns)
+    tables = read_tables([csv])
+    rows = own_rows(tables, columns, kind)
+    if columns.id is not None and "split" not in rows.frame.columns:
+        rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
     frame = read_predictions(predictions)
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = "these are no ids of 'shiftbench build own'", "name the CSV's column of ids with --id-column"
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
-    names = domain_names(rows["domain"], str(csv))
+    names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
         out = Path(place) / "data"
-        build_rows(_task_name(frame, columns), rows.drop("own_id", strict=False), csv, out, encoder=encoder)
+        build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
         if encoder is not None:
             _check_trained(folder, str(csv))
         ids = _ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         checked = _checked(frame, folder, ids, own_ids, names, str(predictions), str(csv), columns.id)
-        scores = score_predictions(checked, folder).scores
+        scores = score_predictions(checked, folder, margin=margin).scores
         kept = Path(place) / "predictions.parquet"
         checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
         repeats = int((~ids["first"]).sum()) if columns.id else 0
@@ -106,57 +105,6 @@ def own_report(predictions: Path, csv: Path, found: OwnScores) -> str:
     """Build the report of a prediction file for a CSV, while its scores' context lasts."""
     title, card = f"{predictions.name} on {csv.name}", card_beside(predictions)
     return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
-
-
-def _rows(csv: Path, columns: Columns) -> pl.DataFrame:
-    """Read the CSV into the columns of ``builders.building.own``, and ``own_id`` where there is an id column."""
-    if not csv.is_file():
-        raise InvalidInput(Problem("there is no such CSV file", str(csv), cure="give --data FILE.csv"))
-    nothing = Problem("the file is empty", str(csv), "no header", "give it a header and a row an example")
-    frame = csv_text(csv, lambda found: _check_columns(found, columns, str(csv)), nothing)
-    renamed = columns.renamed()
-    texts = [name for name in (_TEXT if columns.text is None else ()) if name in frame.columns and name not in renamed]
-    groups = [name for name in ("group",) if name in frame.columns and name not in renamed]
-    rows = frame.select(pl.col(own).alias(name) for own, name in renamed.items())
-    rows = rows.hstack(frame.select(*texts, *groups))
-    if columns.id is None:
-        return rows
-    _check_own_ids(frame[columns.id], str(csv))
-    rows = rows.with_columns(frame[columns.id].alias("own_id"))
-    return rows if columns.split else rows.with_columns(split=pl.lit("test"))
-
-
-def _check_columns(found: list[str], columns: Columns, file: str) -> None:
-    problems = repeated_columns(found, file)
-    wanted = {"--domain-column": columns.domain, "--label-column": columns.label, "--text-column": columns.text,
-              "--id-column": columns.id, "--split-column": columns.split}  # fmt: skip
-    for option, name in wanted.items():
-        if name is not None and name not in found:
-            what = f"the column that {option} names is not there"
-            problems.append(Problem(what, file, f"columns {', '.join(found)}", did_you_mean(name, found), column=name))
-    if columns.text is None and not ("text" in found or {"premise", "hypothesis"} <= set(found)):
-        what, cure = "there is no column 'text'", "name the column of the texts with --text-column"
-        problems.append(Problem(what, file, f"columns {', '.join(found)}", cure))
-    given = [name for name in wanted.values() if name is not None]
-    for name in sorted({name for name in given if given.count(name) > 1}):
-        problems.append(Problem("one column cannot be two things", file, f"'{name}' given twice", column=name))
-    if problems:
-        raise InvalidInput(problems)
-
-
-def _check_own_ids(ids: pl.Series, file: str) -> None:
-    problems = []
-    empty, again = ids.str.strip_chars() == "", ~ids.is_first_distinct()
-    for bad, what, cure in (
-        (empty, "an id is empty", "give every row an id"),
-        (again & ~empty, "an id is repeated", "give every row an id of its own"),
-    ):
-        if bad.any():
-            row = int(bad.arg_true()[0])
-            found = repr(ids[row]) + and_more(int(bad.sum()) - 1)
-            problems.append(Problem(what, file, found, cure, column=ids.name, row=row + 1))
-    if problems:
-        raise InvalidInput(problems)
 
 
 def _check_trained(folder: DatasetFolder, file: str) -> None:
@@ -176,15 +124,21 @@ def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
     return TASK
 
 
-def _ids(rows: pl.DataFrame, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
+def _ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
     """Find the dataset's id of every test row: columns id, own_id, first (not a repeat of a row before it)."""
     task = next(iter(folder.manifest.tasks))
     info = folder.task(task)
-    labels = dict(enumerate(info.labels))
-    key = ["domain", *info.inputs, "label", *({"group"} & set(rows.columns))]
-    tests = folder.test(task).with_columns(pl.col("label").replace_strict(labels, return_dtype=pl.String))
-    chosen = rows.filter(split="test").with_columns(pl.col("domain").replace_strict(names))
-    joined = chosen.select(*key, "own_id").join(tests.select(*key, "id"), on=key, how="left", maintain_order="left")
+    words, gold = dict(enumerate(info.labels)), pl.col(GOLD[info.kind])
+    tests = folder.test(task)
+    if info.kind is TaskKind.CLASSIFICATION:
+        tests = tests.with_columns(gold.replace_strict(words, return_dtype=pl.String))
+    elif info.kind is TaskKind.TAGGING:
+        tests = tests.with_columns(gold.list.eval(pl.element().replace_strict(words, return_dtype=pl.String)))
+    key = ["domain", *info.inputs, GOLD[info.kind], "group"]
+    chosen = rows.frame.filter(split="test").with_columns(pl.col("domain").replace_strict(names))
+    keyed = chosen.select("own_id", key=as_texts(chosen.select(key)))
+    known = tests.select("id", key=as_texts(tests.select(key)))
+    joined = keyed.join(known, on="key", how="left", maintain_order="left")
     return joined.select("id", "own_id", first=pl.col("id").is_first_distinct())
 
 

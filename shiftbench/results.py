@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from leaderboard.comparing.files import Comparison
+from leaderboard.comparing.shape import Comparison
 from leaderboard.scoring.shape import Scores
 from leaderboard.views import exports
-from leaderboard.views.plain_tables import PlainTable, comparison_table, html, latex, shifts_table, summary_table
+from leaderboard.views.plain_tables import (
+    PlainTable,
+    comparison_table,
+    html,
+    latex,
+    means_table,
+    shifts_table,
+    summary_table,
+)
 from leaderboard.views.terminal import print_comparisons, print_scores, warnings
 from shiftbench.tables import COMPARISON_TABLES, SCORE_TABLES, Rows, Schema
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -36,8 +44,8 @@ class _Result:
         """Build a polars table: fractions in [0, 1], drops in [-1, 1], null where undefined.
 
         Args:
-            name: of scores "summary", "shifts", "in_domain", "depth", "id_ood" or "missing"; of a comparison "shifts"
-                or "means". ``shiftbench/tables.py`` lists the columns.
+            name: of scores "summary", "shifts", "in_domain", "depth", "id_ood", "confidence" or "missing"; of a
+                comparison "shifts" or "means". ``shiftbench/tables.py`` lists the columns.
         Raises: InvalidInput for another name.
         """
         schema, rows = _choose(self._tables, name, "table")
@@ -103,11 +111,11 @@ class ComparisonResult(_Result):
         self.comparisons = self._content = tuple(comparisons)
 
     def to_latex(self) -> str:
-        """Write a LaTeX table (booktabs), in points; bold where p < 0.05 after Holm's correction."""
+        """Write a LaTeX table (booktabs), in points; bold where the corrected p is below 0.05."""
         return exports.latex(self.comparisons, [self.comparisons[0].a, *(pair.b for pair in self.comparisons)])
 
     def _repr_html_(self) -> str:
-        return html([comparison_table(self.comparisons)])
+        return html([means_table(self.comparisons), comparison_table(self.comparisons)])
 
     def __repr__(self) -> str:
         """Return what ``shiftbench compare`` prints."""

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from validation.command_line import (
     JsonOption,
+    MarginOption,
     PredictionsArgument,
     SubsetOption,
+    as_fraction,
     console,
     require,
     writable_file,
@@ -18,11 +20,12 @@ from validation.command_line import (
 
 if TYPE_CHECKING:
     from leaderboard.scoring.shape import Scores
+    from validation.vocabulary import TaskKind
 
 
 def score(
     predictions: PredictionsArgument,
-    data: Annotated[Path, typer.Option("--data", metavar="DIR_OR_CSV", help="Dataset folder, or a CSV of your own.")],
+    data: Annotated[Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")],
     subset: SubsetOption = "all",
     reference: Annotated[
         Path | None,
@@ -39,8 +42,10 @@ def score(
         str | None, typer.Option("--label-column", metavar="NAME", help="Column of the CSV that holds labels.")
     ] = None,
     text_column: Annotated[
-        str | None,
-        typer.Option("--text-column", metavar="NAME", help="Its texts. Default: 'text', or premise and hypothesis."),
+        list[str] | None,
+        typer.Option(
+            "--text-column", metavar="NAME", help="Its texts; twice for two. Default: 'text', or as of a build."
+        ),
     ] = None,
     id_column: Annotated[
         str | None,
@@ -49,9 +54,25 @@ def score(
     split_column: Annotated[
         str | None, typer.Option("--split-column", metavar="NAME", help="Its splits: train, validation, test.")
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind", metavar="NAME", help="Of a file: labels, tags, answers or texts. Default: as columns say."
+        ),
+    ] = None,
+    min_texts: Annotated[
+        int | None,
+        typer.Option(
+            "--min-texts",
+            metavar="N",
+            help="Of a file: domains of fewer test texts leave the means. Default: 30.",
+            min=0,
+        ),
+    ] = None,
     depth: Annotated[
         bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
     ] = False,
+    margin: MarginOption = None,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
@@ -64,56 +85,80 @@ def score(
 
     Own data: shiftbench score preds.csv --data my.csv --domain-column domain --label-column label --id-column id
     """
+    from builders.building.own import MIN_TEXTS
+    from builders.building.own_columns import find_kind
     from builders.encoder import DEFAULT_ENCODER
     from builders.folder.reader import DatasetFolder
     from leaderboard.scoring.score import score_file, token_encoder
     from leaderboard.views.terminal import print_scores
+    from leaderboard.views.titles import domain_titles, with_titles
 
     columns = {"domain": domain_column, "label": label_column, "text": text_column, "id": id_column,
                "split": split_column}  # fmt: skip
     if data.is_file() or data.suffix.lower() == ".csv":
+        least = MIN_TEXTS if min_texts is None else min_texts
         if subset != "all" or reference is not None:
             raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
-        scores = _score_csv(predictions, data, columns, encoder or (DEFAULT_ENCODER if depth else None), report)
+        vectors = encoder or (DEFAULT_ENCODER if depth else None)
+        scores, titles = _score_file(
+            predictions, data, columns, (find_kind(kind), least), vectors, as_fraction(margin), report
+        )
     else:
-        given = [f"--{name}-column" for name, column in columns.items() if column is not None] + ["--depth"] * depth
+        options: dict[str, Any] = {f"--{name}-column": column for name, column in columns.items()}
+        options |= {"--kind": kind, "--min-texts": min_texts, "--depth": depth or None}
+        given = [name for name, value in options.items() if value]
         if given:
             raise typer.BadParameter(f"{given[0]} is for a CSV; --data is a dataset folder")
         folder = DatasetFolder.open(data)
+        titles = domain_titles(folder)
         tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
-        scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference)
+        share = as_fraction(margin)
+        scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference, margin=share)
         if report is not None:
             from leaderboard.views.folder_report import folder_report
 
             _write_report(report, folder_report(predictions, scores, folder))
     if json_ != "-":
-        print_scores(scores, console())
+        print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
 
 
-def _score_csv(
-    predictions: Path, csv: Path, columns: Mapping[str, str | None], encoder: str | None, report: Path | None
-) -> "Scores":
-    """Score predictions on a CSV; write the report while what it is made from is there."""
-    from shiftbench.own_data import Columns, scored_own_data
+def _score_file(
+    predictions: Path,
+    csv: Path,
+    columns: Mapping[str, Any],
+    how: "tuple[TaskKind | None, int]",
+    encoder: str | None,
+    margin: float | None,
+    report: Path | None,
+) -> "tuple[Scores, dict[str, str]]":
+    """Score predictions on a file; write the report while what it is made from is there.
 
-    if columns["domain"] is None or columns["label"] is None:
-        raise typer.BadParameter("of a CSV give --domain-column and --label-column")
+    Returns: the scores, and what the file calls its domains by their names.
+    """
+    from builders.building.own_columns import Columns
+    from leaderboard.views.titles import domain_titles
+    from shiftbench.own_data import scored_own_data
+
     vectors = None
     if encoder is not None:
         require("sentence_transformers", "encoder")
         from builders.encoder import Encoder
 
         vectors = Encoder(encoder)
-    named = Columns(columns["domain"], columns["label"], columns["text"], columns["id"], columns["split"])
-    with scored_own_data(predictions, csv, named, encoder=vectors) as found:
+    texts = tuple(columns["text"] or ())
+    named = Columns(columns["domain"], columns["label"], texts, columns["id"], columns["split"])
+    kind, min_texts = how
+    with scored_own_data(
+        predictions, csv, named, kind=kind, min_texts=min_texts, encoder=vectors, margin=margin
+    ) as found:
         if found.repeats:
             typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
         if report is not None:
             from shiftbench.own_data import own_report
 
             _write_report(report, own_report(predictions, csv, found))
-        return found.scores
+        return found.scores, domain_titles(found.folder)
 
 
 def _write_report(path: Path, text: str) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from leaderboard.comparing.files import Comparison, Difference, winner
-from leaderboard.scoring.shape import Estimate, Scores
+from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
+from leaderboard.metrics.crossed import MIN_RUNS
+from leaderboard.metrics.home_advantage import SCALES
+from leaderboard.scoring.shape import ConfidenceFigures, Detectable, Estimate, Scores
 
 Schema = dict[str, type[pl.DataType]]
 
@@ -19,16 +21,29 @@ def _estimates(*names: str) -> Schema:
     return {f"{name}{end}": pl.Float64 for name in names for end in ("", "_low", "_high")}
 
 
+def _detectable(*names: str) -> Schema:
+    return {f"{name}_{end}": pl.Float64 for name in names for end in _DETECTABLE.values()}
+
+
+_DETECTABLE = {
+    "models": "detectable",
+    "models_corrected": "detectable_corrected",
+    "recipe": "detectable_recipe",
+    "recipe_corrected": "detectable_recipe_corrected",
+}
 _SHIFT: Schema = {"task": pl.String, "source": pl.String, "target": pl.String}
 _SHIFT_FIGURES = ("st", "ss", "tt", "sd", "td", "idd")
 _SUMMARY_FIGURES = (
     "mean_ss", "highest_ss", "lowest_ss", "mean_st", "highest_st", "lowest_st", "average_drop", "mean_sd", "mean_td",
-    "worst_sd", "worst_td", "average_worst_sd", "average_worst_td", "sd_std", "td_std",
+    "worst_sd", "worst_td", "average_worst_sd", "average_worst_td", "sd_std", "td_std", "depth_slope",
 )  # fmt: skip
 _SUMMARY_NUMBERS = (
-    "spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td", "source_permutation_p", "resolved_share", "unparsed",
+    "spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td", "resolved_share", "unparsed",
+    "worst_sd_posterior", "worst_td_posterior",
 )  # fmt: skip
 _DEPTH_FIGURES = ("depth_f1", "depth_score", "depth_sd", "depth_td")
+_CONFIDENCE_FIGURES = tuple(ConfidenceFigures.model_fields)
+_LABEL_SHIFT_FIGURES = ("adjusted", "label_shift", "rest")
 
 SHIFTS: Schema = {
     **_SHIFT,
@@ -38,18 +53,33 @@ SHIFTS: Schema = {
     "scenario": pl.String,
     "resolved": pl.Boolean,
     "unparsed": pl.Float64,
+    **_detectable("sd", "td"),
 }
-"""A row for each task and shift: ``n`` test texts, ``runs`` (seeds), scores, drops, scenario."""
+"""A row for each task and shift: ``n`` test texts, ``runs`` (seeds), scores, drops, scenario.
+
+``sd_detectable`` is the smallest true SD that a test at 5% finds in four studies of five, of these trained models;
+``_corrected`` shares the level with all shifts, ``_recipe`` includes other training runs (null where not measured).
+"""
 SUMMARY: Schema = {
     "task": pl.String,
     "metric": pl.String,
     "basis": pl.String,
     "complete": pl.Boolean,
+    "at_floor": pl.Boolean,
     "n_shifts": pl.Int64,
     **_estimates(*_SUMMARY_FIGURES),
     **dict.fromkeys(_SUMMARY_NUMBERS, pl.Float64),
+    **_detectable("average_drop"),
+    **_estimates("next_domain_st", "next_domain_drop"),
+    **_estimates(*(f"home_advantage_{scale}" for scale in SCALES)),
+    "home_advantage": pl.String,
 }
-"""A row for each task; the columns are the fields of ``leaderboard.scoring.shape.Summary``."""
+"""A row for each task; the columns are the fields of ``leaderboard.scoring.shape.Summary``.
+
+The ends of ``next_domain_st`` and ``next_domain_drop`` are prediction intervals for one more target domain.
+``home_advantage`` is what all three scales show ("advantage" or "disadvantage"), null where they do not; the scales'
+own figures are a difference of scores, of logarithms and of logits.
+"""
 IN_DOMAIN: Schema = {
     "task": pl.String,
     "domain": pl.String,
@@ -63,6 +93,15 @@ DEPTH: Schema = {**_SHIFT, "lambda": pl.Int64, **_estimates(*_DEPTH_FIGURES), "e
 """A row for each task, shift and lambda (percent of the most source-like texts left out); empty without depths."""
 ID_OOD: Schema = {"task": pl.String, "source": pl.String, "domain": pl.String, "role": pl.String, **_estimates("score")}
 """A row for each domain (``role``: id or ood) of a task with one training domain."""
+CONFIDENCE: Schema = {
+    **_SHIFT,
+    "where": pl.String,
+    **_estimates(*_CONFIDENCE_FIGURES),
+    **_estimates(*_LABEL_SHIFT_FIGURES),
+    "temperature": pl.Float64,
+}
+"""Rows for each domain (``where``: in_domain; source and target are the domain) and shift (out; difference: out
+less in domain); empty without confidences. The parts of TD stand in the rows of out."""
 MISSING: Schema = {**_SHIFT, "what": pl.String}
 """A row for each thing that was not there to be scored."""
 DIFFERENCES: Schema = {
@@ -74,12 +113,28 @@ DIFFERENCES: Schema = {
     "figure": pl.String,
     "a_minus_b": pl.Float64,
     "p": pl.Float64,
-    "p_holm": pl.Float64,
+    "p_corrected": pl.Float64,
     "better": pl.String,
+    "at_floor": pl.String,
+    "about": pl.String,
+    "runs_needed": pl.Int64,
+    "margin": pl.Float64,
+    "p_equivalent": pl.Float64,
 }
-"""A row for each pair, shift and figure (ST, SD, TD); ``better`` is null where the corrected p is 0.05 or more."""
-MEANS: Schema = {name: dtype for name, dtype in DIFFERENCES.items() if name not in ("n", "runs")}
-"""A row for each pair and source of a task with an ID domain: the mean over the targets, which '+' joins."""
+"""A row for each pair, shift and figure (ST, SD, TD).
+
+``better`` is null where the corrected p is 0.05 or more; ``at_floor`` names entries (a, b, both) at chance, whose drops
+are not compared; ``about`` says what the tests are about: recipes, or these trained models; ``runs_needed`` how many
+runs of every source on either side it would take to speak of recipes, null where that is so; ``p_equivalent`` tests
+that the difference lies within ``margin`` (both null without one).
+"""
+MEANS: Schema = {name: dtype for name, dtype in DIFFERENCES.items() if name not in ("n", "runs")} | {
+    "ranked": pl.Boolean
+}
+"""A row for each pair, task and mean over shifts: ``ranked`` marks the one that the board ranks by.
+
+``source`` is null where models were trained on several; '+' joins the targets.
+"""
 
 
 def _estimate(name: str, estimate: Estimate | None) -> dict[str, float | None]:
@@ -91,19 +146,44 @@ def _estimates_of(item: Any, names: Iterable[str]) -> dict[str, float | None]:
     return {key: value for name in names for key, value in _estimate(name, getattr(item, name)).items()}
 
 
+def _detectable_of(found: Detectable, names: Iterable[str]) -> dict[str, float | None]:
+    return {
+        f"{name}_{end}": getattr(found[name], key) if name in found else None
+        for name in names
+        for key, end in _DETECTABLE.items()
+    }
+
+
 def _shift_rows(scores: Scores) -> Iterator[dict[str, Any]]:
     plain = ("source", "target", "n", "runs", "scenario", "resolved", "unparsed")
     for task in scores.tasks:
         for shift in task.shifts:
             facts = {name: getattr(shift, name) for name in plain}
-            yield {"task": task.task, **facts, **_estimates_of(shift, _SHIFT_FIGURES)}
+            finds = _detectable_of(shift.detectable, ("sd", "td"))
+            yield {"task": task.task, **facts, **_estimates_of(shift, _SHIFT_FIGURES), **finds}
 
 
 def _summary_rows(scores: Scores) -> Iterator[dict[str, Any]]:
     for task in scores.tasks:
-        plain = {name: getattr(task.summary, name) for name in ("basis", "complete", "n_shifts", *_SUMMARY_NUMBERS)}
-        figures = _estimates_of(task.summary, _SUMMARY_FIGURES)
-        yield {"task": task.task, "metric": task.metric, **plain, **figures}
+        plain = {
+            name: getattr(task.summary, name)
+            for name in ("basis", "complete", "at_floor", "n_shifts", *_SUMMARY_NUMBERS)
+        }
+        figures: dict[str, Any] = _estimates_of(task.summary, _SUMMARY_FIGURES)
+        expected = task.summary.next_domain
+        figures |= _estimate("next_domain_st", expected.st if expected else None)
+        figures |= _estimate("next_domain_drop", expected.drop if expected else None)
+        home = task.summary.home_advantage
+        for scale in SCALES:
+            figures |= _estimate(f"home_advantage_{scale}", getattr(home, scale).mean if home else None)
+        figures["home_advantage"] = home.claimed if home else None
+        yield {
+            "task": task.task,
+            "metric": task.metric,
+            **plain,
+            **figures,
+            **_detectable_of(task.summary.detectable, ("average_drop",)),
+        }
 
 
 def _in_domain_rows(scores: Scores) -> Iterator[dict[str, Any]]:
@@ -133,6 +213,25 @@ def _id_ood_rows(scores: Scores) -> Iterator[dict[str, Any]]:
                 yield {**where, **_estimate("score", score)}
 
 
+def _confidence_rows(scores: Scores) -> Iterator[dict[str, Any]]:
+    for task in scores.tasks:
+        found = task.confidence
+        if found is None:
+            continue
+        for own in found.in_domain:
+            where = {"task": task.task, "source": own.domain, "target": own.domain, "where": "in_domain"}
+            yield {**where, **_estimates_of(own.figures, _CONFIDENCE_FIGURES)}
+        for shift in found.shifts:
+            where = {"task": task.task, "source": shift.source, "target": shift.target}
+            row: dict[str, Any] = _estimates_of(shift.figures, _CONFIDENCE_FIGURES)
+            if shift.label_shift is not None:
+                row |= _estimates_of(shift.label_shift, _LABEL_SHIFT_FIGURES)
+                row["temperature"] = shift.label_shift.temperature
+            yield {**where, "where": "out", **row}
+            if shift.difference is not None:
+                yield {**where, "where": "difference", **_estimates_of(shift.difference, _CONFIDENCE_FIGURES)}
+
+
 def _missing_rows(scores: Scores) -> Iterator[dict[str, Any]]:
     return (item.model_dump() for item in scores.missing)
 
@@ -141,20 +240,34 @@ def _difference_rows(pairs: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
     for pair in pairs:
         for shift in pair.shifts:
             where = {name: getattr(shift, name) for name in (*_SHIFT, "n", "runs")}
-            yield from ({**where, **_difference(pair, each)} for each in shift.differences)
+            about = _about(pair, shift.task)
+            yield from ({**where, **_difference(pair, each), **about} for each in shift.differences)
 
 
 def _mean_rows(pairs: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
     for pair in pairs:
         for mean in pair.means:
             where = {"task": mean.task, "source": mean.source, "target": "+".join(mean.targets)}
-            yield {**where, **_difference(pair, mean.difference)}
+            yield {
+                **where,
+                **_difference(pair, mean.difference),
+                **_about(pair, mean.task),
+                "ranked": mean.ranked,
+            }
+
+
+def _about(pair: Comparison, task: str) -> dict[str, Any]:
+    found = next((each for each in pair.tasks if each.task == task), None)
+    if found is None:
+        return {"about": TRAINED_MODELS, "runs_needed": MIN_RUNS}
+    return {"about": found.about, "runs_needed": found.runs_needed}
 
 
 def _difference(pair: Comparison, each: Difference) -> dict[str, Any]:
     better = {"a": pair.a, "b": pair.b, None: None}[winner(each)]
-    found = {"figure": each.figure, "a_minus_b": each.value, "p": each.p, "p_holm": each.p_holm, "better": better}
-    return {"a": pair.a, "b": pair.b, **found}
+    within = {"margin": pair.margin, "p_equivalent": each.p_equivalent}
+    found = {"figure": each.figure, "a_minus_b": each.value, "p": each.p, "p_corrected": each.p_corrected}
+    return {"a": pair.a, "b": pair.b, **found, "better": better, "at_floor": each.at_floor, **within}
 
 
 Rows = Callable[[Any], Iterable[dict[str, Any]]]
@@ -164,6 +277,7 @@ SCORE_TABLES: Mapping[str, tuple[Schema, Rows]] = {
     "in_domain": (IN_DOMAIN, _in_domain_rows),
     "depth": (DEPTH, _depth_rows),
     "id_ood": (ID_OOD, _id_ood_rows),
+    "confidence": (CONFIDENCE, _confidence_rows),
     "missing": (MISSING, _missing_rows),
 }
 """The tables of scores: by name, the columns with their types and what makes rows of ``Scores``."""

@@ -1,12 +1,18 @@
 """Whole real upstream files that lie beside the project: what is built of them, against readers written here."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from builders import boss
+from builders.building import build as build_module
 from builders.building.build import Built, build
+from builders.building.check import check_files
+from builders.folder.paper_sizes import paper_sizes
 from builders.folder.reader import DatasetFolder
+from validation.report import InvalidInput
 
 pytestmark = pytest.mark.real
 
@@ -79,3 +85,77 @@ def test_mams_has_every_sentence_whose_terms_stand_apart(
     ours = sorted(sorted(set(tags) - {"O"}) for _, tags in rows(folder, "mams", "test"))
     assert len(wanted) == len(ours) + 1  # one sentence's terms overlap
     assert all(kinds in wanted for kinds in ours)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "sa",
+        "ner_candidates",
+        pytest.param("td_candidates", marks=pytest.mark.long),
+        pytest.param("eqa_candidates", marks=pytest.mark.long),
+    ],
+)
+def test_differences_from_the_papers_sizes_add_up(task: str, real_whole: Path, tmp_path: Path) -> None:
+    """What is left of whole files when absent files, cuts and the authors' code are told is nothing."""
+    manifest = build("boss", task, real_whole, tmp_path / "out", partial=True, placebo=False).manifest
+    assert not manifest.unverified
+    found = {(size.domain, size.split): size for size in paper_sizes(manifest, task)}
+    for size in found.values():
+        assert sum(part.rows for part in size.parts) == size.rows - size.paper
+        assert "by the paper's size" not in size.why
+    for domain, facts in manifest.tasks[task].domains.items():
+        steps = [step for step in manifest.tasks[task].transforms if step.domain == domain]
+        n_read = sum(file.rows or 0 for files in facts.upstream.values() for file in files)
+        n_left = sum(step.before - step.after for step in steps)
+        assert n_read - n_left == sum(split.rows for split in facts.splits.values())
+    if task == "eqa_candidates":
+        assert found["squad_shifts", "test"].why == "-10,065: squadshifts/nyt_v1.0.json was not there"
+
+
+def test_dr_sizes_add_up(aspects: tuple[DatasetFolder, Built]) -> None:
+    found = paper_sizes(aspects[1].manifest, "ab")
+    assert {(size.rows, size.paper) for size in found} == {(1191, 2000), (298, 500)}
+    assert all(sum(part.rows for part in size.parts) == size.rows - size.paper for size in found)
+    assert {size.why for size in found if size.domain == "service"} == {
+        "-809: there are 1,191 rows to fill it",
+        "-202: there are 298 rows to fill it",
+    }
+
+
+def test_sst_with_dev_appended_is_refused_and_explained(real_whole: Path, tmp_path: Path) -> None:
+    trees = tmp_path / "raw" / "sst" / "trees"
+    trees.mkdir(parents=True)
+    for name, parts in (("train", ("train", "dev")), ("test", ("test",))):
+        text = "".join((real_whole / f"sst/trees/{part}.txt").read_text(encoding="utf-8") for part in parts)
+        (trees / f"{name}.txt").write_text(text, encoding="utf-8")
+    (sst,) = [domain for domain in boss.sentiment.SA.domains if domain.name == "sst"]
+    alone = replace(boss.sentiment.SA, domains=(sst,), id_domain="sst")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(build_module.BENCHMARKS, "boss", ("BOSS", (alone,)))  # type: ignore[misc]
+        with pytest.raises(
+            InvalidInput, match="found 9,645 rows, recorded 8,544; rows of another file may be appended"
+        ):
+            build("boss", "sa", tmp_path / "raw", tmp_path / "out")
+        manifest = build("boss", "sa", tmp_path / "raw", tmp_path / "out", partial=True, placebo=False).manifest
+    train = next(size for size in paper_sizes(manifest, "sa") if size.split == "train")
+    assert train.parts[0] == (1_101, "sst/trees/train.txt has 9,645 rows, 8,544 are recorded")
+    n_left = 4_540 - train.parts[1].rows
+    assert train.parts[1].why == f"{n_left:,} rows left by label_from_root, 4,540 by the paper's size"
+
+
+def test_every_whole_file_is_verified_by_its_checksum(real_whole: Path) -> None:
+    files = [file for file in check_files(None, None, [real_whole]) if file.state not in ("missing", "closed")]
+    assert len(files) == 31
+    assert {(file.state, file.verified) for file in files} == {("whole", "checksum")}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("task", ["nli", "ner", "eqa", "td_candidates", "nli_candidates", "eqa_candidates"])
+def test_differences_of_slices_add_up(task: str, real_raw: Path, tmp_path: Path) -> None:
+    manifest = build("boss", task, real_raw, tmp_path / "out", partial=True, placebo=False).manifest
+    for size in paper_sizes(manifest, task):
+        assert sum(part.rows for part in size.parts) == size.rows - size.paper
+    if task == "ner":
+        wnut = {size.split: size.why for size in paper_sizes(manifest, task) if size.domain == "wnut"}
+        assert all(why.startswith("-1: the authors' code: counts an empty sentence") for why in wnut.values())

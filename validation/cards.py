@@ -61,6 +61,9 @@ class Card(pydantic.BaseModel):
     training_size: Count | None = pydantic.Field(None, description="Training examples a source, if cut")
     step: Count | None = pydantic.Field(None, description="Training step of the predictions, if not the last")
     model_selection: Literal["none", "source-validation", "leave-one-domain-out", "oracle"] = "none"
+    tuning_trials: Count | None = pydantic.Field(
+        None, description="Settings tried to choose those of the model (of the source with the most); 1 without tuning"
+    )
     extra_data: Text | None = pydantic.Field(None, description="Data used besides the source domain")
     pretraining_domains: tuple[Text, ...] = pydantic.Field((), description="Domains known to be in pretraining")
     command: LongText | None = pydantic.Field(None, description="Command that made the predictions")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 DataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
 ]
+
+
+def as_fraction(points: float | None) -> float | None:
+    """Return points as a fraction, without what dividing by 100 would round; None stays None.
+
+    >>> as_fraction(2.2), as_fraction(None)
+    (0.022, None)
+    """
+    return None if points is None else float(Decimal(str(points)) / 100)
 
 
 def writable(where: str | None) -> str | None:
@@ -45,6 +55,10 @@ JsonOption = Annotated[
 ]
 SubsetOption = Annotated[
     str, typer.Option("--subset", metavar="NAME", help="Subset of test ids that the predictions cover.")
+]
+MarginOption = Annotated[
+    float | None,
+    typer.Option("--margin", metavar="POINTS", help="Test whether differences stay below it; fix it beforehand."),
 ]
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")

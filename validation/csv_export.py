@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 Cell = str | int | float | None
-_FORMULA = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]*[=+@\t\r-]")
-"""The start of what a spreadsheet may run; some skip white space and characters that do not show before they look."""
+_FORMULA = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]*[=+@\t\r\uff1d\uff0b\uff0d\uff20-]")
+"""The start of what a spreadsheet may run; some skip white space and characters that do not show before they look, and
+take full-width signs as the plain ones."""
 
 
 def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:

@@ -18,8 +18,19 @@ MEAN_TEXT_BYTES = {
 SPARE_TEXT_BYTES = 2**20
 MAX_LINE_BYTES = 2**20
 """Bytes of one row of text, quoted line ends included."""
-MAX_CHARACTERS = {"source": 1_000, "id": 300, "prediction": 20_000, "seed": 100, "confidence": 100}
+MAX_CHARACTERS = {
+    "source": 1_000,
+    "id": 300,
+    "prediction": 20_000,
+    "seed": 100,
+    "confidence": 100,
+    "probabilities": 25_000,
+}
 """Characters of one value; a prediction may be one tag for each token of a long document."""
+MAX_PROBABILITIES = 1_000
+"""Probabilities of one row."""
+MAX_LIST_ELEMENTS = 8_000_000
+"""Elements of all lists in a column: run lengths can make a single row of them."""
 
 
 def check_size(size: int, file: str) -> None:

@@ -21,6 +21,8 @@ import pyarrow.parquet as pq
 from validation import parquet_pages
 from validation.limits import (
     MAX_CHARACTERS,
+    MAX_LIST_ELEMENTS,
+    MAX_PROBABILITIES,
     MAX_TEXT_BYTES,
     check_column_count,
     check_row_count,
@@ -39,8 +41,6 @@ MAX_PAGE_BYTES = 32 * 2**20
 MAX_PAGES = 100_000
 MAX_PAGES_BYTES = 2**30
 MAX_ROW_GROUPS = 2_000
-MAX_LIST_ELEMENTS = 8_000_000
-"""Elements of all lists in a column: run lengths can make a single row of them."""
 MAX_FIXED_BYTES = 32
 """Bytes of a value whose size the schema says: those of the widest decimal."""
 
@@ -81,7 +81,8 @@ class ParquetFile:
                 leaves = _leaves(parquet)
             self._codes = [column.path for column in leaves if column.physical_type == _TEXT]
             with path.open("rb") as stream:
-                _check_pages(groups, [column.max_repetition_level > 0 for column in leaves], stream, str(path))
+                repeated = [column.path.split(".")[0] if column.max_repetition_level > 0 else "" for column in leaves]
+                _check_pages(groups, repeated, stream, str(path))
 
     def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:
         """Read the rows, as frames of some ten thousand.
@@ -97,7 +98,8 @@ class ParquetFile:
         n_bytes = row = 0
         with _readable(self.path), _opened(self.path, read_dictionary=self._codes) as parquet:
             names = [name for name in parquet.schema_arrow.names if columns is None or name in columns]
-            for batch in parquet.iter_batches(BATCH_ROWS, columns=names, use_threads=False):
+            n_rows = BATCH_ROWS // max(1, *map(_fixed_size, parquet.schema_arrow.types), 1)
+            for batch in parquet.iter_batches(n_rows, columns=names, use_threads=False):
                 lengths = _checked_lengths(batch, row, str(self.path))
                 n_bytes += int(lengths["prediction"].sum()) if "prediction" in lengths else 0
                 if n_bytes > most_bytes:
@@ -186,6 +188,9 @@ def _check_footer(
         if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > MAX_FIXED_BYTES:
             raise InvalidInput(_unfolds(file, f"a column whose values have {column.length:,} bytes each"))
     check_columns(parquet.schema_arrow.names)
+    widest = max(map(_fixed_size, parquet.schema_arrow.types), default=0)
+    if widest > MAX_PROBABILITIES:  # a row without any has room for as many
+        raise InvalidInput(_unfolds(file, f"lists of {widest:,} values each"))
     check_row_count(metadata.num_rows, file, max_rows)
     if len(groups) > MAX_ROW_GROUPS:
         raise InvalidInput(_unfolds(file, counted(len(groups), "row group")))
@@ -194,8 +199,16 @@ def _check_footer(
         raise ValueError("the row groups are not those of the file")
 
 
-def _check_pages(groups: list[RowGroup], repeated: list[bool], stream: BinaryIO, file: str) -> None:
-    """Refuse pages that unfold to more than predictions can need, whatever the footer says."""
+def _fixed_size(kind: pa.DataType) -> int:
+    """Return how many values every list of a type has; 0 where that is not fixed, or it is no list."""
+    return int(kind.list_size) if pa.types.is_fixed_size_list(kind) else 0
+
+
+def _check_pages(groups: list[RowGroup], repeated: list[str], stream: BinaryIO, file: str) -> None:
+    """Refuse pages that unfold to more than predictions can need, whatever the footer says.
+
+    ``repeated`` names the column of each chunk that holds lists; it is empty for others.
+    """
     n_pages = n_bytes = 0
     elements = [0] * len(repeated)
     for group in groups:
@@ -214,8 +227,15 @@ def _check_pages(groups: list[RowGroup], repeated: list[bool], stream: BinaryIO,
                     raise InvalidInput(_unfolds(file, f"more than {MAX_PAGES_BYTES:,} bytes in its pages"))
     for column, n in enumerate(elements):
         if repeated[column] and n > MAX_LIST_ELEMENTS:
-            what, cure = "there are too many tags in lists", "join the tags of a row by single spaces, as one text"
-            raise InvalidInput(Problem(what, file, f"{n:,} tags", cure))
+            raise InvalidInput(_too_many_elements(file, repeated[column], n))
+
+
+def _too_many_elements(file: str, column: str, n: int) -> Problem:
+    if column == "probabilities":
+        cure = f"keep them under {MAX_LIST_ELEMENTS:,}"
+        return Problem("there are too many probabilities in lists", file, f"{n:,} numbers", cure, column=column)
+    cure = "join the tags of a row by single spaces, as one text"
+    return Problem("there are too many tags in lists", file, f"{n:,} tags", cure)
 
 
 def _checked_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, npt.NDArray[np.int64]]:
@@ -253,7 +273,7 @@ def _unfolded(batch: pa.RecordBatch) -> pl.DataFrame:
 def _unfolded_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return pa.large_list(_unfolded_type(kind.value_type))
     if pa.types.is_decimal256(kind):
         return pa.float64()  # polars has no such type
@@ -263,7 +283,7 @@ def _unfolded_type(kind: pa.DataType) -> pa.DataType:
 def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
     """Give the bytes of each value, of a list those of its elements with a space between, shape (n_rows,)."""
     kind = array.type
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _list_lengths(array)
     if pa.types.is_dictionary(kind):
         each = np.append(_byte_lengths(array.dictionary), 0)  # the last stands for null

@@ -1,8 +1,9 @@
 """Reading a prediction file, whatever its format, with errors that name row and column.
 
 Formats: parquet, JSON lines, CSV, told apart by their content; the file's name does not matter. Columns: ``source``,
-``id``, ``prediction``, optional ``seed`` and ``confidence``. Nothing is guessed: a file that a spreadsheet has mangled
-is refused with what to do about it. Files are read in parts, so that one which is refused takes little memory.
+``id``, ``prediction``, optional ``seed``, ``confidence`` and ``probabilities``. Nothing is guessed: a file that a
+spreadsheet has mangled is refused with what to do about it. Files are read in parts, so that one which is refused takes
+little memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,13 +16,13 @@ from validation.csv_text import CsvCaps, csv_batches, repeated_columns
 from validation.limits import MAX_LINE_BYTES, MAX_ROWS, MAX_TEXT_BYTES, check_size
 from validation.parquet_file import MAGIC, ParquetFile
 from validation.prediction_lines import json_batches
-from validation.prediction_values import OPTIONAL, REQUIRED, Faults, typed, typed_values
+from validation.prediction_values import DTYPES, OPTIONAL, REQUIRED, Faults, typed, typed_values
+from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem, did_you_mean
 
 EXCEL_ROWS = 1_048_575  # data rows that fit a worksheet under a header
 HEAD_BYTES = 4096
-_COLUMNS_CURE = "the columns are source, id, prediction and, if you like, seed and confidence"
-_DTYPES = {"seed": pl.Int64, "confidence": pl.Float64}
+_COLUMNS_CURE = "the columns are source, id, prediction and, if you like, seed, confidence and probabilities"
 
 
 class PredictionFile:
@@ -59,7 +60,8 @@ class PredictionFile:
             columns: of a parquet file, those to read, where not all are wanted.
             most_bytes: of a parquet file, bytes that all its predictions may have together.
         Returns: frames of the columns source, id, prediction (text; lists of tags joined by spaces), seed (Int64, 0
-            where the file has none) and, if present, confidence (Float64); bad values are null, and in ``faults``.
+            where the file has none) and, if present, confidence (Float64) and probabilities (lists of Float64, null
+            where a row has none); bad values are null, and in ``faults``.
         Raises: InvalidInput when there are no rows and columns to speak of, or more than a file may hold.
         """
         first, seen = 0, set[str]()
@@ -98,10 +100,10 @@ class PredictionFile:
         for name in OPTIONAL:
             if name in part.columns and name not in seen:
                 self._add_missing(name, 0, first)
-            elif name in seen and name not in part.columns:
+            elif name in seen and name not in part.columns and name != PROBABILITIES:
                 self._add_missing(name, first, len(part))
             if name in names and name not in part.columns:
-                part = part.with_columns(pl.lit(None, dtype=_DTYPES[name]).alias(name))
+                part = part.with_columns(pl.lit(None, dtype=DTYPES[name]).alias(name))
         seen.update(part.columns)
         part = part.select(name for name in part.columns if name in names)
         if "seed" not in part.columns:

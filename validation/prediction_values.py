@@ -4,21 +4,22 @@ import math
 import re
 import reprlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from validation.limits import MAX_CHARACTERS, too_long
+from validation.probabilities import LISTS, PROBABILITIES, WORDS, Bad, read_lists, read_values
 from validation.report import Problem, counted
 
 REQUIRED = ("source", "id", "prediction")
 KEYS = ("source", "id", "seed")
 """The columns that say what a row is for."""
-OPTIONAL = ("seed", "confidence")
-_DTYPES: dict[str, type[pl.DataType]] = {"seed": pl.Int64, "confidence": pl.Float64}
-_KINDS = ("dtype", "missing", "text", "number", "long")
+OPTIONAL = ("seed", "confidence", PROBABILITIES)
+DTYPES: dict[str, pl.DataType] = {"seed": pl.Int64(), "confidence": pl.Float64(), PROBABILITIES: LISTS}
+_KINDS = ("dtype", "missing", "text", "number", "long", "wide", "range", "sum")
 _ORDER = [(name, kind) for name in REQUIRED + OPTIONAL for kind in _KINDS]
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,50}\.?[0-9]{0,50}|\.[0-9]{1,50})(?:[eE][+-]?[0-9]{1,3})?")
@@ -48,8 +49,8 @@ class Faults:
     def _problem(self, column: str, kind: str, row: int, found: str, count: int) -> Problem:
         if kind == "long":
             return too_long(self.file, column, row + 1, found + _such(count))
-        if kind == "number":
-            what, cure = _NUMBERS[column]
+        if kind == "number" or column == PROBABILITIES:
+            what, cure = WORDS[kind] if column == PROBABILITIES else _NUMBERS[column]
             return Problem(what, self.file, f"{found} ({counted(count, 'such row')})", cure, column=column, row=row + 1)
         if kind == "dtype":
             what, cure = (
@@ -102,7 +103,11 @@ def typed(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
         faults: takes what is wrong.
     """
     columns = [_text(batch[name], first, faults) for name in REQUIRED if name in batch.columns]
-    for name in OPTIONAL:
+    if PROBABILITIES in batch.columns:
+        lists, faulty = read_lists(batch[PROBABILITIES])
+        columns.append(lists)
+        _tell_no_probabilities(faulty, lambda row: batch[PROBABILITIES][row : row + 1].to_list()[0], first, faults)
+    for name in _NUMBERS:
         if name in batch.columns:
             numbers, bad = _numbers(batch[name])
             columns.append(numbers)
@@ -121,10 +126,14 @@ def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults)
         _tell_no_texts(name, values, first, faults)
         texts = pl.Series(name, [value if isinstance(value, str) else None for value in values], dtype=pl.String)
         columns.append(_short_enough(texts, first, faults))
-    for name in OPTIONAL:
+    if PROBABILITIES in batch:
+        lists, faulty = read_values(PROBABILITIES, batch[PROBABILITIES])
+        columns.append(lists)
+        _tell_no_probabilities(faulty, lambda row: batch[PROBABILITIES][row], first, faults)
+    for name in _NUMBERS:
         if name in batch:
             number = _whole if name == "seed" else _fraction
-            numbers = pl.Series(name, [number(value) for value in batch[name]], dtype=_DTYPES[name])
+            numbers = pl.Series(name, [number(value) for value in batch[name]], dtype=DTYPES[name])
             columns.append(numbers)
             if numbers.null_count():
                 row = int(numbers.is_null().arg_true()[0])
@@ -164,6 +173,12 @@ def _tell_no_texts(name: str, values: Sequence[Any], first: int, faults: Faults)
             faults.add(name, kind, first + rows[0], shown(values[rows[0]]), len(rows))
 
 
+def _tell_no_probabilities(bad: Bad, value_of: Callable[[int], object], first: int, faults: Faults) -> None:
+    for kind, rows in bad.items():
+        row = int(rows.arg_true()[0])
+        faults.add(PROBABILITIES, kind, first + row, shown(value_of(row)), int(rows.sum()))
+
+
 def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
@@ -197,7 +212,7 @@ def _short_enough(column: pl.Series, first: int, faults: Faults) -> pl.Series:
 
 def _numbers(column: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Give the values of ``seed`` or ``confidence`` as numbers, null where they are none, and which are none."""
-    dtype = _DTYPES[column.name]
+    dtype = DTYPES[column.name]
     # Dates, booleans and lists would turn into numbers that nobody meant.
     is_number = column.dtype.is_numeric() or column.dtype == pl.String
     nothing = pl.Series(column.name, [None] * len(column), dtype=dtype)

@@ -17,6 +17,7 @@ from validation.limits import (
 )
 from validation.prediction_files import EXCEL_ROWS, PredictionFile
 from validation.prediction_values import KEYS, Faults, shown
+from validation.probabilities import PROBABILITIES, ProbabilityChecks
 from validation.report import InvalidInput, Problem, and_more, counted, did_you_mean
 from validation.runs import KnownIds, Run, RunLedger
 from validation.schemas import check_rows, prediction_schema
@@ -29,14 +30,16 @@ CHECKED_PREDICTIONS = pl.Schema(
         "prediction": pl.String(),
         "seed": pl.Int64(),
         "confidence": pl.Float64(),
+        "probabilities": pl.List(pl.Float64),
         "target": pl.String(),
         "task": pl.String(),
     }
 )
 """Predictions of a file that was checked, in file order: all test ids of every (task, source, target, seed).
 
-The first five are those of ``validation.schemas.prediction_schema``; ``confidence`` is there where the file has it, and
-alone may be null. ``target`` is the domain of the id, ``task`` its task.
+The first six are those of ``validation.schemas.prediction_schema``; ``confidence`` and ``probabilities`` are there
+where the file has them, and ``probabilities`` is null for unusable outputs and tasks without labels; of the others
+``confidence`` alone may be null. ``target`` is the domain of the id, ``task`` its task.
 """
 MAX_LISTED = 8
 MAX_RUNS, MIN_RUNS = 20, 100
@@ -233,8 +236,9 @@ class _Values:
         self.known = keys.known
         self._tasks, self._file, self._keys = tasks, file, keys
         self._text_bytes = 0
+        self._probabilities = ProbabilityChecks(file)
 
-    def part(self, placed: pl.DataFrame, _: set[str | None]) -> list[Problem]:
+    def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
         """Check some rows, as ``_Keys.part`` does."""
         problems = []
         self._text_bytes += int(placed["prediction"].str.len_bytes().sum())
@@ -244,6 +248,9 @@ class _Values:
                 problems += _unknown_labels(rows, "label", facts.labels, self._file)
             elif facts.kind is TaskKind.TAGGING:
                 problems += _wrong_tags(rows, facts, self._file)
+            if PROBABILITIES in rows.columns and PROBABILITIES not in bad_columns:
+                has_labels = facts.kind is TaskKind.CLASSIFICATION
+                problems += self._probabilities.part(rows, facts, has_labels=has_labels)
         return problems
 
     def end(self) -> list[Problem]:

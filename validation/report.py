@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from unicodedata import is_normalized, normalize
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,18 @@ def and_more(n: int, thing: str = "row") -> str:
     return f" (and {counted(n, f'more {thing}')})" if n else ""
 
 
+def _told_apart(word: str, choice: str) -> str:
+    """Name the characters in which two words differ that look the same."""
+    parts = difflib.SequenceMatcher(None, word, choice, autojunk=False).get_opcodes()
+    start, end, other_start, other_end = next(part[1:] for part in parts if part[0] != "equal")
+    here, there = (
+        " ".join(f"U+{ord(letter):04X}" for letter in letters) or "nothing"
+        for letters in (word[start:end], choice[other_start:other_end])
+    )
+    form = next((form for form in ("NFC", "NFD") if is_normalized(form, choice)), "that it is written in there")
+    return f"it only looks like '{choice}': it has {here} where that has {there}; write it in Unicode's form {form}"
+
+
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
     """Suggest the nearest of the allowed words, or list them.
 
@@ -95,7 +108,12 @@ def did_you_mean(word: str, choices: Sequence[str]) -> str:
     "did you mean 'entailment'?"
     >>> did_you_mean("7", ["entailment", "neutral"])
     "use one of 'entailment', 'neutral'"
+    >>> did_you_mean("cafe\N{COMBINING ACUTE ACCENT}", ["caf\N{LATIN SMALL LETTER E WITH ACUTE}"])
+    "it only looks like 'café': it has U+0065 U+0301 where that has U+00E9; write it in Unicode's form NFC"
     """
+    for choice in choices:
+        if choice != word and normalize("NFC", choice) == normalize("NFC", word):
+            return _told_apart(word, choice)
     by_folded = {choice.casefold(): choice for choice in choices}
     near = difflib.get_close_matches(word.casefold().strip(), list(by_folded), n=1, cutoff=0.6)
     if near:

@@ -149,13 +149,14 @@ def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
 def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -> pa.DataFrameSchema:
     """Build the schema of a prediction file after its columns were read.
 
-    Columns, in this order, none null but ``confidence``; rows in file order:
+    Columns, in this order, none null but the last two; rows in file order:
 
     - ``source`` String: training domain; several joined by ``+`` in alphabetical order; ``none`` for zero-shot.
     - ``id`` String: a test id.
     - ``prediction`` String: a label, tags joined by spaces, a text, or ``__unparsed__``.
     - ``seed`` Int64: the run, from 0; 0 where the file has none.
     - ``confidence`` Float64, only where the file has it: in [0, 1].
+    - ``probabilities`` List(Float64), only where the file has it: one for each label of the task, in order.
 
     Args:
         holes: any value may be missing, as its fault was reported while reading.
@@ -168,6 +169,7 @@ def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -
         "prediction": pa.Column(pl.String, nullable=holes),
         "seed": pa.Column(pl.Int64, pa.Check.ge(0), nullable=holes),
         "confidence": pa.Column(pl.Float64, pa.Check.in_range(0, 1), nullable=True, required=False),
+        "probabilities": pa.Column(pl.List(pl.Float64), nullable=True, required=False),
     }
     return pa.DataFrameSchema({name: columns[name] for name in of or columns}, strict=True)
 

@@ -31,7 +31,7 @@ COLUMNS = (
     "reviewer",
 )
 ANSWERS = ("yes", "no")
-HEADER = "Text\tLabel"
+HEADER = ("Text", "Label")
 
 _NEEDED = ("id", "original", "adversarial", "label", "keep")
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -98,12 +98,16 @@ def read_review(path: Path, rows: pl.DataFrame, labels: Sequence[str]) -> pl.Dat
 
 
 def release_file(kept: pl.DataFrame, labels: Sequence[str]) -> str:
-    """Give rows the form of the authors' files: text, tab, label as a number; tabs and line ends become spaces."""
-    lines = [
-        f"{one_line(text)}\t{labels.index(label)}"
-        for text, label in kept.sort("id").select("adversarial", "label").iter_rows()
-    ]
-    return "\n".join([HEADER, *lines]) + "\n"
+    """Format rows as the authors' files are: text, tab, label as a number; a text with a quote in it is quoted.
+
+    Tabs and line ends become spaces.
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
+    writer.writerow(HEADER)
+    for text, label in kept.sort("id").select("adversarial", "label").iter_rows():
+        writer.writerow((one_line(text), labels.index(label)))
+    return buffer.getvalue()
 
 
 def one_line(text: str) -> str:

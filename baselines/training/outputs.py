@@ -37,6 +37,7 @@ def training_work(
         "task": runs.task,
         "targets": runs.target,
         "candidates": runs.candidates,
+        "probabilities": runs.probabilities,
         "options": asdict(replace(options, name=None)),
         "model": model_version(options.model),
         "versions": _versions(),
@@ -76,6 +77,7 @@ def write_training(
         "paradigm": "fine-tuned",
         "training_size": max(each["train_rows"] for each in results.records) if _is_cut(options) else None,
         "model_selection": "source-validation" if any(each["validation"] for each in results.records) else "none",
+        "tuning_trials": max(each.get("tuning_trials", 1) for each in results.records),
         **more,
     }
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +86,7 @@ def write_training(
     for state, predictions in results.states.items():
         step = max(each["state_steps"][state] for each in results.records)
         # The name stays, and the step tells states apart: so they are one model's to whoever draws their course.
-        card = make_card(folder, libraries=_LIBRARIES, name=name, step=step, **{**facts, "model_selection": "none"})
+        card = make_card(folder, libraries=_LIBRARIES, name=name, step=step, **facts | {"model_selection": "none"})
         write_outputs(predictions, card, out.with_name(f"{out.stem}.{state.replace(' ', '-')}{out.suffix}"))
     write_outputs(results.predictions, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out)
     work.clear()

@@ -72,7 +72,7 @@ def tuned(run: Run, candidates: Sequence[Settings], recipe: Recipe) -> Trained:
     best = max(trials, key=lambda each: float(each["score"]))
     model = recipe.build()
     load_state(model, _weights(run.scratch, best["number"]))
-    return Trained(recipe.predictor(model), record={**best["record"], "sweep": trials})
+    return Trained(recipe.predictor(model), record={**best["record"], "tuning_trials": len(trials), "sweep": trials})
 
 
 def _trial(scratch: Path, number: int, settings: Settings, recipe: Recipe, highest: float) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
 
 import polars as pl
 
 from builders.assembling.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
-from builders.folder.manifest import Pairing, TransformCount
+from builders.folder.manifest import Pairing, TransformCount, UpstreamRows
 from builders.folder.reader import SUBSET_IDS
+from builders.reading.intake import in_file
 from builders.reading.sampling import STRATUM, Reservoir
 from builders.specs.spec import DomainSpec, TaskSpec
 from builders.specs.transforms import (
@@ -19,6 +22,7 @@ from builders.specs.transforms import (
     repeated_inputs_leave,
     repeated_rows_leave,
 )
+from builders.stored_rows import Rows, RowWriter, Sorter, StoredRows, frame_bytes, in_memory, slices_of
 from validation.report import InvalidInput, Problem
 from validation.schemas import check_examples
 from validation.vocabulary import GOLD, SPLITS, TaskKind
@@ -26,26 +30,33 @@ from validation.vocabulary import GOLD, SPLITS, TaskKind
 
 @dataclass
 class AssembledTask:
-    """A task's finished rows, by domain and split, with the counts of every named step."""
+    """A task's finished rows, by domain and split, with the counts of every named step.
+
+    Rows are frames, or lie on disk where the task keeps what upstream has.
+    """
 
     spec: TaskSpec
-    domains: dict[str, Splits]
+    domains: dict[str, dict[str, Rows]]
     sources: dict[str, tuple[str, ...]]
     absent: tuple[str, ...] = ()
     counts: list[TransformCount] = field(default_factory=list)
     sizes: dict[str, Size] = field(default_factory=dict)
     subsets: dict[str, pl.DataFrame] = field(default_factory=dict)
+    upstream: dict[str, dict[str, tuple[UpstreamRows, ...]]] = field(default_factory=dict)
+    """By domain and upstream split, the files that its rows are from."""
+    titles: dict[str, str] = field(default_factory=dict)
 
 
 def assemble(
     spec: TaskSpec,
-    rows: Mapping[str, Splits],
+    rows: Mapping[str, Mapping[str, Rows]],
     sources: Mapping[str, tuple[str, ...]],
     *,
     seed: int,
     equal: bool,
     counts: Sequence[TransformCount] = (),
     withhold: bool = False,
+    store: Path | None = None,
 ) -> AssembledTask:
     """Turn labelled rows into finished splits.
 
@@ -60,6 +71,8 @@ def assemble(
             have the paper's sizes, or else what there is.
         counts: counts of the named steps that the rows have been through already.
         withhold: let repeats leave whatever their gold, as test labels are withheld (``builders.writing.withhold``).
+        store: a folder for finished rows of a task that keeps what upstream has, so that no more than a part of them
+            is in memory; None returns frames.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
     Raises: InvalidInput when a domain has no row left for a size that all share, or a row is not what its kind asks.
     """
@@ -67,19 +80,20 @@ def assemble(
     if spec.as_upstream:
         for data_set in spec.domains:
             if data_set.name in rows:
-                _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed)
+                _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed, store)
         return _finished(task, seed)
+    frames = {domain: {split: in_memory(part) for split, part in splits.items()} for domain, splits in rows.items()}
     if spec.pairing is not None:
-        _draw_pairing(task, spec.pairing, rows, seed, whole=equal)
+        _draw_pairing(task, spec.pairing, frames, seed, whole=equal)
         return _finished(task, seed)
     split_rows = {
         domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
-        for domain, upstream in rows.items()
+        for domain, upstream in frames.items()
     }
     # A test split that upstream has is never cut, its validation split only where all domains are to be of one size.
     ours = {
         domain: [split for split in SPLITS if split == "train" or split not in upstream or (equal and split != "test")]
-        for domain, upstream in rows.items()
+        for domain, upstream in frames.items()
     }
     filled, task.sizes = fill_to_sizes(spec, split_rows, ours, seed, equal=equal)
     for domain, splits in filled.items():
@@ -101,19 +115,27 @@ def _finished(task: AssembledTask, seed: int) -> AssembledTask:
     return task
 
 
-def _take_as_upstream(task: AssembledTask, domain: DomainSpec, splits: Splits, seed: int) -> None:
-    """Keep the splits of upstream; cut one into train and test only where there is no test split."""
+def _take_as_upstream(
+    task: AssembledTask, domain: DomainSpec, upstream: Mapping[str, Rows], seed: int, store: Path | None
+) -> None:
+    """Keep the splits of upstream; cut one into train and test only where there is no test split.
+
+    Splits that are drawn or cut are small, and held; the others pass by.
+    """
     key = f"{seed}/{task.spec.id}/{domain.name}"
     inputs = task.spec.inputs
+    drawn = domain.draw.splits if domain.draw is not None else ()
+    cut = ("train",) if domain.test_share is not None or domain.train_per_label is not None else ()
+    splits = {split: in_memory(upstream[split]) for split in (*drawn, *cut) if split in upstream}
 
     def counted(split: str, name: str, after: pl.DataFrame) -> None:
         splits[split] = _count(task, domain.name, split, name, splits[split], after)
 
-    for split in domain.draw.splits if domain.draw is not None else ():
+    for split in drawn:
         if split in splits:
             counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], inputs))
             counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], inputs))
-    if domain.test_share is not None and "test" not in splits:
+    if domain.test_share is not None and "test" not in upstream:
         splits["test"], splits["train"] = take_share(
             splits["train"], domain.test_share, f"{key}/test", None, first=True
         )
@@ -121,9 +143,12 @@ def _take_as_upstream(task: AssembledTask, domain: DomainSpec, splits: Splits, s
         counted("train", "test_inputs_leave_train", unseen)
     if domain.train_per_label is not None and "train" in splits:
         counted("train", "train_per_label", take_per_label(splits["train"], domain.train_per_label, f"{key}/train"))
-    finished = {
-        split: _finish(task.spec, domain.name, split, splits[split]) for split in SPLITS if len(splits.get(split, ()))
-    }
+    taken: dict[str, Rows] = {**upstream, **splits}
+    finished: dict[str, Rows] = {}
+    for split in SPLITS:
+        rows = taken.get(split)
+        if rows is not None and len(rows):
+            finished[split] = _finish(task.spec, domain.name, split, rows, store)
     if finished:
         task.domains[domain.name] = finished
 
@@ -213,9 +238,48 @@ def _check_not_empty(task: AssembledTask) -> None:
         raise InvalidInput(problems)
 
 
-def _finish(spec: TaskSpec, domain: str, split: str, frame: pl.DataFrame) -> pl.DataFrame:
+def _finish(spec: TaskSpec, domain: str, split: str, rows: Rows, store: Path | None = None) -> Rows:
     """Give rows their ids, domain and label codes, and sort them by id."""
-    return with_ids(frame.with_columns(_codes(spec)), spec, domain, split)
+    return finish_rows(rows, spec, domain, split, store, _codes(spec))
+
+
+def finish_rows(
+    rows: Rows, spec: TaskSpec, domain: str, split: str, store: Path | None, step: pl.Expr | None = None
+) -> Rows:
+    """Do what ``with_ids`` does with rows that need not be in memory.
+
+    Args:
+        rows: a split's rows.
+        spec: the task.
+        domain: its domain.
+        split: its split.
+        store: a folder for the finished rows; None returns a frame.
+        step: what to put in place of columns beforehand, such as codes for labels.
+    Returns: the rows with ids, sorted by id.
+    """
+    steps = [] if step is None else [step]
+    if store is None:
+        return with_ids(in_memory(rows).with_columns(steps), spec, domain, split)
+    place = store / spec.name / domain / split
+    parts = [(_digests(as_texts(part.select(spec.inputs)), repeat(0)), frame_bytes(part)) for part in slices_of(rows)]
+    digests, n_bytes = pl.concat(digest for digest, _ in parts), sum(size for _, size in parts)
+    # The ids of rows with equal inputs depend on each other, so these are brought together first.
+    repeated = digests.is_duplicated()
+    together = Sorter.of(place / "repeated", digests, n_bytes)
+    by_id = Sorter.of(place / "by_id", (_prefix(spec, domain, split) + digests).alias("id"), n_bytes)
+    start = 0
+    for part in slices_of(rows):
+        here = slice(start, start + len(part))
+        keyed = part.with_columns(*steps, digests[here])
+        by_id.add(with_ids(keyed.filter(~repeated[here]), spec, domain, split))
+        together.add(keyed.filter(repeated[here]))
+        start += len(part)
+    for part in together.frames():
+        by_id.add(with_ids(part, spec, domain, split))
+    finished = RowWriter(place / "rows")
+    for part in by_id.frames():
+        finished.add(part)
+    return finished.rows()
 
 
 def with_ids(frame: pl.DataFrame, spec: TaskSpec, domain: str, split: str) -> pl.DataFrame:
@@ -225,13 +289,20 @@ def with_ids(frame: pl.DataFrame, spec: TaskSpec, domain: str, split: str) -> pl
     keyed = frame.with_columns(_inputs=as_texts(frame.select(spec.inputs)), _gold=as_texts(frame.select(gold)))
     ordered = keyed.sort("_inputs", "group", "_gold")
     numbers = ordered.select(pl.int_range(pl.len()).over("_inputs")).to_series()
-    prefix = f"{spec.benchmark}/{spec.name}/{domain}/{split}/"
-    ids = [
-        prefix + hashlib.sha256(f"{text}\x1f{number}".encode()).hexdigest()[:12]
-        for text, number in zip(ordered["_inputs"], numbers, strict=True)
-    ]
-    finished = ordered.with_columns(pl.Series("id", ids), pl.lit(domain).alias("domain"))
+    ids = _prefix(spec, domain, split) + _digests(ordered["_inputs"], numbers)
+    finished = ordered.with_columns(ids.alias("id"), pl.lit(domain).alias("domain"))
     return finished.select("id", "domain", "group", *spec.inputs, gold).sort("id").rechunk()
+
+
+def _prefix(spec: TaskSpec, domain: str, split: str) -> str:
+    return f"{spec.benchmark}/{spec.name}/{domain}/{split}/"
+
+
+def _digests(inputs: pl.Series, numbers: Iterable[int]) -> pl.Series:
+    """Hash the inputs of each row and its number among rows with equal ones."""
+    texts = zip(inputs, numbers, strict=False)
+    digests = (hashlib.sha256(f"{text}\x1f{number}".encode()).hexdigest()[:12] for text, number in texts)
+    return pl.Series("_digest", digests, dtype=pl.String)
 
 
 def _codes(spec: TaskSpec) -> pl.Expr:
@@ -272,5 +343,17 @@ def check_schema(task: AssembledTask) -> None:
     """Check every split against the schema of the task's kind; InvalidInput names what does not fit."""
     spec = task.spec
     for domain, splits in task.domains.items():
-        for split, frame in splits.items():
-            check_examples(frame, spec.kind, spec.inputs, spec.labels, f"{spec.id}.{domain} {split}")
+        for split, rows in splits.items():
+            n_before = 0
+            for frame in _checked_at_once(rows):
+                place = f"{spec.id}.{domain} {split}"
+                try:
+                    check_examples(frame, spec.kind, spec.inputs, spec.labels, place)
+                except InvalidInput as refused:
+                    raise in_file(refused, place, n_before) from refused
+                n_before += len(frame)
+
+
+def _checked_at_once(rows: Rows) -> Iterable[pl.DataFrame]:
+    """Return a frame as it is, and rows on disk in parts; these are in the order of their ids, each once."""
+    return slices_of(rows) if isinstance(rows, StoredRows) else (in_memory(rows),)

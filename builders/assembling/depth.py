@@ -7,6 +7,7 @@ import polars as pl
 
 from builders.assembling.assemble import AssembledTask
 from builders.encoder import Encoder, Vectors, encoder_texts
+from builders.stored_rows import in_memory
 from leaderboard.metrics.depth import Floats, depth_weights, tte_depth
 from validation.schemas import check_rows, depth_schema
 from validation.vocabulary import SOURCE_JOINER
@@ -31,7 +32,7 @@ def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, s
     for domain, splits in task.domains.items():
         for split in ("train", "test"):
             if split in splits:
-                texts = encoder_texts(splits[split], task.spec.inputs)
+                texts = encoder_texts(in_memory(splits[split]), task.spec.inputs)
                 vectors[domain, split] = encoder.encode(texts, f"encoding {task.spec.name}.{domain} {split}")
     for source, parts in _sources(task).items():
         train = np.concatenate([vectors[part, "train"] for part in parts])

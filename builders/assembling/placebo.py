@@ -1,20 +1,25 @@
 """Placebo tasks: a task's groups dealt at random to as many domains, to see what drops look like without a shift."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.assembling.assemble import AssembledTask, add_subsets, check_schema, with_ids
+from builders.assembling.assemble import AssembledTask, add_subsets, check_schema, finish_rows
 from builders.assembling.cut import fill_to_sizes
 from builders.folder.manifest import TransformCount
 from builders.specs.spec import COMMON, Balance, TaskSpec
+from builders.stored_rows import Rows, RowWriter, in_memory, slices_of
 from leaderboard.metrics.placebo import placebo_domains
 from validation.vocabulary import PLACEBO, SPLITS, TaskKind
 
 
-def placebo_task(task: AssembledTask, seed: int, *, balanced: bool = True) -> AssembledTask | None:
+def placebo_task(
+    task: AssembledTask, seed: int, *, balanced: bool = True, store: Path | None = None
+) -> AssembledTask | None:
     """Deal a finished task's groups to placebo domains ``p0``, ``p1``, ...; every row keeps its split.
 
     The splits that were cut to size in the real task are cut again, so that placebo domains too are balanced, and of
@@ -26,36 +31,35 @@ def placebo_task(task: AssembledTask, seed: int, *, balanced: bool = True) -> As
         seed: decides which group goes to which domain.
         balanced: keep the real task's balance; otherwise groups are dealt without a look at labels, so that which rows
             leave tells nothing of them.
+        store: a folder for rows of a task whose own lie on disk.
     Returns: the task ``<task>.placebo``; None where train or test cannot be dealt, or there is one domain only.
     """
     domains = [f"p{number}" for number in range(len(task.domains))]
-    rows = _pooled(task, len(domains))
+    spec = _placebo_spec(task.spec if balanced else replace(task.spec, balance=None), domains)
+    rows = _pooled(task, spec.balance, len(domains))
     if len(domains) < 2 or not {"train", "test"} <= set(rows["split"]):
         return None
-    spec = _placebo_spec(task.spec if balanced else replace(task.spec, balance=None), domains)
     rng = np.random.default_rng([seed, *spec.id.encode()])
-    rows = rows.with_columns(pl.Series("dealt", _deal(rows, spec.balance, len(domains), rng)))
-    dealt = {
-        domain: {
-            split: rows.filter(split=split, dealt=number).drop("split", "dealt")
-            for split in SPLITS
-            if split in set(rows["split"])
+    rows = rows.select("id", "split", pl.Series("dealt", _deal(rows, spec.balance, len(domains), rng)))
+    dealt = _dealt(task, rows, domains, store)
+    filled: Mapping[str, Mapping[str, Rows]] = dealt
+    if task.sizes:
+        frames = {
+            domain: {split: in_memory(part) for split, part in splits.items()} for domain, splits in dealt.items()
         }
-        for number, domain in enumerate(domains)
-    }
-    equal = any(size.rows is not None for size in task.sizes.values())
-    filled, _ = fill_to_sizes(spec, dealt, dict.fromkeys(domains, tuple(task.sizes)), seed, equal=equal)
+        equal = any(size.rows is not None for size in task.sizes.values())
+        filled, _ = fill_to_sizes(spec, frames, dict.fromkeys(domains, tuple(task.sizes)), seed, equal=equal)
     sources = tuple(sorted({slug for domain in task.domains for slug in task.sources[domain]}))
     placebo = AssembledTask(spec, {}, dict.fromkeys(domains, sources))
     for domain, splits in filled.items():
         placebo.domains[domain] = {
-            split: with_ids(frame, spec, domain, split) for split, frame in splits.items() if len(frame)
+            split: finish_rows(part, spec, domain, split, store) for split, part in splits.items() if len(part)
         }
         placebo.counts += [
             TransformCount(
-                domain=domain, split=split, name="fill_to_size", before=len(dealt[domain][split]), after=len(frame)
+                domain=domain, split=split, name="fill_to_size", before=len(dealt[domain][split]), after=len(part)
             )
-            for split, frame in splits.items()
+            for split, part in splits.items()
         ]
     if not any("test" in splits for splits in placebo.domains.values()):
         return None
@@ -64,16 +68,51 @@ def placebo_task(task: AssembledTask, seed: int, *, balanced: bool = True) -> As
     return placebo
 
 
-def _pooled(task: AssembledTask, n_domains: int) -> pl.DataFrame:
-    """Pool a task's rows, with their split and groups told apart by domain, in an order that is theirs alone."""
+def _pooled(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.DataFrame:
+    """Pool what decides the deal of a task's rows, with their split and groups told apart by domain, in an order that
+    is theirs alone: id, domain, group, and the columns that the balance looks at.
+    """
+    columns = dict.fromkeys(["id", "domain", "group", *([] if balance is None else balance.stratum.meta.root_names())])
     pooled = pl.concat(
-        frame.with_columns(pl.lit(split).alias("split"), pl.concat_str("domain", "group", separator="/").alias("group"))
+        _told_apart(rows.select(*columns)).with_columns(pl.lit(split).alias("split"))
         for splits in task.domains.values()
-        for split, frame in splits.items()
+        for split, rows in splits.items()
     )
     n_groups = dict(pooled.group_by("split").agg(pl.col("group").n_unique()).iter_rows())
     can_be_dealt = [split for split in SPLITS if n_groups.get(split, 0) >= n_domains]
     return pooled.filter(pl.col("split").is_in(can_be_dealt)).sort("group", "id")
+
+
+def _told_apart(rows: pl.DataFrame) -> pl.DataFrame:
+    """Tell groups of different domains apart."""
+    return rows.with_columns(pl.concat_str("domain", "group", separator="/").alias("group"))
+
+
+def _dealt(
+    task: AssembledTask, deal: pl.DataFrame, domains: Sequence[str], store: Path | None
+) -> dict[str, dict[str, Rows]]:
+    """Deal a task's rows: frames, or where there is a store rows on disk.
+
+    Args:
+        task: the task.
+        deal: by id, the split and the number of the domain that gets the row; rows without stay away.
+        domains: names of the domains, in order.
+        store: a folder for the rows.
+    """
+    dealt: dict[str, dict[str, Rows]] = {domain: {} for domain in domains}
+    for split in SPLITS:
+        numbers = deal.filter(split=split).select("id", "dealt")
+        if not len(numbers):
+            continue
+        takers = [RowWriter(store and store / task.spec.name / "dealt" / split / domain) for domain in domains]
+        for rows in (splits[split] for splits in task.domains.values() if split in splits):
+            for part in slices_of(rows):
+                with_number = _told_apart(part).join(numbers, on="id", how="inner", maintain_order="left")
+                for number, taker in enumerate(takers):
+                    taker.add(with_number.filter(dealt=number).drop("dealt"))
+        for taker, domain in zip(takers, domains, strict=True):
+            dealt[domain][split] = taker.rows()
+    return dealt
 
 
 def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:

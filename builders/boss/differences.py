@@ -28,7 +28,16 @@ def find_differences(task: str) -> tuple[Difference, ...]:
         (line, tuple(name.removeprefix(f"{task}.") for name in line.data_sets if name.startswith(f"{task}.")))
         for line in read_differences()
     ]
-    return tuple(line.model_copy(update={"data_sets": names}) for line, names in own if names)
+    return tuple(
+        line.model_copy(
+            update={
+                "data_sets": names,
+                "rows": {name: line.rows[f"{task}.{name}"] for name in names if f"{task}.{name}" in line.rows},
+            }
+        )
+        for line, names in own
+        if names
+    )
 
 
 _LINES = pydantic.TypeAdapter(dict[str, tuple[Difference, ...]])

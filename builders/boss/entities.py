@@ -17,7 +17,6 @@ CONLL = find_source("conll2003")
 E_NER = find_source("e_ner")
 WNUT = find_source("wnut17")
 CROSSNER = find_source("crossner")
-_EMPTY_SENTENCE = "the papers' code counts an empty sentence at the end of each file"
 _COLUMNS = select("tokens", "tags", "group")
 _SENTENCE = (keep_tokens(), group_by_text("tokens"), _COLUMNS)
 _DOCUMENT = (keep_tokens(), group_by("document"), _COLUMNS)
@@ -39,7 +38,6 @@ _FEW_NERD = DomainSpec(
         text_sources=("Wikipedia",),
         breadth=66,
         paper_rows={"train": 131_768, "test": 37_649},
-        differs=_EMPTY_SENTENCE,
     ),
 )
 _CONLL = DomainSpec(
@@ -53,7 +51,6 @@ _CONLL = DomainSpec(
         title="CoNLL",
         text_sources=("Reuters",),
         paper_rows={"train": 14_042, "test": 3_454},
-        differs=_EMPTY_SENTENCE,
     ),
 )
 _E_NER = DomainSpec(
@@ -64,8 +61,6 @@ _E_NER = DomainSpec(
         title="E-NER",
         text_sources=("Legal",),
         paper_rows={"test": 11_692},
-        differs="the papers' code takes 51 of the 52 -DOCSTART- marks for sentences, and counts an empty one at "
-        "the end",
     ),
 )
 _WNUT = DomainSpec(
@@ -79,7 +74,6 @@ _WNUT = DomainSpec(
         title="WNUT",
         text_sources=("YouTube", "Twitter", "StackExchange", "Reddit"),
         paper_rows={"train": 3_395, "test": 1_288},
-        differs=_EMPTY_SENTENCE,
     ),
 )
 
@@ -116,7 +110,6 @@ _CROSSNER = DomainSpec(
         text_sources=("Wikipedia",),
         breadth=5,
         paper_rows={"train": 701, "test": 2_507},
-        differs=_EMPTY_SENTENCE,
     ),
 )
 NER_CANDIDATES = TaskSpec(

@@ -86,8 +86,6 @@ _AMAZON = DomainSpec(
         text_sources=("Product",),
         breadth=29,
         paper_rows={"train": 30_000, "test": 38_905},
-        differs="the paper's draw of 20,000 rows a category is not public; here a text is once in the data set, and no "
-        "product is in both splits",
     ),
 )
 _DYNASENT = DomainSpec(

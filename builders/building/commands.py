@@ -9,27 +9,70 @@ from validation.command_line import JsonOption, console, writable_file, write_js
 
 if TYPE_CHECKING:
     from builders.encoder import Encoder
+    from builders.folder.manifest import Manifest
     from validation.report import Problem
 
 
 def build(
     benchmark: Annotated[
         str | None,
-        typer.Argument(metavar="BENCHMARK", help="'dr', 'boss', 'df1', 'synthetic', or 'own' for your own CSV."),
+        typer.Argument(metavar="BENCHMARK", help="'dr', 'boss', 'df1', 'synthetic', or 'own' for your own data."),
     ] = None,
     task: Annotated[
         str | None,
         typer.Argument(
             metavar="TASK",
-            help="With 'dr', 'boss' and 'df1': one task, such as 'nli' or 'SiS-3'; default all. 'boss' also has "
-            "'candidates', the data sets that it might have been made of. With 'own': its name.",
+            help="With 'dr', 'boss' and 'df1': one task, such as 'nli' or 'SiS-3', or one domain, as 'sa.sst'; default "
+            "all. 'boss' also has 'candidates', the data sets that it might have been made of. With 'own': its name.",
         ),
     ] = None,
     raw: Annotated[
-        Path | None,
-        typer.Option("--raw", metavar="DIR_OR_FILE", help="Folder of upstream files; 'own': the CSV file."),
+        list[Path] | None,
+        typer.Option(
+            "--raw",
+            metavar="DIR_OR_FILE",
+            help="Folder of upstream files; given several times, they are searched in order. 'own': your file.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Dataset folder to write.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="NAME", help="'own': labels, tags, answers or texts. Default: told by columns."),
+    ] = None,
+    domain_column: Annotated[
+        str | None, typer.Option("--domain-column", metavar="NAME", help="'own': its domains. Default: 'domain'.")
+    ] = None,
+    label_column: Annotated[
+        str | None,
+        typer.Option(
+            "--label-column",
+            metavar="NAME",
+            help="'own': its labels, tags, answers or target texts. Default: label, tags, answers or target_text.",
+        ),
+    ] = None,
+    text_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text-column",
+            metavar="NAME",
+            help="'own': its texts; twice for premise and hypothesis, or context and question. Default: those names.",
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id-column", metavar="NAME", help="'own': ids, which must not repeat.")
+    ] = None,
+    split_column: Annotated[
+        str | None, typer.Option("--split-column", metavar="NAME", help="'own': train, validation, test.")
+    ] = None,
+    group_column: Annotated[
+        str | None, typer.Option("--group-column", metavar="NAME", help="'own': what belongs together, as documents.")
+    ] = None,
+    min_texts: Annotated[
+        int | None,
+        typer.Option(
+            "--min-texts", metavar="N", help="'own': domains of fewer test texts leave the means. Default: 30.", min=0
+        ),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
@@ -44,6 +87,13 @@ def build(
     partial: Annotated[
         bool,
         typer.Option("--partial", help="With 'dr', 'boss' and 'df1': build what there is of an incomplete upstream."),
+    ] = False,
+    from_hub: Annotated[
+        bool,
+        typer.Option(
+            "--from-hub",
+            help="With 'dr', 'boss' and 'df1': fetch missing open files from the Hugging Face Hub into --raw.",
+        ),
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that is already at --out.")] = False,
     no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
@@ -71,10 +121,22 @@ def build(
             callback=writable_file,
         ),
     ] = None,
+    other_revisions: Annotated[
+        bool,
+        typer.Option(
+            "--other-revisions",
+            help="With 'dr', 'boss' and 'df1': take files whose checksum is not the recorded one, but whose row count "
+            "is; marks the dataset unverified.",
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Build nothing: print of every file whether it is there and as recorded."),
+    ] = False,
     list_: Annotated[bool, typer.Option("--list", help="List what upstream files build, one domain a line.")] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Build a dataset folder from upstream files, or from your own CSV.
+    """Build a dataset folder from upstream files, or from your own data: CSV, JSON lines, Parquet, lines of tokens.
 
     Example: shiftbench build dr nli --raw raw --out build/dr
 
@@ -82,7 +144,6 @@ def build(
     """
     from builders.building.build import build as build_benchmark
     from builders.building.build import known_benchmark, list_domains
-    from builders.building.own import build_own
     from builders.building.report import print_build
     from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
@@ -94,13 +155,23 @@ def build(
         return
     if benchmark is not None:
         known_benchmark(benchmark)
+    if check:
+        unread = {"--out": out, "--partial": partial, "--record": record, "--other-revisions": other_revisions}
+        _refuse("--check", unread, "--check")
+        _check(benchmark, task, raw, json_)
+        return
     if benchmark is None or out is None:
         raise typer.BadParameter("give a benchmark and --out, or --list")
     if no_depth and encoder is not None:
         raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
-    from_upstream = {"--partial": partial, "--no-placebo": no_placebo, "--record": record}
+    from_upstream = {"--partial": partial, "--no-placebo": no_placebo, "--record": record, "--from-hub": from_hub}
+    from_upstream["--other-revisions"] = other_revisions
+    of_own = {"--kind": kind, "--domain-column": domain_column, "--label-column": label_column,
+              "--text-column": text_column, "--id-column": id_column, "--split-column": split_column,
+              "--group-column": group_column, "--min-texts": min_texts}  # fmt: skip
     _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream}, "synthetic")
     _refuse(benchmark, from_upstream, "own")
+    _refuse(benchmark, of_own, "dr", "boss", "df1", "synthetic")
     check_cache()
     common: dict[str, Any] = {"seed": seed, "overwrite": overwrite, "withhold_labels": withhold_labels}
     common["encoder"] = None if no_depth else sentence_encoder(encoder)
@@ -108,15 +179,23 @@ def build(
     without_files: tuple[str, ...] = ()
     if benchmark == "synthetic":
         manifest = build_synthetic(out, **common)
-    elif raw is None:
-        raise typer.BadParameter("give --raw, the folder of upstream files ('own': the CSV file)")
+    elif not raw:
+        raise typer.BadParameter("give --raw, the folder of upstream files ('own': your file)")
     elif benchmark == "own":
-        if task is None:
-            raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE.csv --out DIR")
-        manifest = build_own(task, raw, out, **common)
+        manifest = _build_own(task, raw, out, of_own, common)
     else:
+        common["other_revisions"] = other_revisions
         manifest, failed, without_files = build_benchmark(
-            benchmark, task, raw, out, partial=partial, placebo=not no_placebo, record=record, **common
+            benchmark,
+            task,
+            raw,
+            out,
+            partial=partial,
+            placebo=not no_placebo,
+            record=record,
+            from_hub=from_hub,
+            note=lambda line: typer.echo(line, err=True),
+            **common,
         )
     whole = out / GOLD_FOLDER if withhold_labels else out
     print_build(whole, manifest, without_files, console(stderr=True))
@@ -124,8 +203,29 @@ def build(
         typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; keep {whole} to yourself", err=True)
     write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
     if failed:
-        typer.echo(f"could not build: {', '.join(failed)}", err=True)
+        typer.echo(f"could not build, or not whole: {', '.join(failed)}", err=True)
         raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
+
+
+def _build_own(
+    task: str | None, raw: list[Path], out: Path, of_own: dict[str, Any], common: dict[str, Any]
+) -> "Manifest":
+    """Build own data from what was given on the command line, by the options' names."""
+    from builders.building.own import MIN_TEXTS, build_own
+    from builders.building.own_columns import Columns, find_kind
+
+    if task is None:
+        raise typer.BadParameter("name your task: shiftbench build own NAME --raw FILE --out DIR")
+    columns = Columns(
+        of_own["--domain-column"],
+        of_own["--label-column"],
+        tuple(of_own["--text-column"] or ()),
+        of_own["--id-column"],
+        of_own["--split-column"],
+        of_own["--group-column"],
+    )
+    least = MIN_TEXTS if of_own["--min-texts"] is None else of_own["--min-texts"]
+    return build_own(task, raw, out, columns=columns, kind=find_kind(of_own["--kind"]), min_texts=least, **common)
 
 
 def publish(
@@ -167,10 +267,23 @@ def publish(
     write_json(content, json_)
 
 
-def _refuse(benchmark: str, options: dict[str, Any], by: str) -> None:
-    """Refuse what was given but would be left unread by a benchmark."""
+def _check(benchmark: str | None, task: str | None, raw: list[Path] | None, json_: str | None) -> None:
+    """Print the table of upstream files; the exit status is 1 where one is there and not as recorded."""
+    from builders.building.check import check_files, print_check
+
+    if not raw:
+        raise typer.BadParameter("give --raw, the folder of upstream files")
+    files = check_files(benchmark, task, raw)
+    print_check(files, console(stderr=True))
+    write_json([file._asdict() for file in files], json_)
+    if any(file.state == "there" for file in files):
+        raise typer.Exit(1)
+
+
+def _refuse(benchmark: str, options: dict[str, Any], *by: str) -> None:
+    """Refuse what was given but would be left unread by a benchmark, or by --check."""
     given = [name for name, value in options.items() if value]
-    if given and benchmark == by:
+    if given and benchmark in by:
         raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from builders.folder.manifest import Manifest, TaskManifest
-from builders.folder.papers import paper_sizes
+from builders.folder.paper_sizes import paper_sizes
 from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
 from builders.writing.dataset_card import pairing_lines
@@ -33,6 +33,8 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
         _print_paper_sizes(manifest, name, console)
         _print_steps(task, console)
         statistics = read_statistics(out, name)
+        for line in task.notes if manifest.benchmark == "own" else ():
+            _say(console, f"note: {line}")
         for line in pairing_lines(task, statistics):
             _say(console, line)
         equal = any(size.rows is not None for size in task.sizes.values())
@@ -44,8 +46,10 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
         for domain in task.domains.values()
         for facts in domain.splits.values()
     )
-    partial = ", partial" if manifest.partial else ""
-    _say(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{partial}")
+    marks = (", partial" if manifest.partial else "") + (", unverified" if manifest.unverified else "")
+    _say(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{marks}")
+    if manifest.unverified:
+        _say(console, f"unverified, not known to be whole: {', '.join(manifest.unverified_files)}")
     real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
     absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
     if absent:
@@ -80,7 +84,7 @@ def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
     if not different:
         return
     title = "rows here and in the paper's tables, where they differ"
-    rows = [(domain, split, f"{here:,}", f"{paper:,}", why) for domain, split, here, paper, why in different]
+    rows = [(size.domain, size.split, f"{size.rows:,}", f"{size.paper:,}", size.why) for size in different]
     _print_table(console, title, ("data set", "split", "here", "paper", "why"), rows)
 
 

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
-import polars as pl
 
 from builders.checksums import file_sha256
 from builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskManifest
+from builders.stored_rows import Rows, in_memory
 
 _HASHED_AT_ONCE = 10_000
 
@@ -27,7 +27,7 @@ def data_files_sha256(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): file_sha256(path) for path in paths}
 
 
-def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
+def rows_sha256(frame: Rows, columns: Iterable[str]) -> str:
     """Hash rows by content, in id order, whatever the file's bytes.
 
     Args:
@@ -35,26 +35,27 @@ def rows_sha256(frame: pl.DataFrame, columns: Iterable[str]) -> str:
         columns: what is hashed beside ``id``, in this order.
     Returns: a SHA-256, 64 hex digits.
 
+    >>> import polars as pl
     >>> a = pl.DataFrame({"id": ["x", "y"], "text": ["1", "2"]})
     >>> rows_sha256(a, ["text"]) == rows_sha256(a.reverse(), ["text"])
     True
     """
     digest, encoder = hashlib.sha256(), msgspec.json.Encoder()
-    rows = frame.select("id", *columns)
-    in_order = rows if rows["id"].is_sorted() else rows.sort("id")
+    columns = ("id", *columns)
+    in_order = frame if frame["id"].is_sorted() else in_memory(frame).sort("id")
     # As one list a line, in the bytes of json.dumps(row, ensure_ascii=False, separators=(",", ":")). The hash of one
     # part is computed while the next is encoded.
     with ThreadPoolExecutor(1) as pool:
         hashed = None
         for part in in_order.iter_slices(_HASHED_AT_ONCE):
-            lines = encoder.encode_lines(part.rows())
+            lines = encoder.encode_lines(part.select(columns).rows())
             if hashed is not None:
                 hashed.result()
             hashed = pool.submit(digest.update, lines)
     return digest.hexdigest()
 
 
-def labels_sha256(frame: pl.DataFrame, gold: str, key: str | None) -> str:
+def labels_sha256(frame: Rows, gold: str, key: str | None) -> str:
     """Hash ids and gold of rows.
 
     Args:

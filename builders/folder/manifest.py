@@ -53,7 +53,14 @@ class Provenance(_Facts):
     paper_rows: dict[str, int] = pydantic.Field(
         default={}, description="Rows by split, as the paper's tables give them"
     )
-    differs: str = pydantic.Field(default="", description="Why the rows of a whole build are not as many")
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _without_reason(cls, content: Any) -> Any:
+        """Leave out the reason that folders built before 0.1.0 state: reasons are computed from the steps now."""
+        return (
+            {key: value for key, value in content.items() if key != "differs"} if isinstance(content, dict) else content
+        )
 
 
 class Pairing(_Facts):
@@ -68,25 +75,44 @@ class Pairing(_Facts):
     reported_q: float
 
 
+class UpstreamRows(_Facts):
+    """The rows of an upstream file, or of several that are counted together, that a split is made from.
+
+    ``rows`` are those read, None where the file was not there; ``recorded_rows`` those of the whole file: None where
+    that is not known, 0 of a file that only partial builds read in place of others.
+    """
+
+    path: str
+    rows: int | None
+    recorded_rows: int | None
+
+
 class DomainFacts(_Facts):
     """One domain: its splits, and which sources it was made from.
 
     ``rebuild_only``: the licence of one of them does not allow publishing its rows; each user builds them.
+    ``upstream``: by upstream split, the files that its rows are from; older folders have none of these.
     """
 
     sources: tuple[str, ...]
     rebuild_only: bool
     splits: dict[str, SplitFacts]
+    title: str = pydantic.Field(default="", description="As own data has it, where its name differs")
     provenance: Provenance | None = None
+    upstream: dict[str, tuple[UpstreamRows, ...]] = {}
 
 
 class Difference(_Facts):
-    """A line of the card's table: what a paper's authors' code does to data sets, and what is done here."""
+    """A line of the card's table: what a paper's authors' code does to data sets, and what is done here.
+
+    ``rows``: by data set and upstream split, how many rows more there are here for it.
+    """
 
     data_sets: Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
     theirs: _Cell
     here: _Cell
     touches: _Cell
+    rows: dict[str, dict[str, int]] = {}
 
 
 class TransformCount(_Facts):
@@ -143,6 +169,9 @@ class TaskManifest(_Facts):
     candidates_for: str | None = None
     label_folds: dict[str, str] = {}
     pairing: Pairing | None = None
+    min_texts: int | None = pydantic.Field(
+        default=None, description="Of own data: test texts below which a domain is left out of means"
+    )
 
     @property
     def has_one_source(self) -> bool:
@@ -180,6 +209,9 @@ class SourceFile(_Facts):
     sha256: str
     rows: int = pydantic.Field(description="Rows as read, before any step")
     recorded_rows: int | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
+    unverified: bool = pydantic.Field(
+        default=False, description="Nothing is recorded to tell a whole file by, or it is of another revision"
+    )
 
 
 class SourceFacts(_Facts):
@@ -220,6 +252,9 @@ class Manifest(_Facts):
     title: str
     seed: int
     partial: bool
+    unverified: bool = pydantic.Field(
+        default=False, description="Of some upstream file nobody can tell here whether it is whole; see its sources"
+    )
     synthetic: bool
     content_hash: str
     tasks: dict[str, TaskManifest]
@@ -264,6 +299,11 @@ class Manifest(_Facts):
             for facts in task.domains.values()
             for split in facts.splits.values()
         )
+
+    @property
+    def unverified_files(self) -> tuple[str, ...]:
+        """Paths of the upstream files that nobody can tell here whether they are whole."""
+        return tuple(file.path for source in self.sources.values() for file in source.files if file.unverified)
 
     @property
     def has_public_labels(self) -> bool:

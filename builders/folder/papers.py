@@ -1,9 +1,6 @@
-"""What the dataset card says of a benchmark itself, read off its papers: citation, taxonomy, sizes, Hub tags."""
-
-from typing import NamedTuple
+"""What the dataset card says of a benchmark itself, read off its papers: citation, taxonomy, Hub tags."""
 
 from builders.folder.citations import cite
-from builders.folder.manifest import Manifest
 
 PAPERS = {"dr": "calderon-etal-2024-measuring", "boss": "yuan-etal-2023-revisiting"}
 """Key in ``citations.bib`` of the paper of a benchmark, by its name."""
@@ -65,34 +62,3 @@ def papers_to_cite(benchmark: str, *, depths: bool) -> list[str]:
     """
     keys = [PAPERS[benchmark]] if benchmark in PAPERS else []
     return [cite(key) for key in keys + ([DEPTH_F1] if depths else [])]
-
-
-class PaperSize(NamedTuple):
-    """The rows of a split here and in the paper's tables, and why they differ; empty where they do not."""
-
-    domain: str
-    split: str
-    rows: int
-    paper: int
-    why: str
-
-
-def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
-    """Compare the sizes of a task's data sets with those that the paper's tables give.
-
-    Args:
-        manifest: of the folder.
-        name: the task.
-    Returns: an entry for each domain and split with a size in the paper; none where the tables give none.
-    """
-    task, sizes = manifest.tasks[name], []
-    for domain, facts in (task.domains | task.withheld).items():
-        provenance = facts.provenance
-        for split, paper in provenance.paper_rows.items() if provenance else ():
-            rows = facts.splits[split].rows if split in facts.splits else 0
-            read = [file for source in facts.sources for file in manifest.sources[source].files]
-            whole = not manifest.partial or all(file.rows == file.recorded_rows for file in read)
-            differs = (provenance.differs if provenance else "") if whole else "a partial build"
-            why = "" if rows == paper else differs or "not known"
-            sizes.append(PaperSize(domain, split, rows, paper, why))
-    return sizes

@@ -71,6 +71,8 @@ class RatedTexts:
                 rating = numbers.get(line.strip())
                 if rating is None:
                     what, cure = f"this line is no rating from 1 to {self.highest}", "is this the upstream release?"
+                    if row == 1 and line.strip().isalpha():
+                        cure = "it may be a header, which the release does not have: delete the line"
                     raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=row))
                 ratings.append(rating)
         if not ratings:

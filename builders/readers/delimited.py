@@ -19,6 +19,7 @@ N_FIELDS = "n_fields"
 
 _ROWS = 50_000
 _CUT = "fetch the file again; it may be cut off"
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") -> "QuotedCsv":
@@ -90,6 +91,8 @@ class QuotedCsv:
                     found = f"{self.separator.join(fields)[:80]!r} at line {reader.line_num}"
                     cure = f"{_CUT}; or are its texts not quoted?"
                     raise InvalidInput(Problem(what, str(path), found, cure, row=row))
+                if row == 1 and self.header:
+                    _refuse_header(fields, self.header, path)
                 yield fields
         except csv.Error as error:
             found = f"{error} at line {reader.line_num}"
@@ -125,6 +128,8 @@ class RawTsv:
             raise _empty(file.path)
         header = list(self.header) or first_line.split("\t")
         places = _places(self.columns, header, file.path)
+        if self.header:
+            _refuse_header(first_line.split("\t"), self.header, file.path)
         block = b""
         for first, block in file.blocks():
             lines, number = block, first
@@ -170,6 +175,10 @@ def _empty(path: Path) -> InvalidInput:
 
 def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
     """Say where in the header the columns stand."""
+    parted = next((name for sign, name in _SEPARATORS.items() if len(header) == 1 and sign in header[0]), None)
+    if parted is not None:
+        what, cure = f"the columns are separated by {parted}", "fetch the release's own file, not one that was exported"
+        raise InvalidInput(Problem(what, str(path), f"header {header[0][:80]!r}", cure))
     problems = [problem for problem in repeated_columns(header, str(path)) if problem.column in columns]
     problems += [
         Problem("this column is missing", str(path), f"columns {header}", did_you_mean(name, header), column=name)
@@ -179,6 +188,14 @@ def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
     if problems:
         raise InvalidInput(problems)
     return [header.index(name) for name in columns]
+
+
+def _refuse_header(fields: Sequence[str], header: Sequence[str], path: Path) -> None:
+    """Refuse a first row that names columns, where upstream has no header."""
+    names = {name.casefold() for name in header}
+    if 2 * len({field.strip().casefold() for field in fields} & names) > len(names):
+        what, cure = "the first row is a header, and this release has none", "delete the first line"
+        raise InvalidInput(Problem(what, str(path), repr(list(fields))[:80], cure, row=1))
 
 
 def _check_widths(lines: bytes, first: int, width: int, path: Path) -> None:

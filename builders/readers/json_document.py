@@ -27,4 +27,6 @@ def json_document(file: UpstreamFile, kind: type[_Document], name: str) -> _Docu
         at = re.search(r"\(byte (\d+)\)", str(error))
         line = content.count(b"\n", 0, int(at[1]) if at else len(content.rstrip())) + 1
         cure = "fetch the file again; it may be cut off"
+        if at and b"{" in content[max(0, int(at[1]) - 1) : int(at[1]) + 1]:
+            cure = "is it JSON lines, an object a line, where one document is wanted?"
         raise InvalidInput(Problem("the file is not JSON", str(file.path), str(error), cure, row=line)) from error

@@ -79,6 +79,12 @@ class JsonLines:
     def _schema(self, file: UpstreamFile) -> dict[str, Any]:
         """Find which keys hold numbers with a fraction: polars would write 5.0 as text without it."""
         line = file.first_line().removeprefix(_BOM)
+        if line.lstrip().startswith(b"["):
+            what, cure = (
+                "the file is one JSON list, not an object a line",
+                "fetch the release's lines, or jq -c '.[]'",
+            )
+            raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=1))
         row = _object(file.path, 1, line) if line.strip() else {}
         fractions = {key for key, value in row.items() if isinstance(value, float)}
         return {key: pl.Float64 if key in fractions else pl.String for key in (*self.keys, *self.optional)}

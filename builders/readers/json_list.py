@@ -107,7 +107,9 @@ class _Text:
                     continue
             if "{" not in self._expected:
                 what = "something stands behind the list" if not self._expected else "the file is no JSON list"
-                raise self.refusal(what, repr(self._text[at : at + 40]), RELEASE, at)
+                lines = self._expected == "[" and sign == "{"
+                cure = "is it JSON lines, an object a line, where one list is wanted?" if lines else RELEASE
+                raise self.refusal(what, repr(self._text[at : at + 40]), cure, at)
             try:
                 item, end = self._decode(self._text, at)
                 _refuse_half_pairs(self._text, at, end)

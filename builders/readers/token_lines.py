@@ -17,6 +17,7 @@ SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "d
 """A sentence a row, in file order, no nulls; as many ``tags``, as upstream has them, as ``tokens``."""
 
 _DOCUMENT = "-DOCSTART-"
+_PARTED = {" ": "spaces", "\t": "tabs"}
 _PER_FRAME = 10_000
 _AGAIN = "fetch the file again; it may be cut off or edited"
 
@@ -87,6 +88,11 @@ class TokenLines:
         fields = line.split(self.separator)
         if len(fields) != self.tag + 1:
             what = f"this line has {len(fields)} fields, a token {self.tag + 1}"
+            other = {" ": "\t", "\t": " "}.get(self.separator, "")
+            if len(fields) == 1 and len(line.split(other)) == self.tag + 1:
+                what = f"{_PARTED[other]} part the fields here, where {_PARTED[self.separator]} are wanted"
+                cure = "is this another file of the same project?"
+                raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=number))
         elif not fields[0].strip() or not fields[self.tag].strip():
             what = "a token or its tag is empty"
         else:

@@ -17,9 +17,10 @@ from tqdm import tqdm
 
 from builders.checksums import file_sha256
 from builders.reading.checkpoint import Checkpoint, State, checkpoint_key
-from builders.reading.sampling import STRATUM, Reservoir, compact
+from builders.reading.sampling import STRATUM, Reservoir
 from builders.specs.spec import Reader, Transform
 from builders.specs.upstream_file import BLOCK, Position, UpstreamFile
+from builders.stored_rows import PART_BYTES, Rows, StoredRows, compact, frame_bytes, write_part
 from validation.report import InvalidInput
 
 LARGE = 1 << 28
@@ -61,7 +62,7 @@ class StepCount:
 class Taken:
     """The rows that a consumer got, and how they came and went."""
 
-    rows: pl.DataFrame
+    rows: Rows
     counts: tuple[StepCount, ...]
 
 
@@ -80,6 +81,7 @@ def read_file(
     consumers: Sequence[Consumer],
     *,
     cache: Path | None,
+    store: Path | None = None,
     large: int = LARGE,
     every: float = CHECKPOINT_SECONDS,
     block: int = BLOCK,
@@ -94,6 +96,8 @@ def read_file(
         reader: reads it in frames.
         consumers: what each takes of the rows.
         cache: where the rows taken are kept; None keeps nothing.
+        store: a folder for rows of consumers that take all: these come as ``StoredRows`` that lie there, or in the
+            cache, and are not held; None returns frames.
         large: bytes from which on a file's rows are kept.
         every: seconds between two times that they are kept.
         block: bytes that are parsed at a time.
@@ -108,7 +112,7 @@ def read_file(
             if (sibling := path.with_name(getattr(reader, "sibling", path.name))) != path and sibling.is_file():
                 what += [sibling.stat().st_size, sibling.stat().st_mtime_ns]
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
-        intake = _Intake(path, consumers, checkpoint)
+        intake = _Intake(path, consumers, checkpoint, store)
         if intake.sha256 is None:
             with _progress(path, n_bytes, shown=n_bytes >= large) as bar:
                 intake.read(reader, bar.update, every, block)
@@ -118,11 +122,16 @@ def read_file(
 class _Intake:
     """One reading of a file."""
 
-    def __init__(self, path: Path, consumers: Sequence[Consumer], checkpoint: Checkpoint | None) -> None:
+    def __init__(
+        self, path: Path, consumers: Sequence[Consumer], checkpoint: Checkpoint | None, store: Path | None
+    ) -> None:
         self.sha256: str | None = None
         self._path = path
         self._takers = [_Taker(consumer) for consumer in consumers]
         self._checkpoint = checkpoint
+        self._store = store
+        self._parts = checkpoint.folder if checkpoint is not None else store
+        """Where rows go that are too many to be held; a checkpoint names its files once a position is kept."""
         self._position = Position()
         self._n_rows = 0
         self._serial = 0
@@ -162,7 +171,10 @@ class _Intake:
     def result(self) -> FileRead:
         """Give what was read."""
         assert self.sha256 is not None
-        results = {taker.consumer.name: taker.taken() for taker in self._takers}
+        if self._store is not None:
+            self._put_aside(0)
+        stored = self._store is not None
+        results = {taker.consumer.name: taker.taken(stored=stored) for taker in self._takers}
         return FileRead(self.sha256, self._n_rows, results)
 
     def _take(self, frame: pl.DataFrame, position: Position) -> None:
@@ -173,6 +185,17 @@ class _Intake:
                 raise in_file(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
         self._n_rows += len(frame)
         self._position = position
+        if self._store is not None:
+            self._put_aside(PART_BYTES)
+
+    def _put_aside(self, n_bytes: int) -> None:
+        """Write the rows of consumers that hold so many bytes of them."""
+        assert self._parts is not None
+        for number, taker in enumerate(self._takers):
+            if taker.n_bytes >= n_bytes and not taker.samples:
+                self._parts.mkdir(parents=True, exist_ok=True)
+                self._serial += 1
+                taker.save(self._parts / f"{number}-{self._serial}.parquet")
 
     def _go_on(self, folder: Path, state: State) -> None:
         for taker, counts, parts in zip(self._takers, state.counts, state.parts, strict=True):
@@ -235,12 +258,12 @@ def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tupl
             yield found[0], found[1]
 
 
-def in_file(refused: InvalidInput, path: Path, n_before: int | None) -> InvalidInput:
+def in_file(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:
     """Name the file of rows that a step refused.
 
     Args:
         refused: the problems, whose rows count from 1 in the frame that the step was given.
-        path: the file.
+        path: the file, or what stands for it in the report.
         n_before: rows of the file before that frame; None where they are not known, and rows leave the report.
     Returns: the same problems at their place in the file.
     """
@@ -261,9 +284,16 @@ class _Taker:
         """Rows before each step, after it, and mended by it."""
         self.parts: dict[Path, str] = {}
         """Where rows are kept on disk, and the checksums of those files."""
+        self.n_bytes = 0
+        """Of the rows that are held."""
         self._frames: list[pl.DataFrame] = []
         sample = consumer.sample
         self._reservoir = Reservoir(sample.size, sample.identity, sample.key) if sample else None
+
+    @property
+    def samples(self) -> bool:
+        """Whether it keeps a sample, not all rows."""
+        return self._reservoir is not None
 
     @property
     def has_all_rows(self) -> bool:
@@ -281,6 +311,7 @@ class _Taker:
             self._reservoir.take(frame.with_columns(self.consumer.sample.stratum.alias(STRATUM)))
         elif len(frame) or not (self._frames or self.parts):  # one frame without rows tells the columns
             self._frames.append(compact(frame))
+            self.n_bytes += frame_bytes(frame)
 
     def save(self, path: Path) -> None:
         """Keep the rows on disk: a sample as it stands, or the rows that came since the last time."""
@@ -288,9 +319,9 @@ class _Taker:
             self._reservoir.save(path)
             self.parts = {path: file_sha256(path)}
         elif self._frames:
-            pl.concat(self._frames, rechunk=False).write_parquet(path, compression="uncompressed")
+            write_part(pl.concat(self._frames, rechunk=False), path)
             self.parts[path] = file_sha256(path)
-            self._frames = []
+            self._frames, self.n_bytes = [], 0
 
     def go_on(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
         """Go on from what was kept."""
@@ -298,8 +329,9 @@ class _Taker:
         if self._reservoir is not None:
             self._reservoir.load(*parts)
 
-    def taken(self) -> Taken:
-        """Give the rows and the counts of the steps."""
+    def taken(self, *, stored: bool) -> Taken:
+        """Give the rows, all of them as they lie on disk where they are stored, and the counts of the steps."""
+        rows: Rows
         names = [transform.name for transform in self.consumer.transforms]
         counts = [StepCount(name, *count) for name, count in zip(names, self.counts, strict=True)]
         if self._reservoir is not None:
@@ -308,6 +340,8 @@ class _Taker:
             # Of rows that the sample would not hold anyway repeats go unnoticed.
             counts.append(StepCount("repeats_noticed_leave", n_taken, n_taken - n_repeats))
             counts.append(StepCount("sample", n_taken - n_repeats, len(rows)))
+        elif stored:
+            rows = StoredRows.at(self.parts)
         else:
             frames = [*map(pl.read_parquet, self.parts), *self._frames]
             rows = pl.concat(frames) if frames else pl.DataFrame()

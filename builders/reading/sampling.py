@@ -4,11 +4,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import polars as pl
 
+from builders.stored_rows import compact
 from validation.output_files import replace_file
 
 STRATUM = "_stratum"
@@ -122,8 +122,3 @@ def identity_hash(frame: pl.DataFrame, identity: Sequence[str], key: bytes) -> p
     texts = frame.select(pl.concat_str(columns, separator="\x1f").cast(pl.Binary)).to_series()
     digests = b"".join(hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts)
     return pl.Series(_HASH, np.frombuffer(digests, dtype=">u8").astype(np.uint64))
-
-
-def compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """Copy a frame into memory of its own: filtered texts may keep those of the frame they came from alive."""
-    return cast(pl.DataFrame, pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest())))

@@ -28,6 +28,7 @@ class SourceTable(pydantic.BaseModel):
         open_licence: its rows may be published again; those of other sources are rebuilt by each user.
         cite: keys in ``citations.bib``.
         instructions: how to get the files and where to put them, as part of a sentence.
+        recorded_from: where the row counts and checksums in ``upstream.json`` are from; None where none is recorded.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -39,6 +40,7 @@ class SourceTable(pydantic.BaseModel):
     open_licence: pydantic.StrictBool
     cite: Annotated[tuple[_Line, ...], pydantic.Field(min_length=1)]
     instructions: _Line
+    recorded_from: _Line | None = None
 
 
 class SourceSpec(SourceTable):

@@ -124,6 +124,7 @@ class TaskSpec:
     on, where all others are out of distribution; ``candidates_for`` names the task whose data sets might have been
     chosen from this task's domains, which have its inputs. ``label_folds``: a prediction of the first label counts as
     the second one on a domain whose rows are never of the first.
+    Domains of own data with fewer test texts than ``min_texts`` are left out of means.
 
     Of a ``pairing``, source texts are drawn from the rows of all domains that have a train split, and target texts
     from those that have a test split: without regard to labels, each text once, no group of the target in the source.
@@ -149,6 +150,7 @@ class TaskSpec:
     candidates_for: str | None = None
     label_folds: Mapping[str, str] = field(default_factory=dict, hash=False)
     pairing: Pairing | None = None
+    min_texts: int | None = None
     fewshot_domains: tuple[str, ...] = ()
     fewshot_size: int = 200
     notes: tuple[str, ...] = field(default=())
@@ -167,13 +169,38 @@ class FileFacts(pydantic.BaseModel):
     sha256: str | None = None
 
 
+class TotalFacts(pydantic.BaseModel):
+    """What is recorded of files whose rows are known together alone."""
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    files: tuple[str, ...]
+    rows: int
+
+
 class Upstream(pydantic.BaseModel):
     """Facts about whole upstream releases, recorded once and compared with on every build."""
 
     files: dict[str, FileFacts]
-    """By path under RAW."""
+    """By path under RAW; checksums by the path of the form that was hashed, such as ``<path>.gz``."""
+    totals: tuple[TotalFacts, ...] = ()
     rows: dict[str, dict[str, int]]
     """Rows after the named steps, by ``<task id>.<domain>`` and split."""
+
+    def total_of(self, path: str) -> TotalFacts | None:
+        """Return the total that a file is a part of; None where it is of none."""
+        return next((total for total in self.totals if path in total.files), None)
+
+    def is_recorded(self, path: str, form: str) -> bool:
+        """Test whether there is anything to compare a whole file with.
+
+        Args:
+            path: its path under RAW, as the spec has it.
+            form: its path as it lies there, ``path`` itself or with an ending such as ``.gz``.
+        """
+        rows = self.files.get(path, FileFacts()).rows
+        checksum = self.files.get(form, FileFacts()).sha256
+        return rows is not None or checksum is not None or self.total_of(path) is not None
 
 
 @cache

@@ -11,6 +11,7 @@ from validation.report import InvalidInput, Problem, did_you_mean
 Scheme = Literal["io", "bio", "iob1"]
 
 OUTSIDE = "O"
+_OTHER_FILE = "; or is this another file of the same project, with other types?"
 
 _Begins = Callable[[str, str], bool]
 """Whether an entity begins at a tag, given the tag before it (``OUTSIDE`` at the start of a sentence)."""
@@ -94,4 +95,4 @@ def _check(tag: str, types: Mapping[str, str], scheme: Scheme) -> None:
         return
     prefixes = ("",) if scheme == "io" else ("B-", "I-")
     known = [OUTSIDE, *(prefix + kind for kind in types for prefix in prefixes)]
-    raise ValueError("a tag is unknown", f"'{tag}'", did_you_mean(tag, known))
+    raise ValueError("a tag is unknown", f"'{tag}'", did_you_mean(tag, known) + _OTHER_FILE)

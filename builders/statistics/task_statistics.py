@@ -5,7 +5,9 @@ undefined (no row, no train split, no depth) is absent or None, never 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -23,12 +25,14 @@ from builders.folder.statistics import (
 )
 from builders.specs.spec import Balance
 from builders.specs.words import words
-from builders.statistics.duplicates import comparison_rows, duplicates, input_text
+from builders.statistics.duplicates import ComparisonRows, duplicates, input_text
+from builders.stored_rows import Rows, compact, slices_of
 from leaderboard.metrics.depth import q_reference, q_statistic
 from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
 from validation.vocabulary import GOLD, SPLITS, TOKENS, WORD, TaskKind
 
-_CHUNK = 20_000
+_CHUNK_BYTES = 1 << 22
+"""Bytes of text whose words are listed at a time."""
 
 Depths = Mapping[tuple[str, str], pl.DataFrame]
 
@@ -46,14 +50,17 @@ class Spec(Protocol):
     def balance(self) -> Balance | None: ...  # noqa: D102
 
 
-def task_statistics(spec: Spec, domains: Mapping[str, Mapping[str, pl.DataFrame]], depths: Depths) -> TaskStatistics:
-    """Compute the statistics of a task.
+def task_statistics(
+    spec: Spec, domains: Mapping[str, Mapping[str, Rows]], depths: Depths, scratch: Path | None = None
+) -> TaskStatistics:
+    """Compute the statistics of a task, of whose texts no more than a part is in memory.
 
     Args:
         spec: the task.
         domains: by domain and split, finished frames (id, group, inputs, gold with labels and tags as codes).
             Empty frames count as absent.
         depths: by source and target, the tables of ``depth_tables``; may be empty.
+        scratch: a folder for what is put aside meanwhile; None takes the system's.
     Returns: the statistics; the same for the same rows in any order.
     Source: divergence DR appendix A.1; depths DF1 sec. 3 and 4.2; what is balanced, DR appendix D.2.
     """
@@ -61,54 +68,56 @@ def task_statistics(spec: Spec, domains: Mapping[str, Mapping[str, pl.DataFrame]
         domain: {split: splits[split] for split in SPLITS if len(splits.get(split, ()))}
         for domain, splits in domains.items()
     }
-    words = {
-        (domain, split): _word_counts(frame, spec.inputs)
-        for domain, splits in kept.items()
-        for split, frame in splits.items()
-        if split != "validation"
-    }
-    train_words = {domain: words[domain, "train"] for domain, splits in kept.items() if "train" in splits}
+    vocabularies, divergence = _vocabularies(kept, spec.inputs)
     return TaskStatistics(
         kind=spec.kind,
         domains={
             domain: DomainStatistics(
-                splits={split: _split(spec, frame) for split, frame in splits.items()},
-                vocabulary=len(train_words[domain]) if domain in train_words else None,
-                unseen_test_share=_unseen_share(train_words.get(domain), words.get((domain, "test"))),
+                splits={split: _split(spec, rows) for split, rows in splits.items()},
+                vocabulary=vocabularies[domain].size,
+                unseen_test_share=vocabularies[domain].unseen_test_share,
                 groups_in_several_splits=_straddling(splits),
             )
             for domain, splits in kept.items()
         },
-        divergence=_divergence(train_words),
+        divergence=divergence,
         depths=tuple(_pair_depth(source, target, table) for (source, target), table in depths.items()),
         target_lengths=tuple(_length_distances(kept)) if spec.kind is TaskKind.GENERATION else (),
-        duplicates=duplicates(comparison_rows(kept, spec.inputs)),
+        duplicates=duplicates(ComparisonRows(kept, spec.inputs), scratch),
         no_answer_wanted=_no_answer_wanted(spec, kept),
     )
 
 
-def _split(spec: Spec, frame: pl.DataFrame) -> SplitStatistics:
+def _split(spec: Spec, rows: Rows) -> SplitStatistics:
     tagging, generation = spec.kind is TaskKind.TAGGING, spec.kind is TaskKind.GENERATION
-    gold = frame[GOLD[spec.kind]]
-    n_tokens = frame[TOKENS].list.len() if tagging else _n_words(frame.select(input_text(spec.inputs)).to_series())
+    counted = pl.concat(_lengths_and_gold(spec, part) for part in slices_of(rows))
+    gold = counted["gold"]
     return SplitStatistics(
-        rows=len(frame),
-        groups=frame["group"].n_unique(),
+        rows=len(rows),
+        groups=rows["group"].n_unique(),
         labels=_code_counts(gold, spec.labels) if spec.kind is TaskKind.CLASSIFICATION else {},
         tags=_code_counts(gold.explode(empty_as_null=False), spec.labels) if tagging else {},
-        unanswered=int(_unanswered(frame).sum()) if spec.kind is TaskKind.EXTRACTIVE_QA else None,
-        input_words=_lengths(n_tokens),
-        target_words=_lengths(_n_words(gold)) if generation else None,
+        unanswered=int((gold == 0).sum()) if spec.kind is TaskKind.EXTRACTIVE_QA else None,
+        input_words=_lengths(counted["n_words"]),
+        target_words=_lengths(gold) if generation else None,
     )
+
+
+def _lengths_and_gold(spec: Spec, frame: pl.DataFrame) -> pl.DataFrame:
+    """Count the words, or tokens, of each row's inputs; ``gold`` is codes, or the number of answers or of words."""
+    gold = frame[GOLD[spec.kind]]
+    if spec.kind is TaskKind.EXTRACTIVE_QA:
+        gold = gold.struct.field("text").list.len()
+    elif spec.kind is TaskKind.GENERATION:
+        gold = _n_words(gold)
+    tagging = spec.kind is TaskKind.TAGGING
+    n_words = frame[TOKENS].list.len() if tagging else _n_words(frame.select(input_text(spec.inputs)).to_series())
+    return pl.DataFrame({"n_words": n_words, "gold": gold})
 
 
 def _code_counts(codes: pl.Series, names: Sequence[str]) -> dict[str, int]:
     counts = np.bincount(codes.to_numpy(), minlength=len(names))
     return dict(zip(names, counts.tolist(), strict=True))
-
-
-def _unanswered(frame: pl.DataFrame) -> pl.Series:
-    return frame[GOLD[TaskKind.EXTRACTIVE_QA]].struct.field("text").list.len() == 0
 
 
 def _lengths(lengths: pl.Series) -> Lengths:
@@ -121,14 +130,42 @@ def _n_words(texts: pl.Series) -> pl.Series:
     return texts.str.to_lowercase().str.count_matches(WORD)
 
 
-def _word_counts(frame: pl.DataFrame, inputs: Sequence[str]) -> pl.DataFrame:
-    """Count the words of a frame's inputs: columns word, n, sorted by word."""
-    texts = frame.select(word=input_text(inputs))
-    parts = [  # in parts, because the words take much more memory than their texts
-        part.select(words("word").explode(empty_as_null=False)).group_by("word").agg(n=pl.len().cast(pl.Int64))
-        for part in texts.iter_slices(_CHUNK)
-    ]
-    return pl.concat(parts).group_by("word").agg(pl.col("n").sum()).sort("word")
+@dataclass(frozen=True)
+class _Vocabulary:
+    """Distinct words of a domain's train split, and the share of its test words that are not among them."""
+
+    size: int | None
+    unseen_test_share: float | None
+
+
+def _vocabularies(
+    domains: Mapping[str, Mapping[str, Rows]], inputs: Sequence[str]
+) -> tuple[dict[str, _Vocabulary], dict[str, dict[str, float]]]:
+    """Compare the words of each domain's train split with those of its test split and of the other domains."""
+    vocabularies, trained = {}, {}
+    for domain, splits in domains.items():
+        train, test = (_word_counts(splits[split], inputs) if split in splits else None for split in ("train", "test"))
+        vocabularies[domain] = _Vocabulary(None if train is None else len(train), _unseen_share(train, test))
+        if train is not None:
+            trained[domain] = train
+    return vocabularies, _divergence(trained)
+
+
+def _word_counts(rows: Rows, inputs: Sequence[str]) -> pl.DataFrame:
+    """Count the words of the inputs of rows: columns word, n, sorted by word."""
+    counts = pl.DataFrame(schema={"word": pl.String, "n": pl.Int64})
+    new: list[pl.DataFrame] = []
+    for part in slices_of(rows, _CHUNK_BYTES):  # in parts, because the words take much more memory than their texts
+        texts = part.select(word=input_text(inputs))
+        listed = texts.select(words("word").explode(empty_as_null=False))
+        new.append(compact(listed.group_by("word").agg(n=pl.len().cast(pl.Int64))))
+        if sum(map(len, new)) > len(counts):
+            counts, new = _added([counts, *new]), []
+    return _added([counts, *new]).sort("word")
+
+
+def _added(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return compact(pl.concat(counts).group_by("word").agg(pl.col("n").sum()))
 
 
 def _unseen_share(train: pl.DataFrame | None, test: pl.DataFrame | None) -> float | None:
@@ -137,10 +174,10 @@ def _unseen_share(train: pl.DataFrame | None, test: pl.DataFrame | None) -> floa
     return int(test.join(train, on="word", how="anti")["n"].sum()) / int(test["n"].sum())
 
 
-def _straddling(splits: Mapping[str, pl.DataFrame]) -> int:
+def _straddling(splits: Mapping[str, Rows]) -> int:
     """Count the groups that more than one split has."""
-    groups = [group for frame in splits.values() for group in frame["group"].unique()]
-    return int((pl.Series(groups, dtype=pl.String).value_counts()["count"] > 1).sum())
+    groups = pl.concat([pl.Series("group", [], dtype=pl.String), *(rows["group"].unique() for rows in splits.values())])
+    return int((groups.value_counts()["count"] > 1).sum())
 
 
 def _divergence(words: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, float]]:
@@ -180,7 +217,7 @@ def _pair_depth(source: str, target: str, table: pl.DataFrame) -> PairDepth:
     )
 
 
-def _length_distances(domains: Mapping[str, Mapping[str, pl.DataFrame]]) -> Iterator[LengthDistance]:
+def _length_distances(domains: Mapping[str, Mapping[str, Rows]]) -> Iterator[LengthDistance]:
     for split in SPLITS:
         lengths = {
             domain: np.sort(_n_words(splits[split][GOLD[TaskKind.GENERATION]]).to_numpy())
@@ -200,14 +237,15 @@ def _ks_distance(a: NDArray[np.integer], b: NDArray[np.integer]) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-def _no_answer_wanted(spec: Spec, domains: Mapping[str, Mapping[str, pl.DataFrame]]) -> float | None:
+def _no_answer_wanted(spec: Spec, domains: Mapping[str, Mapping[str, Rows]]) -> float | None:
     """Look up the share that the spec's balance gives to the stratum of a question without an answer."""
-    frame = next((frame for splits in domains.values() for frame in splits.values()), None)
-    if spec.kind is not TaskKind.EXTRACTIVE_QA or frame is None:
+    rows = next((rows for splits in domains.values() for rows in splits.values()), None)
+    if spec.kind is not TaskKind.EXTRACTIVE_QA or rows is None:
         return None
     if spec.balance is None or not isinstance(spec.balance.shares, Mapping):
         return None
     gold = GOLD[spec.kind]
-    empty = pl.Series(gold, [{"text": [], "answer_start": []}], dtype=frame.schema[gold])
-    stratum = frame.head(1).with_columns(empty).select(spec.balance.stratum).item()
+    first = next(slices_of(rows, end=1))
+    empty = pl.Series(gold, [{"text": [], "answer_start": []}], dtype=first.schema[gold])
+    stratum = first.with_columns(empty).select(spec.balance.stratum).item()
     return spec.balance.shares.get(int(stratum))

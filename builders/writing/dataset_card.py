@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from builders.folder.citations import cite
 from builders.folder.configs import config_name
 from builders.folder.manifest import DomainFacts, Manifest, TaskManifest
-from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, paper_sizes, papers_to_cite
+from builders.folder.paper_sizes import paper_sizes
+from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
 from builders.folder.statistics import PairDepth, TaskStatistics
 from builders.statistics.card import statistics_section
 from builders.writing.front_matter import front_matter
@@ -57,6 +58,12 @@ def _warnings(manifest: Manifest) -> list[str]:
         lines.append(
             "> **Partial build.** The upstream files were incomplete (see the sources below): scores on this data are "
             "not comparable with scores on the full benchmark.\n"
+        )
+    if manifest.unverified:
+        n_files = counted(len(manifest.unverified_files), "upstream file")
+        lines.append(
+            f"> **Unverified.** Nothing is recorded to tell by whether {n_files} of the sources below are whole, or "
+            "they are of another revision than the recorded one: compare with scores on other builds with care.\n"
         )
     if manifest.withholds_labels:
         gold = ", ".join(dict.fromkeys(GOLD[task.kind] for task in manifest.tasks.values() if task.domains))
@@ -219,6 +226,7 @@ def _sources(manifest: Manifest) -> str:
             parts.append("| file | rows read | recorded for the whole file | sha256 |\n|---|---:|---:|---|")
             for file in source.files:
                 recorded = "not known" if file.recorded_rows is None else f"{file.recorded_rows:,}"
+                recorded += "; unverified" * file.unverified
                 checksum = f"`{file.sha256[:16]}...`" if file.sha256 else "withheld, as it covers test labels"
                 parts.append(f"| {file.path} | {file.rows:,} | {recorded} | {checksum} |")
             parts.append("")
@@ -267,7 +275,9 @@ def _submitting(manifest: Manifest) -> str:
         "| `prediction` | label name; tags as a list (in CSV joined by spaces); answer text (empty: no answer); "
         "generated text; `__unparsed__` where the model gave no usable output |\n"
         "| `seed` (optional) | whole number, one a run |\n"
-        "| `confidence` (optional) | 0 to 1 |\n\n"
+        "| `confidence` (optional) | how sure the prediction is, 0 to 1 |\n"
+        "| `probabilities` (optional) | of all labels, a list in their order (in CSV joined by spaces) that adds up "
+        "to 1 |\n\n"
         "For each source, target and seed all test ids must be there, each once; some shifts may be absent.\n\n"
         "```\nshiftbench validate preds.parquet --data DIR        # every problem at once\n"
         + ("" if manifest.withholds_labels else score)

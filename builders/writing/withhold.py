@@ -39,6 +39,7 @@ from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manif
 from builders.folder.statistics import TaskStatistics
 from builders.specs.spec import TaskSpec
 from builders.specs.transforms import as_texts
+from builders.stored_rows import in_memory
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD
 
@@ -92,8 +93,8 @@ def exchanged(task: AssembledTask, key: str) -> AssembledTask:
     spec = task.spec
     domains = {
         domain: {
-            split: _exchanged(frame, spec, f"{key}/{spec.id}/{domain}") if split == "test" else frame
-            for split, frame in splits.items()
+            split: _exchanged(in_memory(rows), spec, f"{key}/{spec.id}/{domain}") if split == "test" else rows
+            for split, rows in splits.items()
         }
         for domain, splits in task.domains.items()
     }

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import pairwise
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builders.assembling.assemble import AssembledTask
@@ -33,6 +34,7 @@ from builders.folder.reader import depth_path, subset_path
 from builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
 from builders.statistics.pictures import statistics_picture
 from builders.statistics.task_statistics import task_statistics
+from builders.stored_rows import Rows, slices_of
 from builders.writing.croissant import CROISSANT, croissant
 from builders.writing.dataset_card import dataset_card
 from builders.writing.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
@@ -97,6 +99,7 @@ def write_folder(
     synthetic: bool,
     encoder: Encoder | None,
     label_key: str | None = None,
+    store: Path | None = None,
 ) -> Manifest:
     """Write a dataset folder: rows, subsets, depth tables, manifest and dataset card.
 
@@ -113,6 +116,7 @@ def write_folder(
         encoder: computes the depth tables; None leaves them out.
         label_key: of withheld labels: two folders are written at ``out``, one without test labels and one with them
             (see ``builders.writing.withhold``); None writes one folder.
+        store: a folder for what statistics put aside; None takes the system's.
     Returns: the manifest of what was written; of two folders that of the one with labels.
     """
     out = out.resolve()  # '.' and links cannot be renamed
@@ -126,6 +130,7 @@ def write_folder(
         title=title,
         seed=seed,
         partial=partial,
+        unverified=any(file.unverified for source in sources.values() for file in source.files),
         synthetic=synthetic,
         content_hash=content_hash(manifests, benchmark),
         tasks=manifests,
@@ -136,15 +141,17 @@ def write_folder(
     )
     with _replacing(out) as folder:
         if label_key is None:
-            _write_whole(folder, tasks, manifest, encoder)
+            _write_whole(folder, tasks, manifest, encoder, store)
         else:
-            _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder)
+            _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder, store)
             _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
     remember_folder(manifest.content_hash, out if label_key is None else out / GOLD_FOLDER)
     return manifest
 
 
-def _write_whole(folder: Path, tasks: Sequence[AssembledTask], manifest: Manifest, encoder: Encoder | None) -> None:
+def _write_whole(
+    folder: Path, tasks: Sequence[AssembledTask], manifest: Manifest, encoder: Encoder | None, store: Path | None
+) -> None:
     folder.mkdir(exist_ok=True)
     for task in tasks:
         _write_rows(folder, task)
@@ -153,10 +160,10 @@ def _write_whole(folder: Path, tasks: Sequence[AssembledTask], manifest: Manifes
         depths = {}
         if encoder is not None:
             for source, target, table in depth_tables(task, encoder):
-                _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table, ()))
+                _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table.schema, ()))
                 depths[source, target] = table
         if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
-            write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths))
+            write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths, store))
     write_facts(folder, manifest)
 
 
@@ -167,7 +174,7 @@ def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
         if place.parts[0] == "data" and place.name.startswith("test-"):
             task = manifest.tasks[place.parts[1]]
             rows = without_gold(pl.read_parquet(file, glob=False), GOLD[task.kind])
-            _write_parquet(out / place, rows, _features(rows, task.labels))
+            _write_parquet(out / place, rows, _features(rows.schema, task.labels))
         else:
             place_file(file, out / place)
     for name in manifest.tasks:
@@ -229,7 +236,7 @@ def write_subset(path: Path, ids: pl.DataFrame) -> None:
         path: the Parquet file.
         ids: the column ``id`` (see ``builders.folder.reader.SUBSET_IDS``).
     """
-    _write_parquet(path, ids, _features(ids, ()))
+    _write_parquet(path, ids, _features(ids.schema, ()))
 
 
 @contextmanager
@@ -254,32 +261,31 @@ def _replacing(out: Path) -> Iterator[Path]:
 
 def _write_rows(folder: Path, task: AssembledTask) -> None:
     for domain, splits in task.domains.items():
-        for split, frame in splits.items():
-            features = _features(frame, task.spec.labels)
-            shards = list(_shards(frame))
-            for number, shard in enumerate(shards):
-                name = f"{split}-{number:05}-of-{len(shards):05}.parquet"
-                _write_parquet(folder / f"data/{task.spec.name}/{domain}/{name}", shard, features)
+        for split, rows in splits.items():
+            features = _features(rows.schema, task.spec.labels)
+            bounds = _shard_bounds(rows)
+            for number, (start, end) in enumerate(pairwise(bounds)):
+                name = f"{split}-{number:05}-of-{len(bounds) - 1:05}.parquet"
+                _write_parquet(folder / f"data/{task.spec.name}/{domain}/{name}", rows, features, start, end)
 
 
-def _shards(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _shard_bounds(rows: Rows) -> list[int]:
     """Cut rows, in their order, into parts of like numbers of rows: as many as keep the parts at ``SHARD_BYTES``."""
-    n_shards = min(max(1, len(frame)), -(-_arrow_bytes(frame) // SHARD_BYTES) or 1)
-    bounds = [len(frame) * number // n_shards for number in range(n_shards + 1)]
-    for start, end in pairwise(bounds):
-        yield frame.slice(start, end - start)
+    n_bytes = _n_bytes(map(_arrow, slices_of(rows)))
+    n_shards = min(max(1, len(rows)), -(-n_bytes // SHARD_BYTES) or 1)
+    return [len(rows) * number // n_shards for number in range(n_shards + 1)]
 
 
-def _arrow_bytes(frame: pl.DataFrame) -> int:
-    """Give the size as Arrow, which does not depend on how the rows came to be; that of polars does."""
-    return int(_arrow(frame).nbytes)
+def _n_bytes(tables: Iterable[Any]) -> int:
+    """Count the bytes that rows take as Arrow, which do not depend on how they came to be or are cut."""
+    return sum(table.nbytes for table in tables)
 
 
 def _arrow(frame: pl.DataFrame) -> Any:
     return frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def _features(frame: pl.DataFrame, labels: Sequence[str]) -> Any:
+def _features(schema: pl.Schema, labels: Sequence[str]) -> Any:
     """Give the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
     from datasets import ClassLabel, Features, List, Value
 
@@ -292,7 +298,7 @@ def _features(frame: pl.DataFrame, labels: Sequence[str]) -> Any:
             return ClassLabel(names=list(labels))
         return Value(_TYPES[type(dtype)])
 
-    return Features({name: feature(name, dtype) for name, dtype in frame.schema.items()})
+    return Features({name: feature(name, dtype) for name, dtype in schema.items()})
 
 
 _TYPES: dict[type[pl.DataType], str] = {
@@ -303,11 +309,36 @@ _TYPES: dict[type[pl.DataType], str] = {
 }
 
 
-def _write_parquet(path: Path, frame: pl.DataFrame, features: Any) -> None:
+def _write_parquet(path: Path, rows: Rows, features: Any, start: int = 0, end: int | None = None) -> None:
+    """Write rows from one place to another, a row group at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    table = _arrow(frame).cast(features.arrow_schema)
-    rows = min(ROW_GROUP, GROUP_BYTES * len(frame) // max(1, table.nbytes))
-    pq.write_table(table, path, compression="zstd", row_group_size=max(1, rows), write_page_index=True)
+    schema = features.arrow_schema
+    end = len(rows) if end is None else end
+
+    def tables() -> Iterator[Any]:
+        return (_arrow(part).cast(schema) for part in slices_of(rows, start=start, end=end))
+
+    n_rows = max(1, min(ROW_GROUP, GROUP_BYTES * (end - start) // max(1, _n_bytes(tables()))))
+    with pq.ParquetWriter(path, schema, compression="zstd", write_page_index=True) as file:
+        for group in _row_groups(tables(), n_rows, schema):
+            file.write_table(group, row_group_size=n_rows)
+
+
+def _row_groups(tables: Iterable[Any], n_rows: int, schema: Any) -> Iterator[Any]:
+    """Cut tables anew into such of so many rows, and what is left; of no rows there is one."""
+    held, n_held, is_empty = [], 0, True
+    for table in tables:
+        start = 0
+        while start < table.num_rows:
+            taken = table.slice(start, n_rows - n_held)
+            held.append(taken)
+            n_held += taken.num_rows
+            start += taken.num_rows
+            if n_held == n_rows:
+                yield pa.concat_tables(held).combine_chunks()
+                held, n_held, is_empty = [], 0, False
+    if held or is_empty:
+        yield pa.concat_tables(held).combine_chunks() if held else schema.empty_table()
 
 
 def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], label_key: str | None) -> TaskManifest:
@@ -333,7 +364,9 @@ def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], labe
                     )
                     for split, frame in splits.items()
                 },
+                title=task.titles.get(domain, ""),
                 provenance=provenance.get(domain),
+                upstream=task.upstream.get(domain, {}),
             )
             for domain, splits in task.domains.items()
         },
@@ -347,4 +380,5 @@ def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], labe
         candidates_for=spec.candidates_for,
         label_folds=dict(spec.label_folds),
         pairing=spec.pairing,
+        min_texts=spec.min_texts,
     )

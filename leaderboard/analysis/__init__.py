@@ -7,6 +7,7 @@ difficulty  average drops as ever easier shifts are added (Domain Robustness pap
 scenarios   shares of the four scenarios (its Figure 3)
 scaling     performance and drops over model size, shots, training size and step (its Figures 4-12)
 states      scores out of distribution over the score in it (BOSS paper, Figures 2-4)
+effective   OOD scores above the line of the other entries, on logits
 divergence  drops over the divergence of the domains' words (Domain Robustness paper, Table 8)
 grids       Theorem 1, ranks with a domain left out, means over models
 figures     the list of all of them; drawing and writing

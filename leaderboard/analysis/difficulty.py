@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, cut, picture, value_range, whole_ticks
-from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
+from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.metrics.drop_comparison import drops_by_difficulty
 
@@ -39,9 +39,9 @@ def find_drops_by_difficulty(results: Sequence[Result]) -> Found:
     Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
-    left_out = []
+    left_out: list[str] = []
     for board, mine in by_board(results):
-        able = [result for result in mine if len(result.shifts) >= 2]
+        able = above_floor(board, [result for result in mine if len(result.shifts) >= 2], left_out)
         chosen = _chosen(able)
         if len(able) > len(chosen):
             left_out.append(f"{board}: {n_entries(len(able) - len(chosen))} beside the best of each paradigm")

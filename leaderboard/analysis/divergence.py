@@ -10,7 +10,7 @@ import polars as pl
 
 from builders.folder.statistics import read_statistics
 from leaderboard.analysis.canvas import BLUE, GREY, ORANGE, Key, Margins, Panel, picture, value_range
-from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
+from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.metrics.divergence import divergence_correlations
 
@@ -41,18 +41,17 @@ def find_divergence(results: Sequence[Result]) -> Found:
     Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
-    left_out = []
+    left_out: list[str] = []
     for board, mine in by_board(results):
         folder, task = mine[0].folder, mine[0].task.task
         if not (folder.path / "statistics" / f"{task}.json").is_file():
             left_out.append(f"{board}: the dataset has no statistics")
             continue
         divergence = read_statistics(folder.path, task).divergence
-        without = 0
-        for result in mine:
-            own = _rows(board, result, divergence)
-            without += not own
-            rows += own
+        able = [result for result in mine if _rows(board, result, divergence)]
+        for result in above_floor(board, able, left_out):
+            rows += _rows(board, result, divergence)
+        without = len(mine) - len(able)
         if without:
             left_out.append(f"{board}: {n_entries(without)} without a shift with both drops and a divergence")
     why = "no entry has a shift with both drops whose divergence the dataset tells"

@@ -189,6 +189,14 @@ def by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
         yield board, [result for result in results if result.board == board]
 
 
+def above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
+    """Keep the results of one board whose mean ST is above chance; note how many are not: their drops say nothing."""
+    kept = [result for result in results if not result.task.summary.at_floor]
+    if len(kept) < len(results):
+        left_out.append(f"{board}: {n_entries(len(results) - len(kept))} at chance")
+    return kept
+
+
 def bounded(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
     """Give a figure with its bounds: those over training runs too where they were measured, else over test texts."""
     if total is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from leaderboard.analysis.difficulty import draw_drops_by_difficulty, find_drops_by_difficulty
 from leaderboard.analysis.divergence import draw_divergence, find_divergence
+from leaderboard.analysis.effective import draw_effective, find_effective
 from leaderboard.analysis.entries import Result
 from leaderboard.analysis.found import Draw, Found
 from leaderboard.analysis.grids import (
@@ -58,6 +59,7 @@ FIGURES = (
     _over("training-size", "DR Figures 10, 11", "training_size", "Scores and drops over the size of the training set"),
     _over("step", "DR Figure 12", "step", "Scores and drops over training steps"),
     Figure("id-ood", "BOSS Figures 2-4", find_states, draw_states),
+    Figure("effective-robustness", "", find_effective, draw_effective),
     Figure("divergence", "DR Table 8", find_divergence, draw_divergence),
     Figure("theorem-one", "DR Theorem 1", find_theorem_one, None),
     Figure("rank-stability", "", find_rank_stability, draw_rank_stability),

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture, whole_ticks
-from leaderboard.analysis.entries import Result, by_board, n_entries
+from leaderboard.analysis.entries import Result, above_floor, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.metrics.comparison import rank_stability
 from leaderboard.metrics.drop_comparison import Inequality, TheoremOne, average_over_models, theorem_one
@@ -125,7 +125,8 @@ def find_model_averages(results: Sequence[Result]) -> Found:
 
 def _complete(results: Sequence[Result], left_out: list[str]) -> Iterator[tuple[str, list[Result]]]:
     """Give the results of each board that have every score of at least two domains; note how many have not."""
-    for board, mine in by_board(results):
+    for board, every in by_board(results):
+        mine = above_floor(board, every, left_out)
         grids = [
             result for result in mine if len(result.task.domains) > 1 and not np.isnan(result.score_matrix()).any()
         ]

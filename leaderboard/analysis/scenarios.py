@@ -51,7 +51,7 @@ def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     """Draw a bar for each board and paradigm: full colour resolved, pale not; below it the support in replicates."""
     names = rows.select("board", "paradigm").unique(maintain_order=True).height
     title = "Scenarios of domain shifts, over all entries and shifts"
-    upper = "Upper bar: shares of shifts, full colour where the scenario is resolved (95% region in one quadrant)."
+    upper = "Upper bar: shares of shifts, full colour where resolved (both drops' 95% intervals exclude 0)."
     lower = "Lower bar: mean share of bootstrap replicates."
     if _PLACEBO in rows["paradigm"]:
         lower += " Placebo: the same entries on domains dealt at random."

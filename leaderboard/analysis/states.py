@@ -13,7 +13,7 @@ from leaderboard.analysis.canvas import BLACK, COLOURS, GREY, Key, Margins, Pane
 from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.analysis.series import STATE, series_of, short_number, state_value
-from leaderboard.metrics.correlation import IdOodShape, id_ood_shape
+from leaderboard.metrics.correlation import LEAST_STATES, IdOodShape, id_ood_shape
 from leaderboard.scoring.shape import Estimate
 
 if TYPE_CHECKING:
@@ -25,14 +25,19 @@ _KINDS = {
     "line up": "one rising line", "line down": "one falling line", "two lines": "two rising lines", "v": "V-shape",
     "peak": "rises, then falls", "two lines down": "two falling lines", "none": "no relation",
 }  # fmt: skip
-_ABOUT = "Types as in the BOSS paper: I one rising line, II two rising lines, III a V. Thin lines: 95% intervals."
-_CRITERIA = ("constant", "one line", "flat, then a line", "a line, then flat", "two lines")
+_ABOUT = (
+    "Types as in the BOSS paper: I one rising line (in scores or on logits), II two rising lines, III a V. A true type "
+    f"is found in four of five cases from {LEAST_STATES['I']} (I), {LEAST_STATES['II']} (II) and {LEAST_STATES['III']} "
+    "(III) states on. Thin lines: 95% intervals."
+)
+_CRITERIA = ("constant", "one line", "one line on logits", "flat, then a line", "a line, then flat", "two lines")
 SCHEMA = pl.Schema(
     {
         "board": pl.String(), "series": pl.String(), "entry": pl.String(), **dict.fromkeys(STATE, pl.Int64()),
         "ood": pl.String(), "id_score": pl.Float64(), "id_low": pl.Float64(), "id_high": pl.Float64(),
         "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(), "interval": pl.String(),
-        "expected": pl.Float64(), "shape": pl.String(), "boss_type": pl.String(), "r2": pl.Float64(),
+        "expected": pl.Float64(), "shape": pl.String(), "boss_type": pl.String(), "axis": pl.String(),
+        "states": pl.Int64(), "least_states": pl.Int64(), "r2": pl.Float64(),
         "slope": pl.Float64(), "slope_after_knee": pl.Float64(), "knee": pl.Float64(), "anchor": pl.Float64(),
         "value_at_anchor": pl.Float64(), **{f"criterion: {name}": pl.Float64() for name in _CRITERIA},
     }
@@ -41,7 +46,8 @@ SCHEMA = pl.Schema(
 
 Rows by board, series, OOD domain and state. The keys of ``STATE`` are null where the card does not say, bounds and
 ``interval`` where no interval is known, ``expected`` and the facts of the shape where the fit has none
-(``leaderboard.metrics.correlation.IdOodShape``).
+(``leaderboard.metrics.correlation.IdOodShape``). ``axis`` is ``logit`` where the line, and so ``slope``, is one on
+logits. ``least_states``: from how many on a true type of this kind is found in four of five cases; null without a type.
 """
 
 
@@ -114,7 +120,8 @@ def _rows(board: str, series: str, where: str, states: Sequence[Result]) -> list
             {"board": board, "series": series, "entry": result.entry,
              **{name: state_value(result, name) for name in STATE}, "ood": where,
              "id_score": at_home["value"], "id_low": at_home["low"], "id_high": at_home["high"],
-             **bounded(away, total.get(key)), "expected": _known(fitted), **_shape_facts(shape)}
+             **bounded(away, total.get(key)), "expected": _known(fitted), "states": len(states),
+             **_shape_facts(shape)}
         )  # fmt: skip
     return rows
 
@@ -122,8 +129,9 @@ def _rows(board: str, series: str, where: str, states: Sequence[Result]) -> list
 def _shape_facts(shape: IdOodShape) -> dict[str, Any]:
     slopes = (*shape.slopes, *([None] * (2 - len(shape.slopes))))
     return {
-        "shape": shape.kind, "boss_type": shape.boss_type, "r2": _known(shape.r2), "slope": slopes[0],
-        "slope_after_knee": slopes[1], "knee": _known(shape.knee), "anchor": _known(shape.anchor),
+        "shape": shape.kind, "boss_type": shape.boss_type, "axis": shape.axis if shape.slopes else None,
+        "least_states": LEAST_STATES[shape.boss_type] if shape.boss_type else None, "r2": _known(shape.r2),
+        "slope": slopes[0], "slope_after_knee": slopes[1], "knee": _known(shape.knee), "anchor": _known(shape.anchor),
         "value_at_anchor": _known(shape.knee_value),
         **{f"criterion: {name}": _known(shape.criterion.get(name, np.nan)) for name in _CRITERIA},
     }  # fmt: skip
@@ -166,6 +174,11 @@ def _shape(axis: "Axes", facts: dict[str, Any], id_points: NDArray[np.float64]) 
     left = facts["slope"] or 0.0
     right = facts["slope_after_knee"] if facts["slope_after_knee"] is not None else left
     away = x - 100 * facts["anchor"]
+    if facts["axis"] == "logit":
+        x = np.linspace(x[0], x[-1], 60)
+        line = IdOodShape(facts["shape"], (left,), np.nan, facts["value_at_anchor"], facts["anchor"], 1.0, {}, "logit")
+        axis.plot(x, 100 * line.predict(x / 100), color=BLACK, linewidth=1.2)
+        return
     axis.plot(x, 100 * facts["value_at_anchor"] + np.where(away < 0, left, right) * away, color=BLACK, linewidth=1.2)
 
 
@@ -175,6 +188,7 @@ def _said(rows: pl.DataFrame) -> str:
     if facts["shape"] not in _KINDS:
         return f"no fit: {rows.height} states, 5 needed" if rows.height < 5 else "no fit: fewer than 3 ID scores"
     type_ = f"Type {facts['boss_type']}" if facts["boss_type"] else _KINDS[facts["shape"]]
+    type_ += " on logits" if facts["axis"] == "logit" else ""
     knee = f", knee {100 * facts['knee']:.1f}" if facts["knee"] is not None else ""
     r2 = f", r² {facts['r2']:.2f}" if facts["r2"] is not None else ""
-    return f"{type_}{r2}{knee}"
+    return f"{type_}{r2}{knee}, {rows.height} states"

@@ -2,10 +2,11 @@
 
 server      the whole application, and running it
 pages       the pages' addresses; endpoints, submitting and comparing: what programs and forms ask for
-checking    uploads are checked by other processes (check_worker), with bounds on memory and time
+checking    uploads are checked and previewed by other processes (check_worker), with bounds on memory and time
 client      sends predictions over HTTP; space makes a Space of the Hub: both work without Gradio
 
-limits, connections, headers, uploads, gradio_blocks and faults bound what a request may send, hold, fetch and log.
+limits, connections, headers, uploads, gradio_blocks, gradio_queue and faults bound what a request may send, hold,
+fetch and log.
 
 Decision: uploads are a plain endpoint beside Gradio, which keeps the API, the queue, sign-in, MCP and the form.
 This replaced three patches of Gradio's objects at run time (of components, so that they fetch nothing; of paths that

@@ -1,4 +1,4 @@
-"""The program that checks uploads for the server, in a process of its own with bounds on memory and time.
+"""The program that checks uploads and previews their scores, in a process of its own with bounds on memory and time.
 
 It reads requests as lines of JSON from its standard input and answers each with a line on its standard output, until
 the input ends (``leaderboard.app.checking`` is what asks). An upload that needs more than the bounds ends this
@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import FileChecks, data_versions, task_facts
+from leaderboard.scoring.score import FileChecks, data_versions, score_predictions, task_facts
 from validation.prediction_files import read_predictions
 from validation.predictions import TaskFacts, checked_parts
 from validation.report import InvalidInput
@@ -55,7 +55,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         _bound(request["memory_mib"], request["seconds"])
         if "folder" not in request:
             return {"result": FileChecks().benchmark(Path(request["file"]))}
-        _check(request["file"], request["folder"], request["subset"], request["out"])
+        work = _preview if request["is_checked"] else _check
+        work(request["file"], request["folder"], request["subset"], request["out"])
         return {"result": None}
     except InvalidInput as error:
         return {"problems": [asdict(problem) for problem in error.problems]}
@@ -73,6 +74,13 @@ def _check(file: str, folder: str, subset: str, out: str) -> None:
         writer.write_table(table)
     if writer is not None:
         writer.close()
+
+
+def _preview(file: str, folder: str, subset: str, out: str) -> None:
+    """Score the rows of an Arrow file that were checked before, and write the scores as JSON."""
+    opened, _ = _dataset(folder, subset)
+    scored = score_predictions(pl.read_ipc(Path(file).read_bytes()), opened, subset)
+    Path(out).write_text(scored.scores.model_dump_json())
 
 
 @lru_cache(maxsize=4)

@@ -1,4 +1,5 @@
-"""Checking uploads in processes of their own, so that a crafted file costs the server neither memory nor its life.
+"""Checking uploads, and scoring them for previews, in processes of their own: a crafted file costs the server neither
+memory nor its life.
 
 A process takes a second to start, so one stands ready; it is used again until it has grown or a file has ended it.
 Processes are started afresh, not forked: they share neither the server's memory nor a lock that a thread holds.
@@ -19,7 +20,9 @@ import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import FileChecks
+from leaderboard.scoring.shape import Scores
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
 
 MEMORY_MIB = 512
 """What a process may hold while it checks a small file. Python, its libraries and a dataset's test ids are in it."""
@@ -28,6 +31,8 @@ MEMORY_PER_BYTE = 2
 SECONDS = 10
 """Processor time for a small file."""
 SECONDS_PER_MIB = 1
+PREVIEW_MIB, PREVIEW_SECONDS = 1_024, 60
+"""What a process may hold beside its own, and take, while it scores what was checked: a hundred runs of a task."""
 WAIT_FACTOR = 6
 """How many times its processor time a check may take by the clock, on a machine that is busy."""
 _ENVIRONMENT = {
@@ -60,12 +65,28 @@ class Checker(FileChecks):
         """Read a prediction file and check it, as ``FileChecks`` does; InvalidInput also when it takes too much."""
         with TemporaryDirectory(prefix="shiftbench-check-") as place:
             out = Path(place) / "checked.arrow"
-            self._ask(path, folder=str(folder.path), subset=subset, out=str(out))
+            request = {"folder": str(folder.path), "subset": subset, "out": str(out), "is_checked": False}
+            self._ask({**request, **_bounds_of(path)})
             return pl.read_ipc(out)
+
+    def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:
+        """Score checked predictions, as ``FileChecks`` does; InvalidInput when it takes too much.
+
+        Generated text is scored by this process, which has the model that it takes.
+        """
+        tasks = predictions["task"].unique()
+        if any(folder.task(task).kind is TaskKind.GENERATION for task in tasks):
+            return super().scores(predictions, folder, subset)
+        with TemporaryDirectory(prefix="shiftbench-preview-") as place:
+            file, out = Path(place) / "checked.arrow", Path(place) / "scores.json"
+            predictions.write_ipc(file, compression="lz4", compat_level=pl.CompatLevel.oldest())
+            request = {"folder": str(folder.path), "subset": subset, "out": str(out), "is_checked": True}
+            self._ask({**request, "file": str(file), "memory_mib": PREVIEW_MIB, "seconds": PREVIEW_SECONDS})
+            return Scores.model_validate_json(out.read_bytes())
 
     def benchmark(self, path: Path) -> str:
         """Return the benchmark that a file's first id names, as ``FileChecks`` does."""
-        return str(self._ask(path))
+        return str(self._ask(_bounds_of(path)))
 
     def close(self) -> None:
         """End the processes that wait for a file."""
@@ -74,19 +95,11 @@ class Checker(FileChecks):
         for worker in idle:
             worker.close()
 
-    def _ask(self, path: Path, **arguments: str) -> Any:
-        size = path.stat().st_size
-        seconds = SECONDS + SECONDS_PER_MIB * size // 2**20
-        request = {
-            **arguments,
-            "file": str(path),
-            "memory_mib": MEMORY_MIB - OWN_MIB + MEMORY_PER_BYTE * size // 2**20,
-            "seconds": seconds,
-        }
+    def _ask(self, request: dict[str, Any]) -> Any:
         with self._slots:
             with self._lock:
                 worker = self._idle.pop() if self._idle else _Worker()
-            answer = worker.ask(request, WAIT_FACTOR * seconds)
+            answer = worker.ask(request, WAIT_FACTOR * request["seconds"])
             if answer.pop("last", True):
                 worker.close()
                 worker = _Worker()
@@ -95,7 +108,7 @@ class Checker(FileChecks):
         if "problems" in answer:
             raise InvalidInput(Problem(**problem) for problem in answer["problems"])
         if "result" not in answer:
-            raise InvalidInput(_too_much(path, request, answer))
+            raise InvalidInput(_too_much(request, answer))
         return answer["result"]
 
 
@@ -135,13 +148,26 @@ class _Worker:
                 stream.close()
 
 
-def _too_much(path: Path, request: dict[str, Any], answer: dict[str, Any]) -> Problem:
-    """Say which bound a check ran into, or that it failed."""
+def _bounds_of(path: Path) -> dict[str, Any]:
+    """Return the part of a request that names a file, and bounds what checking it may take."""
+    size = path.stat().st_size
+    return {
+        "file": str(path),
+        "memory_mib": MEMORY_MIB - OWN_MIB + MEMORY_PER_BYTE * size // 2**20,
+        "seconds": SECONDS + SECONDS_PER_MIB * size // 2**20,
+    }
+
+
+def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
+    """Return the problem that names the bound which a check or a preview ran into, or that it failed."""
     ended = answer.get("ended", -signal.SIGABRT)
     cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
+    file, doing = request["file"], "checking this file"
+    if request.get("is_checked"):
+        cure = "have fewer runs previewed at a time; the file was checked, and may be submitted all the same"
+        file, doing = "preview", "scoring this file"
     if ended >= 0:  # a fault of ours, whose trace the process has printed
-        return Problem("this file could not be checked", str(path), "a fault of this server", cure)
+        return Problem(f"{doing} failed", file, "a fault of this server", cure)
     if ended in (-signal.SIGXCPU, -signal.SIGKILL):
-        return Problem("checking this file takes too long", str(path), f"more than {request['seconds']} seconds", cure)
-    found = f"more than {request['memory_mib']} MiB"
-    return Problem("checking this file takes too much memory", str(path), found, cure)
+        return Problem(f"{doing} takes too long", file, f"more than {request['seconds']} seconds", cure)
+    return Problem(f"{doing} takes too much memory", file, f"more than {request['memory_mib']} MiB", cure)

@@ -62,7 +62,8 @@ def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Marku
 
 
 def _side(index: Index, entry: Entry) -> Side:
-    return Side(entry.id, entry.card.name, index.store.predictions(entry), entry.card.data, entry.card.subset)
+    card = entry.card
+    return Side(entry.id, card.name, index.store.predictions(entry), card.data, card.subset, card.tuning_trials)
 
 
 def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:

@@ -3,7 +3,7 @@
     /boards   -> the names of the boards
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
     /scores   entry id -> its scores (``leaderboard.scoring.shape.Scores`` as JSON)
-    /compare  2 to 4 entry ids, task -> the first against each other one: paired tests, Holm-corrected together
+    /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
 
 ``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``leaderboard.app.submitting``).
 """

@@ -1,5 +1,6 @@
 """Faults of this server in its log: each place once in full, then counted, so that nobody can fill the log."""
 
+import logging
 import sys
 import threading
 import traceback
@@ -33,7 +34,22 @@ class FaultLog:
             print(f"{name} at {file}:{line}: {count:,} times by now", file=sys.stderr, flush=True)
 
 
+class FaultHandler(logging.Handler):
+    """Writes faults that a library logs as a ``FaultLog`` does, and nothing else of what it logs."""
+
+    def __init__(self, faults: FaultLog) -> None:
+        super().__init__(logging.ERROR)
+        self._faults = faults
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record's exception, if it has one."""
+        if record.exc_info and record.exc_info[1] is not None:
+            self._faults.write(record.exc_info[1])
+
+
 def _place(fault: BaseException) -> Place:
-    frames = traceback.extract_tb(fault.__traceback__)
-    last = frames[-1] if frames else None
-    return type(fault).__name__, last.filename if last else "nowhere", (last.lineno or 0) if last else 0
+    """Return a fault's kind, file and line, but not the line's text, which takes long to read."""
+    trace, file, line = fault.__traceback__, "nowhere", 0
+    while trace is not None:
+        file, line, trace = trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_next
+    return type(fault).__name__, file, line

@@ -16,6 +16,10 @@ BYTES_A_SECOND = 16 * 1024
 """A body has to arrive at this rate, after ``SECONDS_TO_BEGIN`` in which nothing need arrive."""
 _LOOK_AT_DISK = 2**20
 _NAMING_HEADERS = frozenset({b"host", b"x-forwarded-host", b"x-forwarded-proto", b"x-gradio-server"})
+MAX_PATH_BYTES = 255
+"""Of an address without its query: as many as a file's name may have, at which the system would fail."""
+_TOO_LONG = (414, b"this address is too long\n")
+_TWO_LENGTHS = (400, b"say the length of the body, or send it in chunks, not both\n")
 _TOO_LARGE = (413, b"the request is too large\n")
 _TOO_SLOW = (408, b"the request did not arrive in time\n")
 _NO_ROOM = (503, b"there is no room for uploads now: try again in an hour\n")
@@ -23,6 +27,9 @@ _NO_ROOM = (503, b"there is no room for uploads now: try again in an hour\n")
 
 class BodyLimit:
     """ASGI middleware that refuses bodies: 413 too large, 408 too slow, 503 an upload that the disk has no room for.
+
+    Also refused are bodies of two lengths (400), of which a proxy might believe the other, and addresses longer than
+    any here (414).
 
     Room is asked for as the bytes arrive: what a request only announces takes none. Paths of Gradio that nothing here
     uses are answered 404. A fault of the application is answered 500 and written to the log once.
@@ -37,7 +44,13 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        path = scope["path"]
+        path, headers = scope["path"], dict(scope["headers"])
+        if len(path.encode()) > MAX_PATH_BYTES:
+            await _refuse(send, *_TOO_LONG)
+            return
+        if {b"content-length", b"transfer-encoding"} <= headers.keys():
+            await _refuse(send, *_TWO_LENGTHS)
+            return
         if path.startswith(addresses.CLOSED) or (
             path.startswith(addresses.GRADIO) and not path.startswith(addresses.OPEN)
         ):
@@ -45,7 +58,7 @@ class BodyLimit:
             return
         upload = path.rstrip("/") == addresses.UPLOAD
         allowed = MAX_UPLOAD_BYTES + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
-        said = dict(scope["headers"]).get(b"content-length")
+        said = headers.get(b"content-length")
         if said is not None and (not said.isdigit() or int(said) > allowed):
             await _refuse(send, *_TOO_LARGE)
         elif upload and not self._has_room():
@@ -124,11 +137,17 @@ class OwnAddress:
             host, port = (scope.get("server") or ("", None))[:2]
             address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
             kept = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
-            scope = {**scope, "scheme": "http", "headers": [(b"host", address.encode()), *kept]}
+            # The address without its last slash would be answered with this server's own one, which may be hidden.
+            path = f"{addresses.MCP}/" if scope["path"] == addresses.MCP else scope["path"]
+            scope = {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *kept]}
         await self.app(scope, receive, send)
 
 
 async def _refuse(send: Send, status: int, text: bytes) -> None:
-    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(text)).encode())]
+    headers = [
+        (b"content-type", b"text/plain"),
+        (b"content-length", str(len(text)).encode()),
+        (b"connection", b"close"),
+    ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})

@@ -8,6 +8,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTex
 from leaderboard.app.comparing import comparison_page
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Index
+from leaderboard.board.effective import AboveLine, effective_robustness_of
 from leaderboard.release import nominated
 from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import TaskScores
@@ -33,6 +34,7 @@ def add_pages(app: FastAPI, keeper: Keeper) -> None:
     _add_static(app)
     _add_board(app, keeper)
     _add_entries(app, keeper)
+    app.add_exception_handler(InvalidInput, _no_such_thing)
 
     @app.get(addresses.DATA)
     def data(task: str = "") -> Response:
@@ -45,6 +47,11 @@ def add_pages(app: FastAPI, keeper: Keeper) -> None:
     @app.get(addresses.HEALTH)
     def healthz() -> Response:
         return PlainTextResponse("ok")
+
+
+def _no_such_thing(_: Request, error: Exception) -> Response:
+    """Answer what cannot be shown, such as the rows of a server without datasets."""
+    return PlainTextResponse(f"{error}\n", 404)
 
 
 def _add_static(app: FastAPI) -> None:
@@ -129,6 +136,11 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup:
             return None
         return unseen_drops(store.table(entry, folder), entry.card, folder, task)
 
+    def above_line(task: TaskScores) -> AboveLine | None:
+        key = (entry.card.data, entry.card.subset, task.task)
+        board = next((board for board in index.boards() if board.key == key), None)
+        return effective_robustness_of(index.frame(board), entry.id) if board else None
+
     return entry_page(
         identity,
         entry,
@@ -137,6 +149,7 @@ def _entry(index: Index, identity: str, task: str | None) -> Markup:
         folder=folder,
         examples=examples,
         unseen=unseen,
+        above_line=above_line,
     )
 
 

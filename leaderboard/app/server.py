@@ -7,6 +7,7 @@ Pages (``leaderboard.app.pages``) need no script and answer in milliseconds. Gra
 named endpoints (``leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
 """
 
+import logging
 import signal
 import socket
 import sys
@@ -19,19 +20,23 @@ from dataclasses import dataclass
 
 import gradio as gr
 import uvicorn
-from fastapi import FastAPI
+from authlib.integrations.base_client.errors import OAuthError  # type: ignore[import-untyped]
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+from gradio.route_utils import FnIndexInferError
+from starlette.middleware.cors import CORSMiddleware
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.checking import Checker
 from leaderboard.app.connections import bounded_connections
 from leaderboard.app.endpoints import add_endpoints
-from leaderboard.app.faults import FaultLog
+from leaderboard.app.faults import FaultHandler, FaultLog
 from leaderboard.app.gradio_blocks import MAX_SESSIONS, GuardedBlocks
 from leaderboard.app.headers import SecurityHeaders
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
 from leaderboard.app.pages import add_pages
-from leaderboard.app.signing_out import add_sign_out
+from leaderboard.app.signing_out import add_sign_out, not_signed_in
 from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
 from leaderboard.app.theme import theme
 from leaderboard.app.uploads import Uploads, add_upload
@@ -63,9 +68,10 @@ class Settings:
 def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Settings = Settings()) -> FastAPI:
     """Build the application over some datasets and a store.
 
-    Raises: InvalidInput for withheld labels without a quota, or that two folders split into different halves.
+    Raises: InvalidInput for withheld labels without a quota, with a store on the Hub that is not private, or that two
+        folders split into different halves.
     """
-    _refuse_unguarded(folders, settings)
+    _refuse_unguarded(folders, store, settings)
     index = Index(folders, store, background=True)
     faults, uploads, checker = FaultLog(), Uploads(), Checker(SCORED_AT_ONCE)
     keeper = Keeper(index, faults)
@@ -79,6 +85,9 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
             keeper.stop()
             checker.close()
 
+    # The MCP server logs some forty lines for each request that is no JSON.
+    mcp = logging.getLogger("mcp")
+    mcp.handlers, mcp.propagate = [FaultHandler(faults)], False
     app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=kept)
     add_pages(app, keeper)
     add_sign_out(app)
@@ -95,19 +104,23 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
         # It says that pages are not rendered on the server, which nobody asked for.
         warnings.filterwarnings("ignore", message="SSR mode")
         _mount(app, blocks)
+    # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
+    app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(OwnAddress)
     app.add_middleware(BodyLimit, has_room=uploads.has_room, faults=faults)
     app.add_middleware(SecurityHeaders)
     return app
 
 
-def _refuse_unguarded(folders: Sequence[DatasetFolder], settings: Settings) -> None:
+def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: Settings) -> None:
     """Refuse to serve withheld labels in a way that would tell of them."""
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if withheld and settings.daily_quota is None:
         what, cure = "a leaderboard on withheld labels needs a quota", "say how many entries a day: --quota N"
         raise InvalidInput(Problem(what, withheld[0].manifest.benchmark, cure=cure))
     refuse_split_twice(withheld)
+    if withheld:
+        store.require_private()
 
 
 def _mount(app: FastAPI, blocks: gr.Blocks) -> None:
@@ -124,7 +137,13 @@ def _mount(app: FastAPI, blocks: gr.Blocks) -> None:
         ssr_mode=False,
         show_error=False,
         mcp_server=True,
+        app_kwargs={"exception_handlers": {FnIndexInferError: _no_such_endpoint, OAuthError: not_signed_in}},
     )
+
+
+async def _no_such_endpoint(_: Request, __: Exception) -> Response:
+    """Answer a call to a name that there is not, for which Gradio has a fault."""
+    return JSONResponse({"detail": "there is no such endpoint: /gradio_api/info lists them"}, 404)
 
 
 class Server:

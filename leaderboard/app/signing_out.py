@@ -1,4 +1,7 @@
-"""Signing out: by a button, because a link to an address that signs out could stand on any page."""
+"""Signing out: by a button, because a link to an address that signs out could stand on any page.
+
+Also what is answered to somebody who comes back from Hugging Face without having signed in.
+"""
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -6,7 +9,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 from leaderboard.app.identity import is_own_page
 from leaderboard.views import addresses
 from leaderboard.views.html import tag
-from leaderboard.views.site import page
+from leaderboard.views.site import box, page
 
 
 def add_sign_out(app: FastAPI) -> None:
@@ -25,3 +28,9 @@ def add_sign_out(app: FastAPI) -> None:
         # The cookie is the whole session.
         answer.delete_cookie("session", secure=True, httponly=True, samesite="none")
         return answer
+
+
+async def not_signed_in(_: Request, __: Exception) -> Response:
+    """Answer somebody who said no on Hugging Face's page; the address's own words are not shown."""
+    words = box("Not signed in", "Hugging Face has not signed you in: begin again with the button on the Submit page.")
+    return HTMLResponse(page("Sign in", words), 400)

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,10 @@ SCORED_AT_ONCE = 2
 """Submissions checked or scored at the same time; others wait in the queue and see their place in it."""
 MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)
-_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size")
+_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials")
 _FORM = (
     ("name", "base_model", "family", "parameters", "tunable_parameters"),
-    ("paradigm", "model_selection", "shots", "training_size", "extra_data", "pretraining_domains"),
+    ("paradigm", "model_selection", "tuning_trials", "shots", "training_size", "extra_data", "pretraining_domains"),
     ("url", "contact", "licence"),
 )
 """Keys of the card that the form asks for, a column each; all the others can be written as text."""
@@ -121,17 +122,23 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
     ]
     if withheld:
         handlers.append((nominate_button, nominate_for_round, [chosen, task], "nominate"))
+    at_once = {"concurrency_limit": SCORED_AT_ONCE, "concurrency_id": "scoring"}
     for button, handler, inputs, name in handlers:
-        sent = button.click(
-            handler,
-            inputs,
-            answer,
-            api_name=name,
-            show_progress_on=report,
-            concurrency_limit=SCORED_AT_ONCE,
-            concurrency_id="scoring",
-        )
-        sent.success(answer_html, answer, report, api_visibility="private", show_progress="hidden")
+        gr.on([], handler, inputs, answer, api_name=name, **at_once)
+        button.click(_reported(handler), inputs, report, api_visibility="private", **at_once)
+
+
+def _reported(handler: Callable[..., Answer]) -> Callable[..., str]:
+    """Return a function that shows what a handler answers.
+
+    The page gets it from the same call: one that is sent an answer to show would show anybody anything, and keep it.
+    """
+
+    @wraps(handler)
+    def report(*arguments: Any) -> str:
+        return answer_html(handler(*arguments))
+
+    return report
 
 
 def _sender(sign_in: bool) -> Sender:

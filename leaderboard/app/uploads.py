@@ -6,13 +6,16 @@ has no name until it is whole, so whatever ends an upload, or the server, leaves
 """
 
 import asyncio
+import os
 import re
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,12 +30,19 @@ from starlette.exceptions import HTTPException
 from leaderboard.views import addresses
 
 SECONDS_KEPT = 3600.0
-"""How long an uploaded file stays on disk at least; accepted ones are copied into the store."""
+"""How long an uploaded file stays on disk where there is room; accepted ones are copied into the store."""
 MIN_FREE_BYTES = 2**30
 """Of the disk that uploads go to: anybody may upload, and a store on a full disk takes no entry."""
+MIN_FREE_FILES = 20_000
+"""Files that the same disk must be able to hold beside the uploads: a disk may run out of them with bytes to spare."""
+MAX_KEPT = 50_000
+"""Uploads that are kept at most: a tiny one takes a file and a folder, and hundreds can arrive in a second."""
+SECONDS_SURE = 300.0
+"""How long an upload is kept though there is no room for others: whoever sent it is about to submit it."""
 _PREFIX, _LOCK = "shiftbench-", ".lock"
 _MAX_NAME = 60
 """Characters of a file's name that are kept; file systems allow 255 bytes, and a character has up to four."""
+_NOT_WRITTEN = "the server could not write this file, nothing of it is kept: try again in an hour"
 _UNUSUAL = re.compile(r"[^\w.-]+")
 
 
@@ -48,34 +58,62 @@ class Uploads:
             self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=home))
             self._lock = FileLock(self.folder / _LOCK)
             self._lock.acquire()
-        self._arrived: dict[Path, float] = {}
+        self._arrived: dict[Path, float] = {}  # the oldest first
+        self._arriving = threading.Lock()
 
     def holds(self, path: str) -> bool:
         """Return whether a path is that of a file uploaded to this server."""
         return Path(path) in self._arrived and Path(path).is_file()
 
     def has_room(self, n_bytes: int = 0) -> bool:
-        """Return whether the disk has room for so many more bytes; what arrives is on it from the first byte on."""
-        return shutil.disk_usage(self.folder).free >= MIN_FREE_BYTES + n_bytes
+        """Return whether the disk has room for so many more bytes; what arrives is on it from the first byte on.
+
+        Where it has none, the oldest uploads leave first, or whoever fills the disk would shut everybody out.
+        """
+        while not self._disk_has_room(n_bytes):
+            if not self._delete(1, older_than=SECONDS_SURE):
+                return False
+        return True
+
+    def _disk_has_room(self, n_bytes: int) -> bool:
+        files = os.statvfs(self.folder)
+        # Some file systems make room for files as they come, and count none.
+        has_files = files.f_files == 0 or files.f_favail >= MIN_FREE_FILES
+        return has_files and shutil.disk_usage(self.folder).free >= MIN_FREE_BYTES + n_bytes
 
     def keep(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
         """Give a file that arrived whole its name in the folder, below a part that nobody can guess."""
         if not self.has_room(n_bytes):
             raise HTTPException(503, "there is no room for uploads now: try again in an hour")
         folder = self.folder / secrets.token_urlsafe(16)
-        folder.mkdir()
         path = folder / (_UNUSUAL.sub("_", Path(name).name)[-_MAX_NAME:].lstrip(".") or "file")
-        with path.open("wb") as file:
-            shutil.copyfileobj(content, file)
-        self._arrived[path] = time.monotonic()
+        try:
+            folder.mkdir()
+            with path.open("wb") as file:
+                shutil.copyfileobj(content, file)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise HTTPException(507, f"{_NOT_WRITTEN}\n") from error
+        with self._arriving:
+            self._arrived[path] = time.monotonic()
+        if len(self._arrived) > MAX_KEPT:
+            self._delete(1)
         return path
 
     def sweep(self) -> None:
         """Delete the files that arrived longer ago than ``SECONDS_KEPT``."""
-        now = time.monotonic()  # the clock on the wall may jump
-        for path in [path for path, arrived in self._arrived.items() if now - arrived > SECONDS_KEPT]:
-            del self._arrived[path]
+        self._delete(len(self._arrived), older_than=SECONDS_KEPT)
+
+    def _delete(self, most: int, older_than: float = 0.0) -> int:
+        """Delete the oldest uploads, at most so many, that arrived so many seconds ago; returns how many there were."""
+        latest = time.monotonic() - older_than  # the clock on the wall may jump
+        with self._arriving:
+            old = [path for path, arrived in islice(self._arrived.items(), most) if arrived <= latest]
+            for path in old:
+                del self._arrived[path]
+        for path in old:
             shutil.rmtree(path.parent, ignore_errors=True)
+        return len(old)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:

@@ -4,6 +4,7 @@ index   what the store holds now, with the rows of each board
 snapshot  what it found at one look
 boards  which tables there are, and their rows
 released  what the last round released, where labels are withheld
+effective  an entry above or below the line of the others, on logits
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
 rank_intervals  intervals of ranks, computed in the background from snapshots

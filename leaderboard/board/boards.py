@@ -8,7 +8,7 @@ import polars as pl
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.board.rows import OOD, PARTS, SCHEMA
+from leaderboard.board.rows import NO_INTERVAL, OOD, PARTS, SCHEMA
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import PLACEBO
 
@@ -101,6 +101,9 @@ PLACES = pl.Schema(
         "rank": pl.Int64(),
         "rank_low": pl.Int64(),
         "rank_high": pl.Int64(),
+        "rank_about": pl.String(),
+        "with_leader": pl.Boolean(),
+        "corrected": pl.Float64(),
         "same_name": pl.String(),
         "words": pl.String(),
     }
@@ -109,6 +112,7 @@ PLACES = pl.Schema(
 
 - ``rank``: 1 the best, equal scores share it; null of partial entries.
 - ``rank_low``, ``rank_high``: its 95% interval; null of partial entries, without replicates, and while it is computed.
+- ``rank_about``, ``with_leader``, ``corrected``: see ``leaderboard.board.ranks.INTERVALS``; null where those are.
 - ``same_name``: the first digits of the id where two entries have one name, else null.
 - ``words``: what is searched, in lower case; never null.
 
@@ -119,7 +123,8 @@ Rows: complete entries by rank, then partial ones by mean ST; equal ones by name
 def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
     """Return a board's rows in their order, with the columns of ``PLACES``; intervals of ranks are null yet."""
     away = [f"{OOD}{domain}" for domain in board.single_targets]
-    absent = {f"{figure}{part}": pl.Float64 for figure in away for part in PARTS}
+    absent: dict[str, pl.DataType] = {f"{figure}{part}": pl.Float64() for figure in away for part in PARTS}
+    absent |= {f"{figure}{NO_INTERVAL}": pl.String() for figure in away}
     names = [*SCHEMA, *absent]
     mine = rows_of(board, rows)
     mine = mine.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in mine)
@@ -131,7 +136,7 @@ def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             rank=by_score.rank("min", descending=True).cast(pl.Int64),
             rank_low=pl.lit(None, PLACES["rank_low"]),
-            rank_high=pl.lit(None, PLACES["rank_high"]),
+            **{name: pl.lit(None, PLACES[name]) for name in ("rank_high", "rank_about", "with_leader", "corrected")},
             same_name=pl.when(folded.len().over(folded) > 1).then(pl.col("id").str.head(6)),
             words=pl.concat_str(searched, separator="\n").str.to_lowercase(),
         )

@@ -117,7 +117,8 @@ class Index:
             complete = found.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
                 # A left join keeps the order of the rows.
-                found = found.drop("rank_low", "rank_high").join(ranks, on="id", how="left", maintain_order="left")
+                placed = [name for name in ranks.columns if name != "id"]
+                found = found.drop(placed).join(ranks, on="id", how="left", maintain_order="left")
                 snapshot.frames[board.name] = found
         return found
 

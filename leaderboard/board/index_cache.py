@@ -10,6 +10,7 @@ All are derived and disposable: tables that are missing, damaged or of another s
 import io
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.store import Store
 
-SHAPE = 2
+SHAPE = 3
 """Changes when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""
@@ -31,8 +32,18 @@ BoardKey = tuple[str, str, str]
 _BOARD = ("data", "subset", "task")
 _INTERVALS = pl.Schema({**dict.fromkeys(_BOARD, pl.String()), **INTERVALS})
 """Those of all boards, in board order; nulls as ``INTERVALS`` has them."""
-_REPLICATES = pl.Schema({"id": pl.String(), "task": pl.String(), "replicates": pl.Array(pl.Float32, 1 + N_STORED)})
-"""Ranked figure of an entry and task, the point first; no nulls."""
+_RUNS = ("training", "per_df", "n_runs")
+_REPLICATES = pl.Schema(
+    {
+        "id": pl.String(),
+        "task": pl.String(),
+        "replicates": pl.Array(pl.Float32, 1 + N_STORED),
+        "training": pl.Float64(),
+        "per_df": pl.Float64(),
+        "n_runs": pl.Int64(),
+    }
+)
+"""Ranked figure of an entry and task (see ``leaderboard.board.ranks.Replicates``); no nulls."""
 
 
 def stamp(folder: DatasetFolder) -> str:
@@ -66,7 +77,8 @@ def read_replicates(store: Store) -> dict[Key, Replicates]:
     if frame.schema != _REPLICATES:
         return {}
     keys = zip(frame["id"], frame["task"], strict=True)
-    return dict(zip(keys, frame["replicates"].to_numpy(), strict=True))
+    facts = zip(frame["replicates"].to_numpy(), *(frame[name] for name in _RUNS), strict=True)
+    return {key: Replicates(*each) for key, each in zip(keys, facts, strict=True)}
 
 
 def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
@@ -88,8 +100,14 @@ def write(
     intervals: Mapping[BoardKey, pl.DataFrame],
 ) -> None:
     """Keep rows, replicates and intervals; InvalidInput when the store cannot be written."""
-    drawn = np.stack(list(replicates.values())) if replicates else np.empty((0, 1 + N_STORED), np.float32)
-    columns = {"id": [key[0] for key in replicates], "task": [key[1] for key in replicates], "replicates": drawn}
+    every = list(replicates.values())
+    drawn = np.stack([each.values for each in every]) if every else np.empty((0, 1 + N_STORED), np.float32)
+    columns: dict[str, Any] = {
+        "id": [key[0] for key in replicates],
+        "task": [key[1] for key in replicates],
+        "replicates": drawn,
+        **{name: [getattr(each, name) for each in every] for name in _RUNS},
+    }
     ranked = [
         part.select(*(pl.lit(value).alias(name) for name, value in zip(_BOARD, key, strict=True)), *INTERVALS)
         for key, part in intervals.items()

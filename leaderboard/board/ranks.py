@@ -1,6 +1,7 @@
 """Replicates of the figure that a board ranks by, and the intervals of ranks made from them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,23 +9,55 @@ import polars as pl
 from numpy.typing import NDArray
 
 from builders.folder.manifest import TaskManifest
-from leaderboard.metrics.comparison import RankedReplicates
+from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
+from leaderboard.metrics.crossed import MIN_RUNS
+from leaderboard.metrics.ranking import RankedReplicates, run_spread
 from leaderboard.scoring.score import N_STORED
 
-Replicates = NDArray[np.float32]
-"""The ranked figure of one entry: first on the test sets themselves, then on ``N_STORED`` replicates of them."""
-INTERVALS = pl.Schema({"id": pl.String(), "rank_low": pl.Int64(), "rank_high": pl.Int64()})
-"""95% interval of the rank of each complete entry of a board, 1 the best; both ends null without replicates."""
+INTERVALS = pl.Schema(
+    {
+        "id": pl.String(),
+        "rank_low": pl.Int64(),
+        "rank_high": pl.Int64(),
+        "rank_about": pl.String(),
+        "with_leader": pl.Boolean(),
+        "corrected": pl.Float64(),
+    }
+)
+"""95% interval of the rank of each complete entry of a board, 1 the best; both ends null without replicates.
+
+- ``rank_about``: 'recipes' where the entry has at least ``MIN_RUNS`` runs of every source, so that its interval holds
+  training runs too; else 'these trained models'. Null without replicates.
+- ``with_leader``: whether it is not told apart from the entry that leads (max-t).
+- ``corrected``: the leader's score less what being chosen as the best of all adds to it on average; null of others.
+"""
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """The ranked figure of one entry.
+
+    Attributes:
+        values: first on the test sets themselves, then on ``N_STORED`` replicates of them, the runs' mean; (1 + n,).
+        training: variance of the mean over training runs, what their texts add taken off; 0 where not measured.
+        per_df: sum over sources of squared variance over degrees of freedom (Satterthwaite); 0 where not measured.
+        n_runs: fewest runs of a source.
+    """
+
+    values: NDArray[np.float32]
+    training: float
+    per_df: float
+    n_runs: int
 
 
 def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskManifest) -> Replicates | None:
-    """Give the replicates of an entry's mean ST: the mean over runs, then over the shifts that it averages.
+    """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that it averages.
 
     Args:
         table: the entry's long table (see ``leaderboard.scoring.score.SCORE_COLUMNS``).
         row: its row on the board: task, basis and trained_on.
         info: the task's facts.
-    Returns: shape (1 + N_STORED,); None without replicates, or where they are undefined.
+    Returns: the replicates; None without any, or where they are undefined.
     """
     task = table.filter(pl.col("task") == row["task"], pl.col("metric") == info.metric)
     shifts = _shifts(_whole_runs(task), row, info)
@@ -41,8 +74,30 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskMan
     undefined = ~np.isfinite(mean)
     if undefined[0] or undefined.mean() > 0.5:
         return None
+    runs = _run_means(shifts, values)
+    n_runs = min(len(each) for each in runs) if _are_whole(shifts) else 0
+    training, per_df = (0.0, 0.0)
+    if n_runs >= MIN_RUNS and not any(np.isnan(each).any() for each in runs):
+        training, per_df = run_spread(runs)
     mean[undefined] = mean[1:][~undefined[1:]][: undefined.sum()]  # the first defined ones
-    return np.asarray(mean, dtype=np.float32)
+    return Replicates(np.asarray(mean, dtype=np.float32), training, per_df, n_runs)
+
+
+def _are_whole(shifts: pl.DataFrame) -> bool:
+    """Whether each source's runs are on all of its targets."""
+    by_cell = shifts.group_by("source", "target").agg(pl.col("seed").sort()).group_by("source")
+    return bool(by_cell.agg(pl.col("seed").n_unique())["seed"].max() == 1)
+
+
+def _run_means(shifts: pl.DataFrame, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return, by source, what each run adds to the mean over all shifts, shape (n_runs, 1 + n_draws)."""
+    n_cells = shifts.select("source", "target").n_unique()
+    found = []
+    for source in shifts["source"].unique(maintain_order=True):
+        rows = np.flatnonzero((shifts["source"] == source).to_numpy())
+        seeds = shifts["seed"].to_numpy()[rows]
+        found.append(np.stack([values[rows[seeds == seed]].sum(axis=0) for seed in np.unique(seeds)]) / n_cells)
+    return found
 
 
 class BoardRanks:
@@ -51,6 +106,7 @@ class BoardRanks:
     def __init__(self) -> None:
         self._known: list[str] = []
         self._unknown: list[str] = []
+        self._runs: list[int] = []
         self._ranked = RankedReplicates()
 
     @property
@@ -62,22 +118,29 @@ class BoardRanks:
         """Add entries with their replicates, by id; None where there are none to be had."""
         drawn = {name: values for name, values in replicates.items() if values is not None}
         if drawn:
-            table = np.stack(list(drawn.values())).astype(np.float64)
-            self._ranked.add(table[:, 0], table[:, 1:])
+            table = np.stack([each.values for each in drawn.values()]).astype(np.float64)
+            training, per_df = np.array([(each.training, each.per_df) for each in drawn.values()]).T
+            self._ranked.add(table[:, 0], table[:, 1:], training=training, per_df=per_df)
         self._known += drawn
+        self._runs += [each.n_runs for each in drawn.values()]
         self._unknown += [name for name, values in replicates.items() if values is None]
 
     def intervals(self) -> pl.DataFrame:
-        """Give the interval of ranks of each entry (see ``metrics.comparison.rank_intervals``).
+        """Return the interval of ranks of each entry (see ``metrics.ranking.rank_intervals``), as ``INTERVALS``.
 
         An entry without replicates has none, and may be better than any other one.
         """
         low, high = self._ranked.intervals()
+        leader = self._ranked.leader()
         nothing = [None] * len(self._unknown)
+        corrected = [leader.corrected if each == leader.entry else None for each in range(len(self._known))]
         columns = {
             "id": self.ids,
             "rank_low": [*low.tolist(), *nothing],
             "rank_high": [*(high + len(nothing)).tolist(), *nothing],
+            "rank_about": [*(RECIPES if n >= MIN_RUNS else TRAINED_MODELS for n in self._runs), *nothing],
+            "with_leader": [*leader.tied.tolist(), *nothing],
+            "corrected": [*corrected, *nothing],
         }
         return pl.DataFrame(columns, schema=INTERVALS)
 

@@ -1,7 +1,8 @@
 """An entry's scores as one flat row a task. Figures are fractions; null where undefined.
 
-A figure ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval) and ``f.placebo`` (the same figure of the
-entry on the task's placebo); scores of tags also have ``f.four``, with the four rarer types folded together.
+A figure ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval), ``f.no_interval`` (why it has none; null
+where it has one) and ``f.placebo`` (the same figure of the entry on the task's placebo); scores of tags also have
+``f.four``, with the four rarer types folded together.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,9 @@ GRID_FIGURES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td", "m
 ID_FIGURES = ("id_score", "mean_ood", "drop")
 FIGURES = (*GRID_FIGURES, *(f"depth_f1_{key}" for key in LAMBDAS), *ID_FIGURES)
 PARTS = ("", ".low", ".high", ".placebo", ".four")
-"""What follows a figure's name in the names of its columns."""
+"""What follows a figure's name in the names of its columns of numbers."""
+NO_INTERVAL = ".no_interval"
+"""What follows it in the name of the column that says why it has no interval."""
 SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
 """Scenarios that have a share, as ``share.<name>``."""
 OOD = "ood."
@@ -38,18 +41,22 @@ SCHEMA = pl.Schema(
         **dict.fromkeys(_TEXTS, pl.String()),
         **dict.fromkeys(_COUNTS, pl.Int64()),
         "complete": pl.Boolean(),
+        "at_floor": pl.Boolean(),
         "missing": pl.List(pl.String),
         **{f"{figure}{part}": pl.Float64() for figure in FIGURES for part in PARTS},
+        **{f"{figure}{NO_INTERVAL}": pl.String() for figure in FIGURES},
         **{f"share.{name}": pl.Float64() for name in SHARES},
         "resolved_share": pl.Float64(),
         "unparsed": pl.Float64(),
     }
 )
-"""Columns of a row, one entry and task each; scores on single domains (``ood.<domain>``, with ``PARTS``) come after.
+"""Columns of a row, one entry and task each; scores on single domains (``ood.<domain>``, with ``PARTS``
+and ``NO_INTERVAL``) come after.
 
 Rows are in no order. Never null: ``id``, ``data``, ``subset``, ``task``, ``name``, ``submitter``, ``submitted_at``,
 ``date``, ``paradigm``, ``basis``, ``stamp`` (what the row was made with, see ``index_cache.stamp``), ``n_shifts``,
-``complete``, ``missing`` (empty where nothing is) and ``unparsed``. Null elsewhere: the card does not say, or the
+``complete``, ``missing`` (empty where nothing is) and ``unparsed``. ``at_floor`` marks a mean ST that is not shown to
+be above the level that needs no skill: its drops say nothing. Null elsewhere: the card does not say, or the
 figure is undefined. Figures and shares are fractions.
 """
 
@@ -57,7 +64,8 @@ figure is undefined. Figures and shares are fractions.
 def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Give rows as columns."""
     others = sorted({name for row in rows for name in row} - set(SCHEMA))
-    return pl.DataFrame(list(rows), schema={**SCHEMA, **dict.fromkeys(others, pl.Float64())}, orient="row")
+    single = {name: pl.String() if name.endswith(NO_INTERVAL) else pl.Float64() for name in others}
+    return pl.DataFrame(list(rows), schema={**SCHEMA, **single}, orient="row")
 
 
 def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:
@@ -147,6 +155,7 @@ def _of_task(task: TaskScores) -> dict[str, Any]:
     row: dict[str, Any] = {
         "task": task.task,
         "complete": summary.complete,
+        "at_floor": summary.at_floor,
         "n_shifts": summary.n_shifts,
         "basis": summary.basis,
         "trained_on": found.source if found else None,
@@ -156,6 +165,7 @@ def _of_task(task: TaskScores) -> dict[str, Any]:
     }
     for name, estimate in _estimates(task).items():
         row |= {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
+        row[f"{name}{NO_INTERVAL}"] = estimate.no_interval
     if found is not None and found.four_types is not None:
         four = found.four_types
         row |= {"id_score.four": four.id, "mean_ood.four": four.mean_ood}

@@ -10,7 +10,7 @@ import polars as pl
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, say
 from leaderboard.release import Told, feedback, nominate
-from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, score_predictions, token_encoder
+from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, folder_of
 from validation.cards import Card, parse_card
@@ -63,7 +63,10 @@ def check(index: Index, file: str | None, card_text: str, checks: FileChecks = I
                 "Its labels are withheld: once it is submitted you are told a number a target, and looks are counted."
             )
             return _accepted(note=note)
-        return _accepted(score_predictions(frame, folder, card.subset, encoder=token_encoder(folder)).scores)
+        if takes_long(frame, folder):
+            note = "Generated text takes minutes to score: the board shows the scores some time after it is submitted."
+            return _accepted(note=note)
+        return _accepted(checks.scores(frame, folder, card.subset))
 
     return _answer(index, file, card_text, score, checks)
 

@@ -1,5 +1,6 @@
 """The commands that check, compare, simulate, choose and analyse. Heavy libraries are imported inside them."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,7 +9,9 @@ import typer
 from validation.command_line import (
     DataOption,
     JsonOption,
+    MarginOption,
     SubsetOption,
+    as_fraction,
     console,
     writable_file,
     write_json,
@@ -67,8 +70,9 @@ def compare(
         Literal["table", "markdown", "latex", "csv"],
         typer.Option("--format", metavar="NAME", help="table, markdown, latex or csv."),
     ] = "table",
-    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps a shift.", min=1000)] = 100_000,
+    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1)] = 20_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
+    margin: MarginOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Test whether prediction files differ, on every shift that A and the other one have.
@@ -79,14 +83,20 @@ def compare(
     from leaderboard.comparing.files import Entrant, compare_first
     from leaderboard.scoring.score import token_encoder
     from leaderboard.views import exports
+    from leaderboard.views.folder_report import card_beside
     from leaderboard.views.terminal import print_comparisons
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
     folder = DatasetFolder.open(data)
     encoder = token_encoder(folder)
-    entrants = [Entrant(path, folder, subset, encoder) for path in (a, *others)]
-    found = compare_first(entrants, task=task, n_swaps=swaps, seed=seed)
+    cards = [card_beside(path) for path in (a, *others)]
+    trials = [card.tuning_trials if card else None for card in cards]
+    entrants = [
+        Entrant(path, folder, subset, encoder, tuning_trials=each)
+        for path, each in zip((a, *others), trials, strict=True)
+    ]
+    found = compare_first(entrants, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
     if json_ != "-" and format_ == "table":
         print_comparisons(found, console())
     elif json_ != "-":
@@ -97,21 +107,23 @@ def compare(
 
 
 def coverage(
-    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each kind.", min=1)] = 2000,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Simulations; all of them without a name.")
+    ] = None,
+    tasks: Annotated[int, typer.Option("--tasks", metavar="N", help="Simulated tasks of each setting.", min=1)] = 500,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate how often 95% intervals hold the known truth: test-sampling, total, worst drops, scenarios.
+    """Simulate how often what is claimed is true: 95% intervals near the edges, of few groups, of rare classes ...
 
-    Example: shiftbench coverage --tasks 2000
+    Example: shiftbench coverage edges --tasks 2000
     """
-    from leaderboard.bench.coverage import measure_coverage
-    from leaderboard.views.terminal import print_coverage
+    from leaderboard.bench.coverage import measure_coverage, print_coverage
 
-    found = measure_coverage(tasks, seed)
+    found = measure_coverage(tasks, seed, names)
     if json_ != "-":
         print_coverage(found, tasks, console())
-    write_json({"tasks": tasks, "seed": seed, "coverage": found}, json_)
+    write_json({"tasks": tasks, "seed": seed, "coverage": [asdict(row) for row in found]}, json_)
 
 
 def protocol(
@@ -200,7 +212,7 @@ def analyse(
     Example: shiftbench analyse sbert.parquet tfidf.parquet --data build/dr --out figures
 
     Figures: drops-by-difficulty, scenarios, model-size, shots, prompted-model-size, training-size, step, id-ood,
-    divergence, theorem-one, rank-stability, model-averages.
+    effective-robustness, divergence, theorem-one, rank-stability, model-averages.
     """
     if not predictions and store is None:
         raise typer.BadParameter("give prediction files, --store, or both")

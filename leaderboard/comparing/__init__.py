@@ -1,4 +1,8 @@
-"""Whether two models differ: swap tests of prediction files and of entries.
+"""Whether two models differ: tests of prediction files and of entries.
 
 In: prediction files or stored entries over one dataset. Out: comparisons with corrected p values.
+
+cells      scores of an entry's runs, cell by cell; figures: which figures of a task are compared
+testing    a t test on recipes, or swaps of trained models; shape: what comes out; words: in a sentence
+files, entries   what prediction files and stored entries are compared by
 """

@@ -1,4 +1,4 @@
-"""Comparing entries of a store: the first against each other one, kept by the store, and told in a sentence.
+"""Comparing entries of a store: the first against each other one, kept by the store.
 
 What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
 """
@@ -9,16 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.files import (
-    FIGURES,
-    Comparison,
-    Difference,
-    Entrant,
-    compare_entrants,
-    corrected,
-    of_task,
-    winner,
-)
+from leaderboard.comparing.files import Entrant, compare_entrants
+from leaderboard.comparing.shape import Comparison, corrected, of_task
 from leaderboard.metrics.comparison import N_SWAPS
 from leaderboard.scoring.score import token_encoder
 from validation.report import InvalidInput, Problem
@@ -29,13 +21,14 @@ MAX_ENTRIES = 4
 
 @dataclass(frozen=True)
 class Side:
-    """One of the entries to compare: its id, the model's name, its prediction file, and what that is for."""
+    """An entry to compare: its id, the model's name, its prediction file, what that is for, its trials of tuning."""
 
     id: str
     name: str
     predictions: Path
     data: str
     subset: str
+    tuning_trials: int | None = None
 
 
 class PairStore(Protocol):
@@ -65,7 +58,9 @@ def compare_sides(
     """
     _check_sides(sides, folder)
     encoder = token_encoder(folder)
-    entrants = [Entrant(side.predictions, folder, side.subset, encoder) for side in sides]
+    entrants = [
+        Entrant(side.predictions, folder, side.subset, encoder, tuning_trials=side.tuning_trials) for side in sides
+    ]
     pairs = [
         _pair((sides[0], other), (entrants[0], entrant), store, n_swaps)
         for other, entrant in zip(sides[1:], entrants[1:], strict=True)
@@ -85,39 +80,6 @@ def distinct_names(sides: Sequence[Side]) -> list[str]:
     return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
 
 
-def sentence(pair: Comparison, names: tuple[str, str], benchmark: str) -> str:
-    """Write in one sentence that can be checked who of two is better on how many shifts.
-
-    By TD where there is one, else by SD, else by ST. ST is always told: a model that learned nothing drops nowhere.
-
-    Args:
-        pair: the comparison of the two.
-        names: what to call them.
-        benchmark: the dataset's benchmark, in words.
-    Returns: the sentence without a full stop.
-    """
-    figure, found = _told_by(pair)
-    if not found:
-        return f"{names[0]} and {names[1]} share no shift that may be shown"
-    wins = [winner(difference) for difference in found]
-    better = "scores higher than" if figure == "ST" else "is more robust than"
-    first, second = names if wins.count("a") >= wins.count("b") else names[::-1]
-    counts = sorted((wins.count("a"), wins.count("b")), reverse=True)
-    tasks = ", ".join(f"{benchmark}/{task}" for task in dict.fromkeys(shift.task for shift in pair.shifts))
-    subset = "" if pair.subset == "all" else f", subset {pair.subset}"
-    return (
-        f"{first} {better} {second} on {counts[0]} of {len(found)} shifts ({figure}, Holm-corrected p < 0.05), "
-        f"{second} on {counts[1]}, {wins.count(None)} undecided; {_by_score(pair, names) if figure != 'ST' else ''}"
-        f"{tasks}, data {pair.data[:6]}{subset}, "
-        f"entries {pair.a} and {pair.b}, metric version {pair.metric_version}, {pair.n_swaps:,} swaps, seed {pair.seed}"
-    )
-
-
-def _by_score(pair: Comparison, names: tuple[str, str]) -> str:
-    wins = [winner(shift.differences[0]) for shift in pair.shifts]
-    return f"ST is higher for {names[0]} on {wins.count('a')}, for {names[1]} on {wins.count('b')}; "
-
-
 def command(sides: Sequence[Side], task: str | None) -> str:
     """Write the command that makes the same comparison from the entries' prediction files.
 
@@ -130,15 +92,6 @@ def command(sides: Sequence[Side], task: str | None) -> str:
     subset = "" if sides[0].subset == "all" else f" --subset {sides[0].subset}"
     only = f" --task {task}" if task else ""
     return f"shiftbench compare {files} --data DIR{subset}{only}"
-
-
-def _told_by(pair: Comparison) -> tuple[str, list[Difference]]:
-    by_figure = [[shift.differences[number] for shift in pair.shifts] for number in range(len(FIGURES))]
-    for number in (2, 1):
-        known = [difference for difference in by_figure[number] if difference.value is not None]
-        if known:
-            return FIGURES[number], known
-    return FIGURES[0], by_figure[0]
 
 
 def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
@@ -163,7 +116,7 @@ def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], store: Pa
     a, b = sides
     kept = _parse_kept(store.comparison(a.id, b.id))
     if kept is not None and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0):
-        return kept
+        return kept.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:
         made = compare_entrants(*entrants, n_swaps=n_swaps)
     except InvalidInput as error:

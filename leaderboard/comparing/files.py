@@ -1,81 +1,48 @@
-"""Comparing prediction files on the shifts that they share: paired swap test by group, Holm over all tests."""
+"""Comparing prediction files on the shifts that they share: the figure that ranks first, then the others."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-import pydantic
 from tqdm import tqdm
 
 from builders.encoder import Encoder
 from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.swaps import SharedRuns, Statistic, Tested
-from leaderboard.metrics.comparison import N_SWAPS, holm
+from leaderboard.comparing.cells import EntryTask
+from leaderboard.comparing.equivalence import equivalence_p_values
+from leaderboard.comparing.figures import TaskFigure, mean_figures, shift_figures
+from leaderboard.comparing.shape import (
+    FIGURES,
+    RECIPES,
+    TRAINED_MODELS,
+    AtFloor,
+    Comparison,
+    Difference,
+    MeanComparison,
+    ShiftComparison,
+    TaskComparison,
+    corrected,
+    of_task,
+    refuse_few_swaps,
+)
+from leaderboard.comparing.testing import Tested, fewest_runs, run_tests
+from leaderboard.metrics.comparison import N_SWAPS
+from leaderboard.metrics.crossed import MIN_RUNS
+from leaderboard.scoring.floors import constant_runs, task_floors
 from leaderboard.scoring.intervals import known
-from leaderboard.scoring.replicates import Cell, TargetRuns, target_runs
+from leaderboard.scoring.non_inferiority import refuse_margin
+from leaderboard.scoring.replicates import Cell, target_runs
 from leaderboard.scoring.score import checked_predictions
 from leaderboard.scoring.shape import METRIC_VERSION
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
 
+Both = tuple[Tested, float | None]
+"""The test for a difference, and the p value of that for equivalence."""
 Shift = tuple[str, str, str]
 """Task, source and target."""
-FIGURES = ("ST", "SD", "TD")
-MEAN_OOD = "mean OOD"
-LEVEL = 0.05
-"""A corrected p below this says that two entries differ."""
-_LEAST_SHOWN = 0.0001
-
-
-class Difference(pydantic.BaseModel):
-    """A minus B in one figure of one shift. ``p`` is two-sided, ``p_holm`` corrected over the whole comparison."""
-
-    figure: str
-    value: float | None
-    p: float | None
-    p_holm: float | None
-
-
-class ShiftComparison(pydantic.BaseModel):
-    """Two entries on one shift, over as many runs as both have; drops only where both have them.
-
-    ``runs`` are those of ST; drops are over as many as all of their scores have.
-    """
-
-    task: str
-    source: str
-    target: str
-    n: int
-    runs: int
-    differences: tuple[Difference, ...]
-
-
-class MeanComparison(pydantic.BaseModel):
-    """Two entries by their mean score on the OOD domains (``targets``) that both have, of a task with an ID domain."""
-
-    task: str
-    source: str
-    targets: tuple[str, ...]
-    difference: Difference
-
-
-class Comparison(pydantic.BaseModel):
-    """All shared shifts. For scores a positive difference favours A; for SD and TD a negative one does."""
-
-    a: str
-    b: str
-    data: str
-    subset: str
-    metric_version: str
-    n_swaps: int
-    seed: int
-    shifts: tuple[ShiftComparison, ...]
-    means: tuple[MeanComparison, ...] = ()
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -88,6 +55,7 @@ class Entrant:
         subset: the subset that it covers.
         encoder: needed for BERTScore alone.
         name: what the comparison calls it; by default the file's path.
+        tuning_trials: settings that were tried, as its card says; None where that is not stated.
     """
 
     path: Path
@@ -95,6 +63,7 @@ class Entrant:
     subset: str = "all"
     encoder: Encoder | None = None
     name: str = ""
+    tuning_trials: int | None = None
 
     @property
     def shown_name(self) -> str:
@@ -102,30 +71,36 @@ class Entrant:
         return self.name or str(self.path)
 
     @cached_property
-    def runs(self) -> dict[str, dict[str, TargetRuns]]:
-        """What the runs predicted, by task and target."""
+    def tasks(self) -> Mapping[str, EntryTask]:
+        """What the runs predicted, by task."""
         predictions = checked_predictions(self.path, self.folder, self.subset)
-        return {
-            str(task): {
-                runs.target: runs
-                for runs in target_runs(str(task), rows, self.folder, self.subset, encoder=self.encoder)
-            }
-            for (task,), rows in predictions.group_by("task", maintain_order=True)
-        }
+        found = {}
+        for (name,), rows in predictions.group_by("task", maintain_order=True):
+            task = str(name)
+            targets = target_runs(task, rows, self.folder, self.subset, encoder=self.encoder)
+            found[task] = EntryTask(
+                self.folder,
+                task,
+                {runs.target: runs for runs in targets},
+                constant_runs(rows, self.folder.task(task).kind),
+                task_floors(self.folder, task, self.subset),
+            )
+        return found
 
     @property
     def shifts(self) -> set[Shift]:
         """All shifts that it has predictions of."""
         return {
-            (task, source, target)
-            for task, by_target in self.runs.items()
-            for target, runs in by_target.items()
-            for source, _ in runs.runs
+            (name, source, target)
+            for name, task in self.tasks.items()
+            for source, target in task.cells
             if target not in source_parts(source)
         }
 
 
-def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: int = 0) -> Comparison:
+def compare_entrants(
+    a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: int = 0, margin: float | None = None
+) -> Comparison:
     """Compare two prediction files of one dataset and subset.
 
     Args:
@@ -133,27 +108,37 @@ def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: in
         b: the other.
         n_swaps: random swaps of each test set.
         seed: seed of the swaps; those of a test set do not depend on what else is compared.
-    Returns: differences A minus B, fractions in [-1, 1], by shift and as means of each task, with p values corrected
-        over all of them (Holm).
-    Raises: InvalidInput when a file is not sound, or no shift is shared.
+        margin: test, too, whether differences lie within this fraction; fixed before the scores were seen.
+    Returns: differences A minus B, fractions in [-1, 1], as means of each task and by shift, with p values corrected
+        over all of them (``metrics.multiplicity``).
+    Raises: InvalidInput when a file is not sound, no shift is shared, or the swaps are too few for any corrected p
+        below 0.05.
     """
     folder = a.folder
     folder.refuse_withheld()
+    if margin is not None:
+        refuse_margin(margin)
     shared = sorted(a.shifts & b.shifts)
     if not shared:
         where = f"{a.shown_name} and {b.shown_name}"
         raise InvalidInput(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
+    tasks = list(dict.fromkeys(task for task, *_ in shared))
+    refuse_few_swaps(n_swaps, len(tasks))
     shifts: list[ShiftComparison] = []
     means: list[MeanComparison] = []
-    tasks = dict.fromkeys(task for task, *_ in shared)
+    about: list[TaskComparison] = []
     for task in tqdm(tasks, desc="comparing", unit="task", disable=None, file=sys.stderr):
         cells = [(source, target) for name, source, target in shared if name == task]
-        runs = SharedRuns(task, folder.task(task).metric, a.runs[task], b.runs[task])
-        away = _away_from_home(cells, folder.task(task).id_domain)
-        figures = [_figures(cell, runs) for cell in cells]
-        tested = runs.test([*figures, *([_mean(group, runs)] for group in away)], n_swaps, seed)
-        shifts += [_shift(cell, runs, tests) for cell, tests in zip(cells, tested[: len(cells)], strict=True)]
-        means += [_mean_ood(group, runs, tests) for group, tests in zip(away, tested[len(cells) :], strict=True)]
+        sides = a.tasks[task], b.tasks[task]
+        over, single = mean_figures(cells, *sides), [shift_figures(cell, *sides) for cell in cells]
+        every = [*over, *(figure for figures in single for figure in figures)]
+        tested = run_tests(every, *sides, n_swaps, seed)
+        within = equivalence_p_values(every, tested, *sides, margin) if margin is not None else [None] * len(every)
+        means += [_mean(task, *each) for each in zip(over, tested, within, strict=False)]
+        means[-len(over)] = means[-len(over)].model_copy(update={"ranked": True})
+        rest = zip(tested[len(over) :], within[len(over) :], strict=True)
+        shifts += [_shift(task, cell, *sides, [next(rest) for _ in FIGURES]) for cell in cells]
+        about.append(_about(task, over[0], every, *sides))
     found = Comparison(
         a=a.shown_name,
         b=b.shown_name,
@@ -164,14 +149,23 @@ def compare_entrants(a: Entrant, b: Entrant, *, n_swaps: int = N_SWAPS, seed: in
         seed=seed,
         shifts=tuple(shifts),
         means=tuple(means),
+        tasks=tuple(about),
         only_a=tuple("/".join(shift) for shift in sorted(a.shifts - b.shifts)),
         only_b=tuple("/".join(shift) for shift in sorted(b.shifts - a.shifts)),
+        margin=margin,
+        tuning_trials_a=a.tuning_trials,
+        tuning_trials_b=b.tuning_trials,
     )
     return corrected([found])[0]
 
 
 def compare_first(
-    entrants: Sequence[Entrant], *, task: str | None = None, n_swaps: int = N_SWAPS, seed: int = 0
+    entrants: Sequence[Entrant],
+    *,
+    task: str | None = None,
+    n_swaps: int = N_SWAPS,
+    seed: int = 0,
+    margin: float | None = None,
 ) -> tuple[Comparison, ...]:
     """Compare the first prediction file with each other one; p values are corrected over all of these tests together.
 
@@ -180,145 +174,53 @@ def compare_first(
         task: compare on this task alone.
         n_swaps: random swaps of each test set.
         seed: seed of the swaps.
-    Raises: InvalidInput when a file is not sound, or the first shares no shift with another.
+        margin: test, too, whether differences lie within this fraction.
+    Raises: InvalidInput when a file is not sound, the first shares no shift with another, or the swaps are too few.
     """
     first, *rest = entrants
-    pairs = [compare_entrants(first, other, n_swaps=n_swaps, seed=seed) for other in rest]
+    pairs = [compare_entrants(first, other, n_swaps=n_swaps, seed=seed, margin=margin) for other in rest]
     return corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
 
 
-def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Correct all p values of some comparisons together, as one family of tests (Holm).
-
-    Args:
-        comparisons: with p values, corrected before or not.
-    Returns: the same comparisons with ``p_holm`` anew.
-    """
-    p_values = [np.nan if each.p is None else each.p for comparison in comparisons for each in _differences(comparison)]
-    holms = iter(holm(p_values).tolist())
-
-    def correct(difference: Difference) -> Difference:
-        return difference.model_copy(update={"p_holm": known(next(holms))})
-
-    found = []
-    for comparison in comparisons:
-        shifts = tuple(
-            shift.model_copy(update={"differences": tuple(map(correct, shift.differences))})
-            for shift in comparison.shifts
-        )
-        means = tuple(each.model_copy(update={"difference": correct(each.difference)}) for each in comparison.means)
-        found.append(comparison.model_copy(update={"shifts": shifts, "means": means}))
-    return tuple(found)
+def _about(task: str, ranked: TaskFigure, every: Sequence[TaskFigure], a: EntryTask, b: EntryTask) -> TaskComparison:
+    sources = sorted({source for figure in every for source, _, _ in figure.weights or ()})
+    sources = sources or sorted({source for source, _ in ranked.cells})
+    runs_a, runs_b = (fewest_runs(entry, sources) for entry in (a, b))
+    marked = [ranked.weights is not None and entry.is_at_floor(ranked.weights) for entry in (a, b)]
+    at_floor: AtFloor | None = "both" if all(marked) else "a" if marked[0] else "b" if marked[1] else None
+    return TaskComparison(
+        task=task,
+        about=RECIPES if min(runs_a, runs_b) >= MIN_RUNS else TRAINED_MODELS,
+        runs_a=runs_a,
+        runs_b=runs_b,
+        at_floor=at_floor,
+    )
 
 
-def of_task(comparison: Comparison, task: str) -> Comparison:
-    """Keep one task of a comparison; its p values must be corrected again.
-
-    Args:
-        comparison: of any tasks.
-        task: the one to keep.
-    Returns: the comparison of that task.
-    Raises: InvalidInput when it is not among the compared.
-    """
-    update: dict[str, object] = {
-        name: tuple(each for each in getattr(comparison, name) if each.task == task) for name in ("shifts", "means")
-    }
-    update |= {
-        name: tuple(each for each in getattr(comparison, name) if each.startswith(f"{task}/"))
-        for name in ("only_a", "only_b")
-    }
-    if not update["shifts"]:
-        cure = f"they share {', '.join(dict.fromkeys(shift.task for shift in comparison.shifts))}"
-        what = f"the two entries share no shift of task '{task[:40]}'"
-        raise InvalidInput(Problem(what, f"{comparison.a} and {comparison.b}", cure=cure))
-    return comparison.model_copy(update=update)
-
-
-def winner(difference: Difference) -> str | None:
-    """Name who is better where the corrected p is below ``LEVEL``.
-
-    Args:
-        difference: A minus B of one figure; of drops the smaller is better.
-    Returns: 'a' or 'b'; None where nothing is decided.
-
-    >>> winner(Difference(figure="TD", value=-0.2, p=0.001, p_holm=0.01))
-    'a'
-    """
-    if difference.p_holm is None or difference.p_holm >= LEVEL or not difference.value:
-        return None
-    favours_a = difference.value < 0 if difference.figure in ("SD", "TD") else difference.value > 0
-    return "a" if favours_a else "b"
-
-
-def p_text(p: float | None) -> str:
-    """Write a p value; random swaps cannot tell the smallest ones from 0.
-
-    Args:
-        p: in [0, 1]; None where there is none.
-    Returns: four decimals, or that it is below what they show.
-
-    >>> p_text(0.0312), p_text(0.00001), p_text(None)
-    ('0.0312', '< 0.0001', 'n/a')
-    """
-    if p is None:
-        return "n/a"
-    return f"{p:.4f}" if p >= _LEAST_SHOWN else f"< {_LEAST_SHOWN}"
-
-
-def _differences(comparison: Comparison) -> Iterator[Difference]:
-    for shift in comparison.shifts:
-        yield from shift.differences
-    for each in comparison.means:
-        yield each.difference
-
-
-def _figures(cell: Cell, runs: SharedRuns) -> list[Statistic]:
-    """ST, SD and TD of a shift.
-
-    SS of a joined source is the mean over its parts. Drops are over as many runs as all of their scores have, ST over
-    all its own; a source's test set counts only where both entries predicted it with a model trained on the source.
-    """
+def _shift(task: str, cell: Cell, a: EntryTask, b: EntryTask, tests: Sequence[Both]) -> ShiftComparison:
     source, target = cell
-    at_home = [(source, part) for part in source_parts(source)]
-    n_st, n_tt = runs.n_shared(cell), runs.n_shared((target, target))
-    n_sd = min(n_st, min(map(runs.n_shared, at_home), default=0))
-    n_td = min(n_st, n_tt)
-    ss = [(each, n_sd, 1 / len(at_home)) for each in at_home]
-    return [
-        [(cell, n_st, 1.0)],
-        [*ss, (cell, n_sd, -1.0)],
-        [((target, target), n_td, 1.0), (cell, n_td, -1.0)],
-    ]
+    return ShiftComparison(
+        task=task,
+        source=source,
+        target=target,
+        n=len(a.targets[target].ids),
+        runs=min(len(entry.run_indices(source, target)) for entry in (a, b)),
+        differences=tuple(_difference(figure, *both) for figure, both in zip(FIGURES, tests, strict=True)),
+    )
 
 
-def _shift(cell: Cell, runs: SharedRuns, tests: Sequence[Tested]) -> ShiftComparison:
-    differences = tuple(_difference(figure, test) for figure, test in zip(FIGURES, tests, strict=True))
-    source, target = cell
-    n, n_runs = len(runs.a[target].ids), runs.n_shared(cell)
-    return ShiftComparison(task=runs.task, source=source, target=target, n=n, runs=n_runs, differences=differences)
+def _mean(task: str, figure: TaskFigure, test: Tested, p_equivalent: float | None) -> MeanComparison:
+    sources = {source for source, _ in figure.cells}
+    return MeanComparison(
+        task=task,
+        source=sources.pop() if len(sources) == 1 else None,
+        targets=tuple(dict.fromkeys(target for _, target in figure.cells)),
+        difference=_difference(figure.name, test, p_equivalent),
+    )
 
 
-def _away_from_home(cells: Sequence[Cell], id_domain: str | None) -> list[list[Cell]]:
-    """Group the shifts to OOD domains by source, of a task that has an ID domain; a mean needs two of them."""
-    if id_domain is None:
-        return []
-    by_source: dict[str, list[Cell]] = {}
-    for source, target in cells:
-        if target != id_domain:
-            by_source.setdefault(source, []).append((source, target))
-    return [group for group in by_source.values() if len(group) > 1]
-
-
-def _mean(cells: Sequence[Cell], runs: SharedRuns) -> Statistic:
-    return [(cell, runs.n_shared(cell), 1 / len(cells)) for cell in cells]
-
-
-def _mean_ood(cells: Sequence[Cell], runs: SharedRuns, tests: Sequence[Tested]) -> MeanComparison:
-    targets = tuple(target for _, target in cells)
-    difference = _difference(MEAN_OOD, tests[0])
-    return MeanComparison(task=runs.task, source=cells[0][0], targets=targets, difference=difference)
-
-
-def _difference(figure: str, test: Tested) -> Difference:
-    value, p = map(known, test)
-    return Difference(figure=figure, value=value, p=p, p_holm=None)
+def _difference(figure: str, test: Tested, p_equivalent: float | None) -> Difference:
+    value, p, p_others = map(known, test[:3])
+    return Difference(
+        figure=figure, value=value, p=p, p_others=p_others, at_floor=test.at_floor, p_equivalent=p_equivalent
+    )

@@ -2,27 +2,24 @@
 
 A replicate draws one weight per group of each domain's test set. All scores on that test set (its TT, every
 ST into it, all runs, all entries compared) use the same weights, so what they share cancels in differences.
-``leaderboard.metrics.resampling`` draws them.
+``leaderboard.metrics.resampling`` draws them. How far one score may be off is not read off replicates
+(``leaderboard.metrics.wilson``): they show how scores go together.
 
 Two spreads are kept apart. *Test-sampling*: other test sets, the same trained models. *Total*: other training
 runs as well; the runs of a source move its whole row of the score matrix together, its in-domain score
 included, which is also the TT of shifts into it.
 
-Bootstrap deviations are those of a divisor n instead of n - 1, and percentiles know nothing of how uncertain
-the spread itself is. So deviations are scaled by sqrt(n / (n - 1)), n being groups or runs, and intervals are
-stretched from the normal's quantile to Student's t. With 5 runs and no test-set noise that is the difference
-between about 85% and 95% coverage. ``leaderboard.metrics.coverage`` simulates it.
+Bootstrap deviations are those of a divisor n instead of n - 1, so they are scaled by sqrt(n / (n - 1)), n being
+groups.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from leaderboard.metrics.resampling import run_weights
-from leaderboard.metrics.robustness import SCENARIOS
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
@@ -30,7 +27,6 @@ Statistic = Callable[[Floats], Floats]
 MIN_RUNS = 5
 """With fewer runs of a source, training variance counts as not measured."""
 
-UNRESOLVED = "Unresolved"
 _N_CODES = 5  # of SCENARIOS, Unknown left out: a replicate's drops are known
 
 
@@ -71,69 +67,13 @@ def sampling_spread(point: ArrayLike, replicates: ArrayLike, *, n_groups: ArrayL
     return Spread(centre, (drawn - centre) * np.sqrt(groups / (groups - 1)), groups - 1)
 
 
-def total_spread(
-    statistic: Statistic,
-    run_scores: Sequence[ArrayLike],
-    run_replicates: Sequence[ArrayLike],
-    *,
-    n_groups: ArrayLike,
-    rng: np.random.Generator,
-) -> Spread | None:
-    """Spread over test sets and training runs.
-
-    Deviations are those over test sets plus those over drawn runs. Runs scored on one finite test set differ
-    by more than training alone makes them differ; how much more, resampled groups tell (the jackknife
-    variance over runs grows by as much again in each replicate), and the run part is shrunk by it. Degrees of
-    freedom are Satterthwaite's, from the variance over test sets and the jackknife variance over the runs of
-    each source.
-
-    Args:
-        statistic: score matrices (..., n_sources, n_targets) -> values (..., any shape).
-        run_scores: for each source the scores of its runs on the full test sets, shape (n_runs, n_targets).
-        run_replicates: for each source the same from resampled groups, shape (n_draws, n_runs, n_targets).
-        n_groups: as for ``sampling_spread``.
-        rng: draws the runs, independently for each source.
-    Returns: the spread around the statistic of the scores averaged over runs, or None when a source has fewer
-        than 5 runs: training variance not measured.
-    Raises: ValueError when shapes do not fit or there are fewer than 2 groups.
-    """
-    runs = [np.asarray(scores, dtype=np.float64) for scores in run_scores]
-    replicates = [np.asarray(scores, dtype=np.float64) for scores in run_replicates]
-    if [drawn.shape[1:] for drawn in replicates] != [scores.shape for scores in runs]:
-        raise ValueError(
-            "run_replicates must hold, source by source, run_scores' shape with n_draws before it; got "
-            f"{[drawn.shape for drawn in replicates]} for {[scores.shape for scores in runs]}"
-        )
-    if min(len(scores) for scores in runs) < MIN_RUNS:
-        return None
-    mean = np.stack([scores.mean(axis=0) for scores in runs])
-    mean_replicates = np.stack([drawn.mean(axis=1) for drawn in replicates], axis=1)
-    test = sampling_spread(statistic(mean), statistic(mean_replicates), n_groups=n_groups)
-    variance = test.deviations.var(axis=0)
-    per_df = variance**2 / test.df
-    between, inflated = np.zeros(test.point.shape), np.zeros(test.point.shape)
-    for source, (scores, drawn) in enumerate(zip(runs, replicates, strict=True)):
-        part = _jackknife_variance(statistic, mean, source, scores)
-        between = between + part
-        per_df = per_df + part**2 / (len(scores) - 1)
-        inflated = inflated + _jackknife_variance(statistic, mean_replicates, source, drawn).mean(axis=0)
-    training = np.clip(2 * between - inflated, 0.0, between)
-    n_draws = len(mean_replicates)
-    drawn_runs = [run_weights(len(scores), n_draws, rng) @ scores for scores in runs]
-    moved = statistic(np.stack(drawn_runs, axis=1)) - test.point
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shrink = np.where(between > 0, np.sqrt(training / between), 0.0)
-        df = np.where(per_df > 0, (variance + training) ** 2 / per_df, test.df)
-    return Spread(test.point, test.deviations + shrink * moved, df)
-
-
 def interval(
     spread: Spread, *, level: float = 0.95, bounds: tuple[float, float] | None = None
 ) -> tuple[Floats, Floats]:
     """Percentile interval, its deviations stretched by Student's t over the normal quantile.
 
     Args:
-        spread: from ``sampling_spread`` or ``total_spread``.
+        spread: from ``sampling_spread``.
         level: nominal coverage, in (0, 1).
         bounds: lowest and highest possible value, such as (0, 1) for a score; the interval is cut there.
     Returns: lower and upper ends, each of the shape of ``spread.point``; NaN where a replicate is undefined.
@@ -156,39 +96,53 @@ def interval(
     return np.asarray(low), np.asarray(high)
 
 
-def resolved_scenario(source_drop: Spread, target_drop: Spread, *, level: float = 0.95) -> NDArray[np.str_]:
-    """Name the scenario when the joint region of (SD, TD) lies in one quadrant, else ``Unresolved``.
+class TrainingSpread(NamedTuple):
+    """How far other training runs move a statistic.
 
-    The region is the ellipse of Hotelling's T2. It touches the axis SD = 0 exactly when |SD| is no more than
-    radius times the standard deviation of SD, and likewise TD: the extent of an ellipse along a coordinate
-    does not depend on the correlation, so none has to be estimated. The radius squared is
-    ``df ((1 - level)^(-2 / (df - 1)) - 1)``, which is T2's quantile in two dimensions.
+    Attributes:
+        variance: of the statistic of scores averaged over runs, what test sets add to it taken off, shape (...,).
+        df: Satterthwaite's degrees of freedom, shape (...,); infinite where runs do not differ.
+    """
+
+    variance: Floats
+    df: Floats
+
+
+def training_spread(
+    statistic: Statistic, run_scores: Sequence[ArrayLike], run_replicates: Sequence[ArrayLike]
+) -> TrainingSpread | None:
+    """Spread over training runs, of a statistic of scores averaged over runs.
+
+    Runs scored on one finite test set differ by more than training alone makes them differ; how much more, resampled
+    groups show (the jackknife variance over runs grows by as much again in each replicate), and it is taken off.
 
     Args:
-        source_drop: spread of SD.
-        target_drop: spread of TD, same shape and the same replicates.
-        level: coverage of the joint region, in (0, 1).
-    Returns: scenario names or ``Unresolved``, of the shape of the drops. A drop of exactly 0 is never
-        resolved, nor one with an undefined replicate, nor one with 1 degree of freedom or less.
-    Raises: ValueError when shapes differ or level is out of range.
-    Source: Domain Robustness paper, sec. 3.3 (scenarios); the region is this project's.
-
-    >>> draws = np.random.default_rng(0).normal(0.0, 0.01, size=(2, 500))
-    >>> far, near = (sampling_spread(p, p + d, n_groups=300) for p, d in zip((0.1, 0.02), draws))
-    >>> str(resolved_scenario(far, far)), str(resolved_scenario(far, near))
-    ('Classic', 'Unresolved')
+        statistic: score matrices (..., n_sources, n_targets) -> values (..., any shape).
+        run_scores: for each source the scores of its runs on the full test sets, shape (n_runs, n_targets).
+        run_replicates: for each source the same from resampled groups, shape (n_draws, n_runs, n_targets).
+    Returns: the spread, or None when a source has fewer than 5 runs: training variance not measured.
+    Raises: ValueError when shapes do not fit.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
-    _check_alike(source_drop, target_drop)
-    df = np.minimum(source_drop.df, target_drop.df)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        radius = np.sqrt(np.where(df > 1, df * ((1 - level) ** (-2 / (df - 1)) - 1), np.inf))
-        clear = np.ones(df.shape, dtype=bool)
-        for drop in (source_drop, target_drop):
-            clear &= (np.abs(drop.point) > radius * drop.deviations.std(axis=0)) & (drop.point != 0)
-    names = np.array(SCENARIOS)[_scenario_codes(source_drop.point, target_drop.point)]
-    return np.asarray(np.where(clear, names, UNRESOLVED))
+    runs = [np.asarray(scores, dtype=np.float64) for scores in run_scores]
+    replicates = [np.asarray(scores, dtype=np.float64) for scores in run_replicates]
+    if [drawn.shape[1:] for drawn in replicates] != [scores.shape for scores in runs]:
+        raise ValueError(
+            "run_replicates must hold, source by source, run_scores' shape with n_draws before it; got "
+            f"{[drawn.shape for drawn in replicates]} for {[scores.shape for scores in runs]}"
+        )
+    if min(len(scores) for scores in runs) < MIN_RUNS:
+        return None
+    mean = np.stack([scores.mean(axis=0) for scores in runs])
+    mean_replicates = np.stack([drawn.mean(axis=1) for drawn in replicates], axis=1)
+    between, inflated, per_df = (np.zeros(statistic(mean).shape) for _ in range(3))
+    for source, (scores, drawn) in enumerate(zip(runs, replicates, strict=True)):
+        part = _jackknife_variance(statistic, mean, source, scores)
+        between = between + part
+        per_df = per_df + part**2 / (len(scores) - 1)
+        inflated = inflated + _jackknife_variance(statistic, mean_replicates, source, drawn).mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = np.where(per_df > 0, between**2 / per_df, np.inf)
+    return TrainingSpread(np.clip(2 * between - inflated, 0.0, between), df)
 
 
 def scenario_support(source_drop: Spread, target_drop: Spread) -> Floats:
@@ -208,36 +162,6 @@ def scenario_support(source_drop: Spread, target_drop: Spread) -> Floats:
     shares = np.stack([(codes == code).mean(axis=0) for code in range(_N_CODES)], axis=-1)
     undefined = np.asarray(np.isnan(sd + td).any(axis=0))[..., None]
     return np.asarray(np.where(undefined, np.nan, shares))
-
-
-def worst_interval(spread: Spread, *, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Interval of the largest of several drops.
-
-    The largest of several noisy drops is not where the noise of one drop says. But when all true drops lie within
-    ``multiple x sd`` of their estimates at once, the largest true one lies between the largest lower end and the
-    largest upper end. The multiple is the ``level`` quantile, over replicates, of the largest deviation in units of
-    its standard deviation, stretched as in ``interval``.
-
-    Args:
-        spread: of the drops, the last axis over shifts, at least one.
-        level: nominal coverage, in (0, 1); the interval errs on the wide side.
-    Returns: lower and upper ends, of the shape of ``spread.point`` less its last axis; NaN where a replicate is
-        undefined.
-    Raises: ValueError when level is out of range or there is no shift.
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
-    if spread.point.ndim < 1 or spread.point.shape[-1] == 0:
-        raise ValueError("the worst of no drops is undefined")
-    from scipy.special import stdtrit
-
-    tail = (1 - level) / 2
-    sd = spread.deviations.std(axis=0)
-    stretch = stdtrit(spread.df, 1 - tail) / NormalDist().inv_cdf(1 - tail)
-    ratio = np.abs(spread.deviations) / np.where(sd > 0, sd, 1.0)
-    multiple = np.quantile(ratio.max(axis=-1), level, axis=0, method="weibull")
-    reach = multiple[..., None] * stretch * sd
-    return (spread.point - reach).max(axis=-1), (spread.point + reach).max(axis=-1)
 
 
 def split_half_worst(drops: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Comparing entries: paired swap test, Holm's correction, rank intervals, stability of ranks.
+"""Comparing entries: paired swap test, Holm's correction, stability of ranks.
 
 Two entries that predicted the same test set are compared group by group: if they were equally good,
 exchanging their outputs on any group would change nothing but chance. Groups, not examples, are exchanged,
@@ -15,18 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-N_SWAPS = 100_000
+N_SWAPS = 20_000
 SEPARATE_GROUPS = 2**12
 """Each group of a test set of up to so many is drawn by itself; in larger ones those that differ alike together."""
 # So that a block of swaps stays in the processor's cache.
 _BLOCK_CELLS = 2**20
 # Whole numbers up to this are exact in single precision.
 _SINGLE = 2**24
-# So that two blocks of replicates stay in the processor's cache.
-_BLOCK_ENTRIES = 64
-_BLOCK_PAIRS = 2**14
-# Entries whose difference varies by less than this share of what they vary themselves hardly differ.
-_CLOSE = 1e-3
 # Differences this close to the observed one are ties broken by rounding.
 _TIE = 1e-12
 
@@ -117,6 +112,36 @@ def swap_test(
     return SwapTest(difference, np.asarray(p_value), n_swaps)
 
 
+def flip_signs(contributions: ArrayLike, n_swaps: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Draw differences as they come out when the outputs of two entries are exchanged on random groups.
+
+    For differences that are sums over groups: exchanging a group turns the sign of what it contributes.
+
+    Args:
+        contributions: of each group to each difference, shape (n_groups, n_differences).
+        n_swaps: number of random swaps.
+        rng: draws them; they depend on it and the number of groups alone.
+    Returns: drawn differences, shape (n_swaps, n_differences), good to about six digits.
+    Raises: ValueError when there is no group, or n_swaps < 1.
+
+    >>> sorted(set(flip_signs([[1.0], [1.0]], 50, np.random.default_rng(0))[:, 0].tolist()))
+    [-2.0, 0.0, 2.0]
+    """
+    table = np.asarray(contributions, dtype=np.float32)
+    if table.ndim != 2 or len(table) == 0 or n_swaps < 1:
+        raise ValueError(
+            f"contributions must have shape (n_groups, n_differences), got {table.shape}, n_swaps {n_swaps}"
+        )
+    drawn = np.empty((n_swaps, table.shape[1]), dtype=np.float32)
+    n_bytes = (len(table) + 63) // 64 * 8
+    rows = max(1, _BLOCK_CELLS // len(table))
+    for start in range(0, n_swaps, rows):
+        n = min(rows, n_swaps - start)
+        words = np.frombuffer(rng.bytes(n * n_bytes), dtype=np.uint8).reshape(n, n_bytes)
+        drawn[start : start + n] = np.unpackbits(words, axis=1, count=len(table)).astype(np.float32) @ table
+    return np.asarray(2 * drawn - table.sum(axis=0))
+
+
 def holm(p_values: ArrayLike) -> Floats:
     """Holm's correction: p values that may each be held against one level for a whole family of tests.
 
@@ -140,127 +165,6 @@ def holm(p_values: ArrayLike) -> Floats:
     steps = flat[order] * np.arange(order.size, 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return corrected.reshape(values.shape)
-
-
-def rank_intervals(
-    points: ArrayLike, replicates: ArrayLike, *, level: float = 0.95
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Interval of ranks that each entry may hold: [1 + significantly better, K - significantly worse].
-
-    Entry j differs significantly from entry i when their difference exceeds a multiple of its standard
-    deviation over replicates. The multiple is the ``level`` quantile of the largest such ratio over all j, so
-    that each entry's interval holds its true rank with probability ``level``, however many entries there are.
-    Differences are taken replicate by replicate: shared group weights make what all entries find hard cancel.
-
-    Args:
-        points: score of each entry, shape (n_entries,), higher is better, finite.
-        replicates: the same from shared group weights, shape (n_entries, n_draws), finite; 400 draws are
-            enough.
-        level: coverage of each entry's interval, in (0, 1).
-    Returns: best and worst rank of each entry, each of shape (n_entries,), 1 is best.
-    Raises: ValueError when shapes do not fit or a score is not finite; ranks are for entries that cover the
-        grid.
-
-    >>> noise = np.random.default_rng(0).normal(0.0, 0.01, size=(3, 400))
-    >>> scores = np.array([0.9, 0.5, 0.501])
-    >>> best, worst = rank_intervals(scores, scores[:, None] + noise)
-    >>> best.tolist(), worst.tolist()
-    ([1, 2, 2], [1, 3, 3])
-    """
-    ranked = RankedReplicates()
-    ranked.add(points, replicates)
-    return ranked.intervals(level)
-
-
-class RankedReplicates:
-    """Replicates of many entries, with what ``rank_intervals`` needs of each pair: entries can be added one by one."""
-
-    def __init__(self) -> None:
-        self._scores: Floats = np.empty(0)
-        self._deviations: Floats = np.empty((0, 0))
-        self._means: Floats = np.empty(0)
-        self._squares: Floats = np.empty(0)
-        self._kinds: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._largest: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
-
-    def add(self, points: ArrayLike, replicates: ArrayLike) -> None:
-        """Add entries; arguments and errors are those of ``rank_intervals``."""
-        scores = np.asarray(points, dtype=np.float64)
-        drawn = np.asarray(replicates, dtype=np.float64)
-        if scores.ndim != 1 or scores.size < 1 or drawn.ndim != 2 or len(drawn) != scores.size or drawn.shape[1] < 2:
-            raise ValueError(
-                f"points must have shape (n_entries,) and replicates (n_entries, n_draws), got {scores.shape} "
-                f"and {drawn.shape}"
-            )
-        if not (np.all(np.isfinite(scores)) and np.all(np.isfinite(drawn))):
-            raise ValueError("ranks need a finite score of every entry; leave out entries that do not cover the grid")
-        deviations = drawn - scores[:, None]
-        kinds = np.array([hash(row.tobytes()) for row in deviations])
-        first = self._scores.size
-        if first == 0:
-            self._deviations, self._largest = (np.empty((0, drawn.shape[1]), dtype) for dtype in (float, np.float32))
-        self._scores = np.concatenate([self._scores, scores])
-        self._deviations = np.concatenate([self._deviations, deviations])
-        self._kinds = np.concatenate([self._kinds, kinds])
-        self._means = np.concatenate([self._means, deviations.mean(axis=1)])
-        self._squares = np.concatenate([self._squares, (deviations**2).sum(axis=1)])
-        self._largest = np.concatenate([self._largest, np.zeros(deviations.shape, dtype=np.float32)])
-        for start in range(first, self._scores.size, _BLOCK_ENTRIES):
-            block = slice(start, min(start + _BLOCK_ENTRIES, self._scores.size))
-            for other in range(0, block.stop, _BLOCK_ENTRIES):
-                self._compare(block, slice(other, min(other + _BLOCK_ENTRIES, block.stop)))
-
-    def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Give what ``rank_intervals`` does, of the entries in the order in which they were added."""
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
-        scores = self._scores
-        critical = np.quantile(self._largest, level, axis=1, method="higher") if scores.size else scores
-        best, worst = np.empty(scores.size, dtype=np.int64), np.empty(scores.size, dtype=np.int64)
-        every = slice(0, scores.size)
-        for start in range(0, scores.size, _BLOCK_ENTRIES):
-            block = slice(start, start + _BLOCK_ENTRIES)
-            apart = scores[None, :] - scores[block, None]
-            clear = np.abs(apart) > np.maximum(critical[block, None] * self._sds(block, every), _TIE)
-            best[block] = 1 + np.count_nonzero(clear & (apart > 0), axis=1)
-            worst[block] = scores.size - np.count_nonzero(clear & (apart < 0), axis=1)
-        return best, worst
-
-    def _compare(self, block: slice, others: slice) -> None:
-        """Note the largest differences between two blocks of entries, in standard deviations, by replicate."""
-        sd = self._sds(block, others)
-        single = self._deviations[others].astype(np.float32)
-        spread = single.std(axis=1)
-        moved = np.empty_like(single)
-        for row, entry in enumerate(range(block.start, block.stop)):
-            np.subtract(single, self._deviations[entry].astype(np.float32), out=moved)
-            np.abs(moved, out=moved)
-            # Of entries that hardly differ, single precision would see its own rounding.
-            close = sd[row] <= _CLOSE * spread
-            scale = np.divide(1, sd[row], out=np.zeros_like(sd[row]), where=~close)
-            np.multiply(moved, scale.astype(np.float32)[:, None], out=moved)
-            near = np.flatnonzero(close & (sd[row] > _TIE))
-            if near.size:
-                exact = np.abs(self._deviations[others][near] - self._deviations[entry])
-                moved[near] = exact / sd[row][near, None]
-            np.maximum(self._largest[entry], moved.max(axis=0), out=self._largest[entry])
-            np.maximum(self._largest[others], moved, out=self._largest[others])
-
-    def _sds(self, some: slice, others: slice) -> Floats:
-        """Standard deviation of each difference between two entries' replicates, shape (n_some, n_others)."""
-        left, right = self._deviations[some], self._deviations[others]
-        scale = self._squares[some, None] + self._squares[others]
-        squares = scale - 2 * left @ right.T - left.shape[1] * (self._means[some, None] - self._means[others]) ** 2
-        sd = np.sqrt(np.maximum(squares, 0) / left.shape[1])
-        # The product loses the difference of entries that hardly differ.
-        close = squares < _CLOSE**2 * scale
-        same = self._kinds[some][:, None] == self._kinds[others]
-        sd[same] = 0
-        rows, columns = np.nonzero(close & ~same)
-        for start in range(0, rows.size, _BLOCK_PAIRS):
-            pairs = slice(start, start + _BLOCK_PAIRS)
-            sd[rows[pairs], columns[pairs]] = (left[rows[pairs]] - right[columns[pairs]]).std(axis=1)
-        return np.asarray(sd)
 
 
 @dataclass(frozen=True)

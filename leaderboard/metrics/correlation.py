@@ -2,14 +2,16 @@
 scores.
 
 Shapes (BOSS paper, sec. 3): the states of one model family (scales, steps, shots, tunable parameters) are
-points (ID score, OOD score). Three descriptions compete: no relation (a constant), one line, and two lines
-joined at a knee. The choice is by BIC with a small-sample correction (McQuarrie 1999),
+points (ID score, OOD score). Four descriptions compete: no relation (a constant), one line, one line on logits,
+and two lines joined at a knee. Models often lie on a line on logits (Miller et al. 2021), which is a curve in
+scores, and a knee would fit that better than a straight line does. The choice is by BIC with a small-sample
+correction (McQuarrie 1999),
 
     n ln(RSS / n) + n p ln(n) / (n - p - 2),    p = 1, 2, 3 or 4 coefficients (the knee is one),
 
-because states are few and the knee is searched for: over 6 to 100 simulated states a noisy straight line gets
-a knee in less than a tenth of cases, where plain BIC gives it one in up to a third (few states) and AICc in a
-fifth (many states).
+with residuals in scores for all of them. States are few and the knee is searched for: over 6 to 100 simulated
+states a noisy straight line gets a knee in less than a tenth of cases, where plain BIC gives it one in up to a
+third (few states) and AICc in a fifth (many states). The price is that a knee needs many states (``LEAST_STATES``).
 """
 
 from dataclasses import dataclass
@@ -23,7 +25,12 @@ Floats = NDArray[np.float64]
 Axis = Literal["logit", "linear"]
 Kind = Literal["line up", "line down", "two lines", "v", "peak", "two lines down", "none", "too few states"]
 
-_COEFFICIENTS = {"constant": 1, "one line": 2, "flat, then a line": 3, "a line, then flat": 3, "two lines": 4}
+LEAST_STATES: dict[Literal["I", "II", "III"], int] = {"I": 6, "II": 15, "III": 10}
+"""States from which a true type is found in four of five cases, where noise is a tenth of the range of OOD scores."""
+_COEFFICIENTS = {
+    "constant": 1, "one line": 2, "one line on logits": 2, "flat, then a line": 3, "a line, then flat": 3,
+    "two lines": 4,
+}  # fmt: skip
 _BENDS = {"flat, then a line": (False, True), "a line, then flat": (True, False), "two lines": (True, True)}
 _STATES_PER_LINE = 3
 # Residuals below this share of the total variation are rounding: a fit that good is exact.
@@ -52,7 +59,8 @@ class IdOodShape:
         r2: share of the OOD variation described, in [0, 1]; 0 for ``none``; NaN when all OOD scores are equal
             or nothing was fitted.
         criterion: corrected BIC of each description, lower is better; infinite when there are too few states
-            for it; empty when nothing was fitted.
+            for it, or (on logits) an ID score is 0 or 1; empty when nothing was fitted.
+        axis: ``logit`` of one line on logits, whose slope is that of logit(OOD) on logit(ID); else ``linear``.
     """
 
     kind: Kind
@@ -62,22 +70,30 @@ class IdOodShape:
     anchor: float
     r2: float
     criterion: dict[str, float]
+    axis: Axis = "linear"
 
     @property
     def boss_type(self) -> Literal["I", "II", "III"] | None:
-        """The paper's type: I one rising line, II two rising lines, III a V; None for everything else."""
+        """The paper's type: I one rising line (in scores or on logits), II two rising lines, III a V; else None."""
         types: dict[Kind, Literal["I", "II", "III"]] = {"line up": "I", "two lines": "II", "v": "III"}
         return types.get(self.kind)
 
     def predict(self, id_scores: ArrayLike) -> Floats:
-        """OOD scores that the description expects, shaped as ``id_scores``; NaN when nothing was fitted."""
+        """OOD scores that the description expects, shaped as ``id_scores``; NaN when nothing was fitted.
+
+        Of a line on logits the ID scores must lie strictly between 0 and 1.
+        """
+        if self.axis == "logit":
+            start, centre = (_on_axis(np.array([place]), "logit", "anchor") for place in (self.knee_value, self.anchor))
+            x = _on_axis(np.asarray(id_scores, dtype=np.float64), "logit", "id_scores")
+            return _expit(start + self.slopes[0] * (x - centre))
         away = np.asarray(id_scores, dtype=np.float64) - self.anchor
         left, right = (self.slopes[0], self.slopes[-1]) if self.slopes else (0.0, 0.0)
         return np.asarray(self.knee_value + np.where(away < 0, left, right) * away)
 
 
 def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
-    """Choose between no relation, one line and two joined lines (see the module docstring).
+    """Choose between no relation, one line, one on logits and two joined lines (see the module docstring).
 
     The two lines meet in a knee and rest on at least three states each. The knee is the exact least-squares
     one: it lies at a state or where the separate fits to both sides cross.
@@ -107,6 +123,8 @@ def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
     level, slope = _straight(x - mean_x, y, True)
     bends = {name: _best_bend(x, y, slants) for name, slants in _BENDS.items()}
     residuals = {"constant": total, "one line": float(((y - level - slope * (x - mean_x)) ** 2).sum())}
+    curve = _logit_line(x, y) if x.min() > 0 and x.max() < 1 and y.min() >= 0 and y.max() <= 1 else None
+    residuals["one line on logits"] = curve.rss if curve else np.inf
     residuals |= {name: bend.rss for name, bend in bends.items()}
     criterion = {name: _criterion(residuals[name], total, x.size, p) for name, p in _COEFFICIENTS.items()}
     chosen = min(criterion, key=criterion.__getitem__)
@@ -116,6 +134,9 @@ def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
     if chosen == "one line":
         kind: Kind = "line up" if slope > 0 else "line down"
         return IdOodShape(kind, (slope,), np.nan, level, mean_x, r2, criterion)
+    if chosen == "one line on logits" and curve:
+        kind = "line up" if curve.slopes[0] > 0 else "line down"
+        return IdOodShape(kind, curve.slopes[:1], np.nan, curve.value, curve.knee, r2, criterion, "logit")
     bend = bends[chosen]
     kind = _bent_kind(bend.slopes, 1e-9 * float(np.ptp(y) / np.ptp(x)))
     return IdOodShape(kind, bend.slopes, bend.knee, bend.value, bend.knee, r2, criterion)
@@ -219,10 +240,33 @@ def effective_robustness(
     if not (np.isfinite(slope) and np.isfinite(intercept)):
         raise ValueError(f"the line must be finite, got slope {slope} and intercept {intercept}")
     expected = slope * _on_axis(x, axis, "id_scores") + intercept
-    if axis == "logit":
-        # expit, written so that no exponential overflows
-        expected = 0.5 * (1.0 + np.tanh(0.5 * expected))
-    return np.asarray(y - expected)
+    return np.asarray(y - (_expit(expected) if axis == "logit" else expected))
+
+
+def _logit_line(x: Floats, y: Floats) -> _Bend:
+    """The line on logits with the least squares in scores; its value stands at the mean of logit(ID)."""
+    from scipy.optimize import least_squares
+
+    across = _on_axis(x, "logit", "id_scores")
+    away = across - across.mean()
+    inside = np.clip(y, 1e-3, 1 - 1e-3)
+    level, slope = _straight(away, np.log(inside / (1 - inside)), True)
+
+    def misses(line: Floats) -> Floats:
+        return _expit(line[0] + line[1] * away) - y
+
+    def steepness(line: Floats) -> Floats:
+        expected = _expit(line[0] + line[1] * away)
+        return np.stack([np.ones_like(away), away], axis=1) * (expected * (1 - expected))[:, None]
+
+    fitted = least_squares(misses, (level, slope), jac=steepness, method="lm").x
+    centre, value = _expit(np.array([across.mean(), fitted[0]]))
+    return _Bend(float((misses(fitted) ** 2).sum()), (float(fitted[1]),) * 2, float(centre), float(value))
+
+
+def _expit(values: Floats) -> Floats:
+    # Written so that no exponential overflows.
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)))
 
 
 def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:

@@ -2,8 +2,9 @@
 
 TD is a balance. Beside the examples that the model trained on the target gets right and the one trained on the
 source gets wrong (transfer loss) stand those the other way round (transfer gain), and TD = loss - gain. Two large
-flows can cancel. But two runs of one recipe on one source differ on examples too (churn), so flows are read
-against churn: if source and target models answered like two runs of one recipe, loss + gain would be the churn.
+flows can cancel. But any two models differ on examples, without any shift: two runs of one recipe on one training set a
+little (churn), models of two samples of one domain much more. So flows are read against the second, which a placebo
+shows: its domains are samples of one.
 
 Everything is additive over examples: ``flip_counts`` gives one row per example or group, sums of rows (weighted,
 resampled) go through ``flip_ledger``.
@@ -49,14 +50,15 @@ class FlipLedger:
         """Loss and gain together, in [0, 1]: what a source-trained and a target-trained run differ by."""
         return np.asarray(self.transfer_loss + self.transfer_gain)
 
-    @property
-    def excess_turnover(self) -> Floats:
-        """Turnover beyond the mean churn of the two sides, in [-1, 1].
+    def excess_turnover(self, without_shift: ArrayLike) -> Floats:
+        """Turnover beyond that without any shift, in [-1, 1].
 
-        About 0 when training on the source rather than the target changes answers no more than another seed
-        does. NaN when a side has a single run.
+        Args:
+            without_shift: turnover of models trained on other samples of one domain: that of a placebo's shifts, or of
+                models of disjoint halves. Churn of seeds is no such thing: runs on one training set share its sample.
+        Returns: about 0 when training on the source changes answers no more than another sample of texts does.
         """
-        return np.asarray(self.turnover - (self.churn_in_domain + self.churn_cross_domain) / 2)
+        return np.asarray(self.turnover - np.asarray(without_shift, dtype=np.float64))
 
 
 def flip_counts(

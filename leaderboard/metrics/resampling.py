@@ -1,4 +1,4 @@
-"""Weights that resample groups and runs.
+"""Weights that resample groups.
 
 A replicate draws one weight per group of each domain's test set. With additive counts it is ``weights @ counts``
 followed by the metric's own formula. What is made of replicates stands in ``leaderboard.metrics.bootstrap``.
@@ -58,23 +58,6 @@ def replicate_counts(counts: ArrayLike, n_draws: int, rng: np.random.Generator) 
         sums[start : start + len(weights), filled] = weights @ counted
         start += len(weights)
     return sums.reshape(n_draws, *table.shape[1:])
-
-
-def run_weights(n_runs: int, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Draw weights of runs whose weighted mean varies as the mean over new runs would.
-
-    Args:
-        n_runs: runs of a source, at least 2.
-        n_draws: number of replicates.
-        rng: the generator.
-    Returns: weights, rows summing to 1, shape (n_draws, n_runs). Runs are drawn with replacement and
-        deviations from equal weights scaled by sqrt(n / (n - 1)), so a run never drawn gets a weight below 0.
-
-    >>> run_weights(5, 2, np.random.default_rng(0)).sum(axis=1).round(12).tolist()
-    [1.0, 1.0]
-    """
-    shares = group_weights(n_runs, n_draws, rng) / n_runs
-    return np.asarray(1.0 / n_runs + (shares - 1.0 / n_runs) * np.sqrt(n_runs / (n_runs - 1.0)))
 
 
 def half_weights(n_groups: int, n_splits: int, rng: np.random.Generator) -> Floats:

@@ -125,12 +125,12 @@ class TaskSummary:
     """Figures of one task over its shifts: fractions, NaN where undefined, of the leading shape of the scores.
 
     ``average_drop`` = mean SS - mean ST and is defined only on a complete grid, where it equals ``mean_sd`` and
-    ``mean_td``. ``sd_std`` and ``td_std`` are standard deviations of the population of shifts (divisor n),
-    ``sd_sample_std`` and ``td_sample_std`` sample ones (n - 1; NaN of one shift), which the paper's Remark 1
-    names for Table 6. Correlations are over shifts; NaN where a side is constant. The paper's Remark 1 names
-    Pearson where Table 6 prints Spearman, so both are here. ``r2_idd_sd`` and ``r2_idd_td`` are squared Pearson
-    correlations; scores of pure noise give 0.25 with many domains, 0.27 on average with 6, 0.29 with 5 and 0.37
-    with 3. Since SD - TD = IDD they leave the same residuals: ``(1 - r2_idd_sd) Var SD = (1 - r2_idd_td) Var TD``.
+    ``mean_td``. ``sd_std`` and ``td_std`` are standard deviations of a sample of shifts (divisor n - 1; NaN of one
+    shift), which the paper's Remark 1 names for Table 6. Correlations are over shifts; NaN where a side is constant.
+    The paper's Remark 1 names Pearson where Table 6 prints Spearman, so both are here. ``r2_idd_sd`` and
+    ``r2_idd_td`` are squared Pearson correlations; scores of pure noise give 0.25 with many domains, 0.27 on average
+    with 6, 0.29 with 5 and 0.37 with 3. Since SD - TD = IDD they leave the same residuals:
+    ``(1 - r2_idd_sd) Var SD = (1 - r2_idd_td) Var TD``.
     """
 
     n_domains: int
@@ -151,8 +151,6 @@ class TaskSummary:
     average_worst_td: Floats
     sd_std: Floats
     td_std: Floats
-    sd_sample_std: Floats
-    td_sample_std: Floats
     spearman_st_ss: Floats
     spearman_st_tt: Floats
     pearson_st_ss: Floats
@@ -202,10 +200,8 @@ def summarise(scores: ArrayLike) -> TaskSummary:
         worst_td=_over_known(np.max, td),
         average_worst_sd=_average_worst(sd, source),
         average_worst_td=_average_worst(td, source),
-        sd_std=_over_known(np.std, sd),
-        td_std=_over_known(np.std, td),
-        sd_sample_std=_over_known(_sample_std, sd),
-        td_sample_std=_over_known(_sample_std, td),
+        sd_std=_over_known(_sample_std, sd),
+        td_std=_over_known(_sample_std, td),
         spearman_st_ss=_where_both(spearman, st, ss),
         spearman_st_tt=_where_both(spearman, st, tt),
         pearson_st_ss=_where_both(pearson, st, ss),

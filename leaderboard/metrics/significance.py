@@ -1,37 +1,24 @@
-"""Does the domain trained on matter at all? The paper's chi-square test, and a sounder one by permutation.
+"""The Domain Robustness paper's chi-square test of whether the domain trained on matters at all.
 
-The paper (Domain Robustness, appendix C.8) takes the six orders of (SS, TT, ST) as equally likely when a shift
-has no effect and tests the scenarios' counts over all shifts and models. Two things are wrong with that. Shifts
-of one matrix share scores and models share domains, so the counts are not independent. And without any effect
-of the shift the orders are equally likely only if all domains are equally hard: where targets differ in
-difficulty, SS lies far above or far below both TT and ST, the four scenarios tend to a quarter each, and the
-test rejects without a shift effect. It is here to reproduce the paper.
-
-``source_permutation_test`` asks the question of one score matrix: exchange the models (rows) at random; if it
-did not matter on which domain a model was trained, the diagonal would be no better than that of any other
-pairing of models with targets. How good a model is overall and how hard a target is cancel.
+The paper (appendix C.8) takes the six orders of (SS, TT, ST) as equally likely when a shift has no effect and tests the
+scenarios' counts over all shifts and models. Two things are wrong with that. Shifts of one matrix share scores and
+models share domains, so the counts are not independent. And without any effect of the shift the orders are equally
+likely only if all domains are equally hard: where targets differ in difficulty, SS lies far above or far below both TT
+and ST, the four scenarios tend to a quarter each, and the test rejects without a shift effect. It is here to reproduce
+the paper; ``home_advantage`` answers the question.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from math import factorial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.metrics.robustness import in_domain_difference, shift_scores, source_drop, target_drop
+from leaderboard.metrics.robustness import in_domain_difference, source_drop, target_drop
 
 Floats = NDArray[np.float64]
 
-MAX_EXACT_DOMAINS = 8
-"""Up to so many domains all orders of the sources (40,320 of 8) are gone through."""
-
 _SCENARIO_SHARES = {"Classic": 1 / 3, "Observed": 1 / 6, "Unobserved": 1 / 6, "No Challenge": 1 / 3}
-_BLOCK_CELLS = 2**20
-# Sums of the same scores in another order may differ in the last digits.
-_TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -126,89 +113,6 @@ def bonferroni(p_values: ArrayLike) -> Floats:
     if np.any((values < 0) | (values > 1)):
         raise ValueError("p values must lie in [0, 1]")
     return np.asarray(np.minimum(1.0, values * np.count_nonzero(~np.isnan(values))))
-
-
-@dataclass(frozen=True)
-class PermutationTest:
-    """Result of ``source_permutation_test``.
-
-    Attributes:
-        average_drop: mean in-domain score minus mean cross-domain score, in [-1, 1]; NaN when a score is missing.
-        p_value: in (0, 1], never below ``1 / n_permutations`` (exact) or ``1 / (1 + n_permutations)``; NaN when
-            a score is missing.
-        n_permutations: orders of the sources that were looked at.
-        exact: whether these were all there are.
-    """
-
-    average_drop: float
-    p_value: float
-    n_permutations: int
-    exact: bool
-
-
-def source_permutation_test(
-    scores: ArrayLike,
-    rng: np.random.Generator | None = None,
-    *,
-    alternative: Literal["greater", "two-sided"] = "greater",
-    n_permutations: int = 100_000,
-) -> PermutationTest:
-    """Test whether training on a domain helps on that domain, by exchanging sources.
-
-    The statistic is the trace of the matrix, over all orders of its rows. It grows with the paper's average drop
-    (trace / n - the mean of the rest) and with nothing else, since adding a constant to a row or to a column
-    adds the same to the trace of every order. With 3 domains no p value is below 1/6, with 4 below 1/24: few
-    domains cannot show much, however many models and texts there are.
-
-    Args:
-        scores: shape (n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions in
-            [0, 1], averaged over runs. At least two domains.
-        rng: draws the orders; needed with more than 8 domains, where not all can be gone through.
-        alternative: ``greater``: in-domain training helps; ``two-sided``: the diagonal is as far from the mean
-            of all orders, either way.
-        n_permutations: orders drawn when not all are gone through, at least 1.
-    Returns: the test: p = share of orders (the observed among them) whose trace is at least the observed one;
-        drawn orders give ``(1 + hits) / (1 + n_permutations)``.
-    Raises: ValueError when the matrix is not square, a score is outside [0, 1], rng is needed and missing, or
-        alternative is unknown.
-    Source: this project's, in place of appendix C.8's test.
-
-    >>> test = source_permutation_test([[0.9, 0.5, 0.6], [0.6, 0.8, 0.5], [0.5, 0.6, 0.7]])
-    >>> round(test.average_drop, 3), round(test.p_value, 3), test.n_permutations, test.exact
-    (0.25, 0.167, 6, True)
-    """
-    if alternative not in ("greater", "two-sided"):
-        raise ValueError(f"alternative must be 'greater' or 'two-sided', got {alternative!r}")
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, got {n_permutations}")
-    if np.ndim(scores) != 2:
-        raise ValueError(f"scores must be one square matrix, got shape {np.shape(scores)}; average runs first")
-    st, ss, _ = shift_scores(scores)
-    matrix = np.asarray(scores, dtype=np.float64)
-    n = len(matrix)
-    exact = n <= MAX_EXACT_DOMAINS
-    if not exact and rng is None:
-        raise ValueError(f"{n} domains have too many orders to go through all: pass a numpy.random.Generator")
-    looked_at = factorial(n) if exact else n_permutations
-    average_drop = float(ss.mean() - st.mean())
-    if np.isnan(matrix).any():
-        return PermutationTest(float("nan"), float("nan"), looked_at, exact)
-    centre = matrix.sum() / n if alternative == "two-sided" else 0.0
-    observed = np.trace(matrix) - centre
-    least = (abs(observed) if alternative == "two-sided" else observed) - _TIE * n
-
-    def hits(orders: NDArray[np.int64]) -> int:
-        away = matrix[orders, np.arange(n)].sum(axis=1) - centre
-        return int(np.count_nonzero((np.abs(away) if alternative == "two-sided" else away) >= least))
-
-    if exact or rng is None:
-        p_value = hits(np.array(list(permutations(range(n))), dtype=np.int64)) / looked_at
-        return PermutationTest(average_drop, p_value, looked_at, True)
-    found, block = 0, max(1, _BLOCK_CELLS // n)
-    for start in range(0, n_permutations, block):
-        rows = min(block, n_permutations - start)
-        found += hits(rng.permuted(np.tile(np.arange(n), (rows, 1)), axis=1))
-    return PermutationTest(average_drop, (1 + found) / (1 + n_permutations), looked_at, False)
 
 
 def _chi_square(observed: Sequence[int], shares: Sequence[float], n_shifts: int) -> ChiSquareTest:

@@ -12,7 +12,7 @@ import numpy as np
 import pydantic
 
 from leaderboard.protocol.rule import UNFIT, Candidate, Verdict, allowed, choose_id, explain, frequencies
-from leaderboard.scoring.intervals import DROP, Figure, estimates, has_spread
+from leaderboard.scoring.intervals import Figure, difference, estimates
 from leaderboard.scoring.shape import Estimate
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -183,26 +183,20 @@ def _figures(scores: Mapping[str, Figure], id_name: str | None, verdicts: Mappin
     figures = {f"score {name}": figure for name, figure in scores.items()}
     if id_name is not None and id_name in scores:
         figures |= {
-            f"drop {name}": _difference(scores[id_name], figure) for name, figure in scores.items() if name != id_name
+            f"drop {name}": difference(scores[id_name], figure) for name, figure in scores.items() if name != id_name
         }
     for name, verdict in verdicts.items():
         if verdict.rival is not None:
             pair = (scores[verdict.rival], scores[name])
-            figures[f"margin {name}"] = _difference(*(pair if verdict.chosen else pair[::-1]))
+            figures[f"margin {name}"] = difference(*(pair if verdict.chosen else pair[::-1]))
     return figures
-
-
-def _difference(one: Figure, other: Figure) -> Figure:
-    groups = min(one.effective_groups, other.effective_groups)
-    n = min(len(one.values), len(other.values))
-    return Figure(one.values[:n] - other.values[:n], groups, DROP)
 
 
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
     """Share of replicates that choose a candidate; none where one that may be chosen has no replicates."""
     free = allowed(study.candidates, id_name)
     running = [name for name, may in zip(_names(study), free, strict=True) if may and name in scores]
-    if not running or not all(has_spread(scores[name]) for name in running):
+    if not running or not all(scores[name].has_interval for name in running):
         return {}
     n = min(len(scores[name].values) for name in running)
     absent = np.full(n - 1, np.nan)

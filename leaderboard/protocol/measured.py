@@ -13,6 +13,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
 from leaderboard.scoring.intervals import Figure
+from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import Floats, task_values
 from leaderboard.scoring.score import checked_predictions, encoder_name
 from validation.report import InvalidInput, Problem
@@ -165,8 +166,9 @@ def measured_scores(
     scores: dict[str, Figure] = {}
     for (task,), rows in _common_runs(predictions.filter(source=source)).group_by("task", maintain_order=True):
         values = task_values(str(task), rows, folder, encoder=token_encoder)
-        for (_, target), table in values.scores.get(metric, {}).items():
-            scores[names[str(task), target]] = Figure(table.mean(axis=0), values.effective_groups[target])
+        precision = Precision(values)
+        for cell in values.scores.get(metric, {}):
+            scores[names[str(task), cell[1]]] = precision.figure(metric, cell)
     if not scores:
         what, cure = f"{metric} needs an encoder of tokens", "pip install 'shiftbench[encoder]'"
         raise InvalidInput(Problem(what, str(path), cure=cure))

@@ -5,11 +5,14 @@ manifest (``label_key``), which a rebuild keeps. A text that lies in both halves
 to the ranking half.
 
 A *gold key* names a label whatever id it has: it is made of the text alone, so copies of a row under another task,
-subset or version of the data have the same one.
+subset or version of the data have the same one. Texts that differ in case, spaces, characters that do not show or the
+form in which Unicode writes them (NFC, NFKC) are one text.
 """
 
 import hashlib
 import hmac
+import json
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -25,6 +28,9 @@ from validation.vocabulary import PLACEBO, TOKENS, TaskKind
 
 GoldKeys = NDArray[np.uint64]
 """Keys of labels, sorted, each once."""
+MIN_TEXTS, MIN_GROUPS = 500, 10
+"""Texts and groups that each half of a target must have: of fewer texts a step would hide little, and of fewer groups
+its standard errors would often be too small by chance."""
 _BESIDE_THE_TEXT = "title"
 """An input column that may differ where the text and what is asked of it do not."""
 
@@ -73,14 +79,49 @@ def _task_rows(folder: DatasetFolder, task: str) -> pl.DataFrame:
 
 
 def _gold_key(texts: Sequence[str]) -> int:
-    text = "\x1f".join(" ".join(part.split()) for part in texts)
+    text = "\x1f".join(" ".join(_folded(part).split()) for part in texts)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def _folded(text: str) -> str:
+    """Fold what spells a text alike: Unicode's NFKC_Casefold (standard, sec. 3.13), without format characters.
+
+    >>> _folded("ＣＡＦE\\u0301\\u200b"), _folded("caf\\xe9")
+    ('café', 'café')
+    """
+    if text.isascii():
+        return text.casefold()
+    shown = "".join(each for each in text if unicodedata.category(each) != "Cf")
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", shown).casefold())
+    return unicodedata.normalize("NFKC", folded.casefold())
+
+
+def secret_draws(folder: DatasetFolder, *names: str) -> np.random.Generator:
+    """Return random numbers that nobody without the folder's key can foresee, the same ones for the same names."""
+    key, message = str(folder.manifest.label_key), "draws" + json.dumps(names)
+    return np.random.default_rng(list(hmac.new(key.encode(), message.encode(), hashlib.sha256).digest()))
 
 
 def half_of(folder: DatasetFolder, task: str, subset: str, target: str, *, feedback: bool) -> pl.DataFrame:
     """Return the rows of one target and half that a subset holds: the columns of ``halves``."""
-    rows = halves(folder).filter(pl.col("task") == task, pl.col("domain") == target, pl.col("feedback") == feedback)
+    return both_halves(folder, task, subset, target).filter(pl.col("feedback") == feedback)
+
+
+def both_halves(folder: DatasetFolder, task: str, subset: str, target: str) -> pl.DataFrame:
+    """Return the rows of one target that a subset holds: the columns of ``halves``."""
+    rows = halves(folder).filter(pl.col("task") == task, pl.col("domain") == target)
     return rows if subset == "all" else rows.join(folder.subset(task, subset), on="id", how="semi")
+
+
+def why_too_small(folder: DatasetFolder, task: str, subset: str, target: str) -> str:
+    """Return why nothing may be told of a target: a half of it is too small. Empty where none is."""
+    rows = both_halves(folder, task, subset, target)
+    parts = [rows.filter(pl.col("feedback") == half) for half in (True, False)]
+    if min(part.height for part in parts) < MIN_TEXTS:
+        return f"fewer than {MIN_TEXTS} texts in a half of the test set"
+    if min(part["group"].n_unique() for part in parts) < MIN_GROUPS:
+        return f"fewer than {MIN_GROUPS} groups of texts in a half of the test set"
+    return ""
 
 
 def gold_keys(rows: pl.DataFrame) -> GoldKeys:
@@ -89,12 +130,23 @@ def gold_keys(rows: pl.DataFrame) -> GoldKeys:
 
 
 def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
-    """Refuse folders of different keys that share labels: one of them would tell what the other keeps for ranking."""
+    """Refuse folders that lay the same labels in different halves: one would tell what the other ranks by.
+
+    Folders of different keys that share any label are refused, and those of one key where a text has got a second
+    group in one of them.
+    """
     withheld = [folder for folder in folders if folder.manifest.label_key is not None]
     for first, second in combinations(withheld, 2):
-        if first.manifest.label_key == second.manifest.label_key:
+        places = f"{first.path} and {second.path}"
+        if first.manifest.label_key != second.manifest.label_key:
+            if np.intersect1d(gold_keys(halves(first)), gold_keys(halves(second))).size:
+                what = "two folders withhold the same labels with different keys, so their halves differ"
+                cure = "serve one of them, or build the second one again over the first (--overwrite keeps the key)"
+                raise InvalidInput(Problem(what, places, cure=cure))
             continue
-        if np.intersect1d(gold_keys(halves(first)), gold_keys(halves(second))).size:
-            what = "two folders withhold the same labels with different keys, so their halves differ"
-            cure = "serve one of them, or build the second one again over the first (--overwrite keeps the key)"
-            raise InvalidInput(Problem(what, f"{first.path} and {second.path}", cure=cure))
+        shared = halves(first).select("gold", "feedback").unique().join(halves(second).unique("gold"), on="gold")
+        moved = shared.filter(pl.col("feedback") != pl.col("feedback_right"))["gold"].n_unique()
+        if moved:
+            what = "two folders lay the same labels in different halves, because their groups differ"
+            cure = "serve one of them, or build both with the same groups"
+            raise InvalidInput(Problem(what, places, f"{moved:,} labels", cure))

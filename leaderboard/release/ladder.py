@@ -63,11 +63,94 @@ def step_between(first: Measured, second: Measured) -> float:
     return max(MIN_STEP, STANDARD_ERRORS * paired_error(first, second))
 
 
-def next_rung(score: float, best: float, step: float) -> float | None:
-    """Return what is told of a score that is better than the best so far by more than a step; None for any other.
+def own_step(score: Measured) -> float:
+    """Return what a score is as exact as: a point, or two of its standard errors if that is more."""
+    return step_between(score, Measured(score.value, np.full_like(score.without, score.value)))
 
-    >>> next_rung(0.734, 0.70, 0.02), next_rung(0.715, 0.70, 0.02), next_rung(0.2, 0.70, 0.02)
-    (0.73, None, None)
+
+@dataclass(frozen=True)
+class Rung:
+    """What a sender was last told of some labels.
+
+    Attributes:
+        told: the number, a fraction.
+        file: the score of the file that it was told of, on the same groups as those that are compared with it; None
+            where that file is for another variant of the data, and so on other groups.
     """
+
+    told: float
+    file: Measured | None = None
+
+    def hurdle(self, score: Measured) -> tuple[float, float]:
+        """Return what a score must be better than, and by how much."""
+        if self.file is None:
+            # On other groups nothing cancels, and the score behind the number is not at hand: a step for either.
+            return self.told, 2 * own_step(score)
+        # The number was rounded: neither it nor the score behind it is enough to be better than.
+        return max(self.told, self.file.value), step_between(score, self.file)
+
+
+def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: float) -> float | None:
+    """Return what is told of a file's score: a number in whole points where it clears every hurdle, else None.
+
+    Args:
+        score: the file's score.
+        rung: the best that was told of these labels; None before anything was.
+        guess: the score of its own labels dealt at random; None where labels cannot be guessed. It counts for every
+            file: a poor one that was told of opens no way to climb by guesses.
+        draw: a secret number in [0, 1). Of labels that cannot be guessed the first number has nothing to be better
+            than, so it is told in steps in place of points: where these begin is drawn, so that nobody can lay their
+            edge where one bit would tell most.
+
+    >>> at = lambda value: Measured(value, np.full(9, value))
+    >>> next_rung(at(0.734), Rung(0.70, at(0.70)), None, 0), next_rung(at(0.734), Rung(0.73, at(0.73)), None, 0)
+    (0.73, None)
+    """
+    hurdles = [rung.hurdle(score)] if rung else []
+    if guess is not None:
+        hurdles.append((guess.value, step_between(score, guess)))
+    if not hurdles:
+        return in_steps(score.value, own_step(score), draw)
+    cleared = all(is_better(score.value, value, step) for value, step in hurdles)
+    return in_steps(score.value, MIN_STEP, 0) if cleared else None
+
+
+def is_apart(score: Measured, rung: Rung) -> bool:
+    """Test whether a score is a step above or below the one behind a number that was told."""
+    value, step = rung.told if rung.file is None else rung.file.value, rung.hurdle(score)[1]
+    return is_better(score.value, value, step) or is_better(value, score.value, step)
+
+
+def is_better(score: float, other: float, step: float) -> bool:
+    """Test whether a score is better by more than a step."""
     # The difference of two scores may exceed the step by a rounding of floats alone.
-    return round(round(score / MIN_STEP) * MIN_STEP, 4) if score > best + step + 1e-12 else None
+    return score > other + step + 1e-12
+
+
+def in_steps(score: float, step: float, draw: float) -> float:
+    """Round a score to whole points, as many apart as fill a step, of which the first is drawn (``draw`` in [0, 1)).
+
+    >>> in_steps(0.734, 0.01, 0.9), in_steps(0.734, 0.042, 0.0), in_steps(0.734, 0.042, 0.5)
+    (0.73, 0.75, 0.72)
+    """
+    width = max(1, int(np.ceil(step / MIN_STEP - 1e-9)))
+    first = int(draw * width)
+    points = first + width * round((score / MIN_STEP - first) / width)
+    return round(float(np.clip(points * MIN_STEP, 0, 1)), 4)
+
+
+def round_figure(score: Measured, last: Rung | None, guess: Measured | None, draw: float) -> float | None:
+    """Return what a round releases of a score: None where it cannot be told apart from guessing.
+
+    Args:
+        score: the entry's score.
+        last: what rounds released last of its account on these labels. A score that is not a step away from it, up or
+            down, gets that number again: files that differ by chance alone are told nothing new.
+        guess: the score of its own labels dealt at random; None where labels cannot be guessed.
+        draw: a secret number in [0, 1), one for all entries of a round.
+    """
+    if last is not None and not is_apart(score, last):
+        return last.told
+    if guess is not None and not is_better(score.value, guess.value, step_between(score, guess)):
+        return None
+    return in_steps(score.value, own_step(score), draw)

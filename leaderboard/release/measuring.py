@@ -18,7 +18,8 @@ from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import GOLD, NO_SOURCE, UNPARSED, TaskKind, source_parts
 
 MAX_UNPARSED = 0.01
-"""A file with a larger share of unusable outputs on a target gets no feedback there: it asks about few texts only."""
+"""A file with a larger share of unusable outputs on a target is told nothing there: it asks about few texts only."""
+TOO_MANY_UNPARSED = f"more than {100 * MAX_UNPARSED:.0f}% of its outputs are unusable"
 
 
 @dataclass(frozen=True)

@@ -7,95 +7,18 @@ Boards are rebuilt from entries, but for this: a released figure is what the rou
 rescoring or round changes it. An entry that stays nominated keeps the figures that it was released with.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any
 
 import polars as pl
-import pydantic
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.release.halves import released_tasks
-from leaderboard.release.ladder import Measured
-from leaderboard.release.ledger import Record, Written, append, parse_record, record_bytes, records_of, today
-from leaderboard.release.measuring import Predicted, is_complete, measure, predicted_targets
-from leaderboard.release.ties import places, steps_between, tie_groups
-from leaderboard.scoring.score import token_encoder
-from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
+from leaderboard.release.ledger import Record, Written, append, record_bytes, records_of, today
+from leaderboard.release.ranking import Ranking, damage, round_histories
+from leaderboard.release.releases import LeftOut, Round, round_name, rounds
 from leaderboard.store import Entry, Store, folder_of
 from validation.report import InvalidInput, Problem, did_you_mean
-
-DECIMALS = 3
-"""Decimals of a released fraction: a tenth of a point."""
-
-
-class _Shape(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class Released(_Shape):
-    """What a round released of an entry on one board.
-
-    ``targets``: mean score under shift by target, fractions. ``mean`` over the targets, ``place`` and ``ties`` (letters
-    of its tie groups) are there where the entry has every shift that the board ranks by. ``since``: the round that
-    released its figures first; ``metric_version``: what they were computed with.
-    """
-
-    entry: str
-    account: str
-    targets: dict[str, float]
-    mean: float | None
-    place: int | None
-    ties: tuple[str, ...]
-    since: str
-    metric_version: str
-
-
-class ReleasedBoard(_Shape):
-    """What a round released on one board: content hash of the data, subset, and task."""
-
-    data: str
-    benchmark: str
-    subset: str
-    task: str
-    entries: tuple[Released, ...]
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Content hash, subset and task."""
-        return self.data, self.subset, self.task
-
-
-class Round(_Shape):
-    """A closed round."""
-
-    name: str
-    closed_on: date
-    boards: tuple[ReleasedBoard, ...]
-
-
-def round_name(day: date) -> str:
-    """Name the round of a day.
-
-    >>> round_name(date(2026, 11, 22))
-    '2026-Q4'
-    """
-    return f"{day.year}-Q{(day.month + 2) // 3}"
-
-
-def rounds(store: Store) -> list[Round]:
-    """Return the closed rounds, the last one at the end."""
-    found = store.records("round-").items()
-    try:
-        return [Round.model_validate(parse_record(name, content)) for name, content in found]
-    except pydantic.ValidationError as error:
-        raise InvalidInput(Problem("a round's record is damaged", "store", str(error.errors()[0])[:200])) from error
-
-
-def last_release(store: Store, key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:
-    """Return the name of the last round that released anything on a board, and what; None before the first."""
-    every = [(each.name, board) for each in rounds(store) for board in each.boards if board.key == key]
-    return every[-1] if every else None
 
 
 def nominate(store: Store, identity: str, account: str, folders: Sequence[DatasetFolder], task: str = "") -> list[str]:
@@ -145,27 +68,69 @@ def entry_tasks(store: Store, entry: Entry) -> set[str]:
 def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None = None) -> Round:
     """Rank the nominated entries on their ranking halves, and write down what that gives, for ever.
 
+    An entry whose files are damaged is left out, and so is a target of an entry with more than 1% of unusable outputs:
+    ``Round.left_out`` says so.
+
     Args:
         store: the store.
         folders: gold folders; boards of other data keep what their last round released.
         day: the day; default today. Its quarter is the round.
-    Raises: InvalidInput when the quarter's round is closed, no labels are withheld, or nothing is nominated.
+    Raises: InvalidInput when the round of the quarter or of a later one is closed, no labels are withheld, nothing is
+        nominated, or nothing that is nominated can be ranked. Nothing is written then.
     """
     day = day or today()
-    name, withheld = round_name(day), [folder for folder in folders if not folder.has_public_labels]
-    file = f"round-{name}.json"
-    if store.records(file):
-        raise InvalidInput(Problem("the round of this quarter is closed", name, cure="close the next one next quarter"))
+    name, closed = round_name(day), rounds(store)
+    _refuse_out_of_order(name, closed)
+    withheld = [folder for folder in folders if not folder.has_public_labels]
     if not withheld:
         raise InvalidInput(Problem("no labels are withheld here", "--data", cure="give the gold folder of a build"))
     by_account = nominated(store)
-    boards = [board for folder in withheld for board in _boards(store, folder, by_account, name)]
+    entries, left_out = _read_entries(store, by_account)
+    histories = round_histories(store, closed)
+    labels: dict[str, bytes] = {}
+    boards, n_rankings = [], 0
+    for folder in withheld:
+        folder.refuse_withheld()
+        halves(folder)  # damaged gold stops the round; damaged entries do not
+        for task, subset, there in _by_board(folder, by_account, entries):
+            ranking = Ranking(
+                store, folder, task, subset, closed=closed, histories=histories, name=name, day=day
+            )  # fmt: skip
+            board = ranking.board(there)
+            left_out += ranking.left_out
+            n_rankings += 1
+            if board is not None:
+                boards.append(board)
+                labels |= ranking.records()
     if not boards:
-        cure = "let submitters nominate: shiftbench nominate ENTRY --to ..."
-        raise InvalidInput(Problem("no entry is nominated for these data", name, cure=cure))
-    closed = Round(name=name, closed_on=day, boards=tuple(boards))
-    store.add_records(lambda: {file: record_bytes(closed.model_dump(mode="json"))})
-    return closed
+        raise InvalidInput(_nothing_ranked(name, left_out, n_rankings))
+    done = Round(name=name, closed_on=day, boards=tuple(boards), left_out=tuple(left_out))
+    file, content = f"round-{name}.json", record_bytes(done.model_dump(mode="json"))
+    store.add_records(
+        lambda: {file: content, **{each: keys for each, keys in labels.items() if not store.records(each)}}
+    )
+    return done
+
+
+def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
+    """Refuse a round that is closed, or one before it: figures of a later round are compared with earlier ones."""
+    last = max((each.name for each in closed), default="")
+    if name in {each.name for each in closed}:
+        raise InvalidInput(Problem("the round of this quarter is closed", name, cure="close the next one next quarter"))
+    if name < last:
+        cure = "set this machine's clock right; the next round to close is one after that"
+        raise InvalidInput(Problem("a later round is closed, and rounds close in order", name, last, cure))
+
+
+def _nothing_ranked(name: str, left_out: Sequence[LeftOut], n_rankings: int) -> Problem:
+    if left_out:
+        whys = "; ".join(sorted({f"{each.entry}: {each.why}" for each in left_out})[:5])
+        return Problem("no nominated entry can be ranked", name, whys, "restore their files, or have them sent again")
+    if n_rankings:
+        cure = "build with more test texts; feedback and rounds need them in each half"
+        return Problem(f"no test set has {MIN_TEXTS} texts in each half", name, cure=cure)
+    cure = "let submitters nominate: shiftbench nominate ENTRY --to ..."
+    return Problem("no entry is nominated for these data", name, cure=cure)
 
 
 def _nomination(before: Sequence[Record], entry: Entry, task: str) -> Written | None:
@@ -175,71 +140,24 @@ def _nomination(before: Sequence[Record], entry: Entry, task: str) -> Written | 
     return {"account": entry.submitter, "task": task, "entry": entry.id, "day": today().isoformat()}, {}
 
 
-def _boards(
-    store: Store, folder: DatasetFolder, by_account: Mapping[tuple[str, str], str], name: str
-) -> list[ReleasedBoard]:
-    """Rank a folder's nominated entries, a board for each task and subset that there are any of."""
-    folder.refuse_withheld()
-    found = []
+def _read_entries(store: Store, by_account: Mapping[tuple[str, str], str]) -> tuple[dict[str, Entry], list[LeftOut]]:
+    """Read the nominated entries, by id; those whose card is damaged are left out."""
+    found, left_out = {}, []
+    for (account, title), identity in sorted(by_account.items()):
+        try:
+            found[identity] = store.entry(identity)
+        except InvalidInput as error:
+            left_out.append(LeftOut(entry=identity, account=account, task=title, target="", why=damage(error)))
+    return found, left_out
+
+
+def _by_board(
+    folder: DatasetFolder, by_account: Mapping[tuple[str, str], str], entries: Mapping[str, Entry]
+) -> Iterator[tuple[str, str, list[Entry]]]:
+    """Group a folder's nominated entries by task and subset."""
     for task in released_tasks(folder):
         mine = [each for (_, title), each in by_account.items() if title == f"{folder.manifest.benchmark}/{task}"]
-        entries = [entry for entry in map(store.entry, sorted(mine)) if entry.card.data == folder.content_hash]
-        for subset in sorted({entry.card.subset for entry in entries}):
-            there = [entry for entry in entries if entry.card.subset == subset]
-            facts: dict[str, Any] = {"data": folder.content_hash, "subset": subset, "task": task}
-            released = _Ranking(store, folder, task, subset).released(there, name)
-            found.append(ReleasedBoard(benchmark=folder.manifest.benchmark, entries=released, **facts))
-    return found
-
-
-class _Ranking:
-    """One board's nominated entries on the ranking half."""
-
-    def __init__(self, store: Store, folder: DatasetFolder, task: str, subset: str) -> None:
-        self.store, self.folder, self.task, self.subset = store, folder, task, subset
-        self.info = folder.task(task)
-        key = (folder.content_hash, subset, task)
-        self.earlier: dict[str, Released] = {}
-        for closed in rounds(store):
-            self.earlier |= {each.entry: each for board in closed.boards if board.key == key for each in board.entries}
-
-    def released(self, entries: Sequence[Entry], name: str) -> tuple[Released, ...]:
-        measured = {entry.id: self._measured(entry) for entry in entries}
-        figures = {entry.id: self._figures(entry, *measured[entry.id], name) for entry in entries}
-        ranked = [entry.id for entry in entries if figures[entry.id].mean is not None and measured[entry.id][1]]
-        scores = [float(figures[identity].mean or 0) for identity in ranked]
-        targets = [[each for _, each in sorted(measured[identity][0].items())] for identity in ranked]
-        steps = steps_between(targets)
-        ranks = zip(ranked, places(scores, steps), tie_groups(scores, steps), strict=True)
-        for identity, place, ties in ranks:
-            figures[identity] = figures[identity].model_copy(update={"place": place, "ties": ties})
-        return tuple(sorted(figures.values(), key=lambda each: (each.place is None, -(each.mean or 0), each.entry)))
-
-    def _measured(self, entry: Entry) -> tuple[dict[str, Measured], bool]:
-        """Score an entry on each target, and say whether it has all that the board ranks by."""
-        rows = self.store.checked_rows(entry.id, self.folder)
-        predicted = predicted_targets(rows, self.task, self.info)
-        found = {target: self._on(each, target) for target, each in predicted.items()}
-        known = {target: each for target, each in found.items() if each is not None}
-        return known, len(known) == len(found) and is_complete(predicted, self.info)
-
-    def _on(self, predicted: Predicted, target: str) -> Measured | None:
-        encoder = token_encoder(self.folder)
-        return measure(predicted, self.folder, self.task, self.subset, target, feedback=False, encoder=encoder)
-
-    def _figures(self, entry: Entry, measured: Mapping[str, Measured], complete: bool, name: str) -> Released:
-        """Return what is released of an entry: what was before, or else its scores now; without place and ties."""
-        if entry.id in self.earlier:
-            return self.earlier[entry.id].model_copy(update={"place": None, "ties": ()})
-        targets = {target: round(each.value, DECIMALS) for target, each in sorted(measured.items())}
-        mean = round(sum(each.value for each in measured.values()) / len(measured), DECIMALS) if complete else None
-        return Released(
-            entry=entry.id,
-            account=entry.submitter,
-            targets=targets,
-            mean=mean,
-            place=None,
-            ties=(),
-            since=name,
-            metric_version=METRIC_VERSION,
-        )
+        here = [entries[each] for each in sorted(mine) if each in entries]
+        here = [entry for entry in here if entry.card.data == folder.content_hash]
+        for subset in sorted({entry.card.subset for entry in here}):
+            yield task, subset, [entry for entry in here if entry.card.subset == subset]

@@ -20,11 +20,21 @@ def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
 
 def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
     """Name a task's gaps."""
+    for domain, n in small_domains(values).items():
+        what = f"left out of the means: {n} test texts, fewer than {values.info.min_texts}"
+        yield Missing(task=values.name, source=None, target=domain, what=what)
     yield from _score_gaps(values)
     if has_depth:
         yield from _depth_gaps(values)
     else:
         yield Missing(task=values.name, source=None, target=None, what="the dataset folder has no depth tables")
+
+
+def small_domains(values: TaskValues) -> dict[str, int]:
+    """Find the domains of own data that have too few test texts for a mean: their number of texts by name."""
+    least = values.info.min_texts or 0
+    tests = {name: facts.splits["test"].rows for name, facts in values.info.domains.items() if "test" in facts.splits}
+    return {domain: tests[domain] for domain in values.domains if tests.get(domain, least) < least}
 
 
 def _score_gaps(values: TaskValues) -> Iterator[Missing]:

@@ -5,15 +5,16 @@ ST an OOD score and SS the ID score; models trained on an OOD domain serve as TT
 of candidate data sets hold OOD tests alone: the ID model's own test is in the task that they are candidates for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from builders.folder.manifest import Manifest
-from leaderboard.scoring.intervals import DROP, Figure, bounds_of, estimates, known, total_bounds
-from leaderboard.scoring.partial_grid import Drops, alike, mean, of_shifts
+from leaderboard.scoring.detectable import detectable_drops
+from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, known, mean, total_bounds
+from leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import Estimate, FourTypes, IdOod, Interval, Total
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, source_parts
@@ -26,6 +27,8 @@ _IN_SUMMARY = {"id": "mean_ss", "mean_ood": "mean_st", "drop": "average_drop"}
 
 Score = Callable[[str, str, str | None], Floats]
 """Source, target and metric (None: the primary one) -> the score and its replicates; NaN without predictions."""
+ScoreFigure = Callable[[str, str], Figure]
+"""Source and target -> the primary score with its interval."""
 
 
 @dataclass(frozen=True)
@@ -71,24 +74,22 @@ class IdModel:
         covered = {target for _, target in self.cells(values)}
         return covered == wanted and len(covered) + self.candidates > 1
 
-    def scores(self, values: TaskValues, score: Score) -> IdOod | None:
+    def scores(self, values: TaskValues, figure: ScoreFigure, score: Score) -> IdOod | None:
         """Give the ID score, the OOD ones, their mean and the drop to it; None of candidates, and without a model."""
         if self.source is None or self.candidates:
             return None
         source, home = self.source, self.id_domain
         found = [target for _, target in self.shift_cells(values)]
         known_id = (source, home) in values.rows
-        n_groups = values.effective_groups
-        figures = {f"ood.{target}": Figure(score(source, target, None), n_groups[target]) for target in found}
+        figures = {f"ood.{target}": figure(source, target) for target in found}
         if known_id:
-            figures["id"] = Figure(score(source, home, None), n_groups[home])
+            figures["id"] = figure(source, home)
         if found:
             figures["mean_ood"] = mean([figures[f"ood.{target}"] for target in found])
         if known_id and found and found == self.targets(values) and source != NO_SOURCE:
-            own, away = figures["id"], figures["mean_ood"]
-            first, second = alike(own.values, away.values)
-            figures["drop"] = Figure(first - second, min(own.effective_groups, away.effective_groups), DROP)
+            figures["drop"] = difference(figures["id"], figures["mean_ood"])
         told = estimates(figures)
+        totals = self._total(values, found, figures) if known_id else {}
         nothing = Estimate(value=None)
         return IdOod(
             id_domain=home,
@@ -98,41 +99,42 @@ class IdModel:
             ood={target: told[f"ood.{target}"] for target in found},
             mean_ood=told.get("mean_ood", nothing),
             drop=told.get("drop", nothing),
-            total=self._total(values, found, list(figures)) if known_id else {},
+            total=_named(totals),
+            detectable=detectable_drops({"drop": figures["drop"]}, totals) if "drop" in figures else {},
             four_types=_four_types(source, home, found, score) if FOUR_TYPES in values.scores else None,
         )
 
-    def candidates_total(self, values: TaskValues) -> Total:
-        """Give the interval over training runs too of candidates' mean score."""
+    def candidates_total(self, values: TaskValues, drops: Sequence[Drops]) -> Total:
+        """Find the interval over training runs too of candidates' mean score, from their shifts."""
         found = [target for _, target in self.shift_cells(values)]
-        if self.source is None or not self.candidates:
+        known_scores = known_figures(drops, "st")
+        if self.source is None or not self.candidates or not known_scores:
             return {}
-        bounds = total_bounds(values, [self.source], found, lambda matrix: matrix.mean(axis=-1))
-        if bounds is None:
-            return {}
-        low, high = (np.clip(end, *bounds_of("st")) for end in bounds)
-        return {"mean_st": Interval(low=float(low[0]), high=float(high[0]))}
 
-    def _total(self, values: TaskValues, found: Sequence[str], names: Sequence[str]) -> Total:
-        """Give the intervals over training runs too, of the figures that there are."""
-        keys = ["id", *(f"ood.{target}" for target in found), "mean_ood", "drop"]
+        def statistic(matrix: Floats) -> Floats:
+            return np.asarray(matrix.mean(axis=-1))
+
+        bounds = total_bounds(values, [self.source], found, statistic, [mean(known_scores)])
+        return _named({"mean_st": bounds[0]}) if bounds else {}
+
+    def _total(self, values: TaskValues, found: Sequence[str], figures: Mapping[str, Figure]) -> dict[str, TotalBounds]:
+        """Find the intervals over training runs too, of the figures that there are."""
+        keys = [key for key in ("id", *(f"ood.{target}" for target in found), "mean_ood", "drop") if key in figures]
 
         def statistic(matrix: Floats) -> Floats:
             own, away = matrix[..., 0, :1], matrix[..., 0, 1:]
             centre = away.mean(axis=-1, keepdims=True)
-            return np.concatenate([own, away, centre, own - centre], axis=-1)
+            every = np.concatenate([own, away, centre, own - centre], axis=-1)
+            return every[..., : len(keys)]  # the drop, which is last, may not be there
 
         assert self.source is not None
-        bounds = total_bounds(values, [self.source], [self.id_domain, *found], statistic) if found else None
-        if bounds is None:
-            return {}
-        limits = np.array([DROP if key == "drop" else bounds_of("st") for key in keys]).T
-        low, high = (np.clip(end, *limits) for end in bounds)
-        return {
-            key: Interval(low=float(bottom), high=float(top))
-            for key, bottom, top in zip(keys, low, high, strict=True)
-            if key in names and not np.isnan([bottom, top]).any()
-        }
+        targets, of_keys = [self.id_domain, *found], [figures[key] for key in keys]
+        bounds = total_bounds(values, [self.source], targets, statistic, of_keys) if found else None
+        return dict(zip(keys, bounds, strict=True)) if bounds else {}
+
+
+def _named(bounds: Mapping[str, TotalBounds]) -> Total:
+    return {key: Interval(low=each.low, high=each.high) for key, each in bounds.items() if not np.isnan(each.low)}
 
 
 def id_model(values: TaskValues, manifest: Manifest) -> IdModel | None:
@@ -163,6 +165,7 @@ def id_figures(chosen: Sequence[Drops], found: IdOod | None, *, complete: bool) 
     # A zero-shot model has no home, so its score on the ID domain is no SS.
     ss = Estimate(value=None) if found.source == NO_SOURCE else found.id
     figures |= {"mean_ss": ss, "mean_st": found.mean_ood, "average_drop": found.drop}
+    figures["detectable"] |= {_IN_SUMMARY[name]: each for name, each in found.detectable.items()}
     return figures, {_IN_SUMMARY[name]: found.total[name] for name in _IN_SUMMARY if name in found.total}
 
 

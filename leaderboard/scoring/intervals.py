@@ -1,6 +1,12 @@
-"""Intervals of many figures at once, from scores whose first entry is the point and the others its replicates."""
+"""Figures with their intervals: sums and differences of scores whose intervals are known.
+
+A figure's first value is the point, the others are its replicates on resampled test sets. Replicates say how figures
+go together; how far each score may be off its own interval says (``leaderboard.scoring.precision``).
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -8,16 +14,15 @@ from numpy.typing import NDArray
 
 from leaderboard.metrics.bootstrap import (
     MIN_RUNS,
-    UNRESOLVED,
     Spread,
     interval,
-    resolved_scenario,
     sampling_spread,
     scenario_support,
-    total_spread,
-    worst_interval,
+    training_spread,
 )
+from leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
 from leaderboard.metrics.robustness import SCENARIOS
+from leaderboard.metrics.wilson import MIN_GROUPS, square_of_mean, wilson_interval
 from leaderboard.scoring.replicates import Floats, TaskValues
 from leaderboard.scoring.shape import Estimate
 
@@ -29,75 +34,195 @@ MEANS = ("mean_ss", "mean_st", "average_drop", "mean_sd", "mean_td")
 """Figures of a task that are means over its domains or shifts."""
 MAX_UNDEFINED = 0.01
 """Share of replicates that may be undefined; with more a figure has no interval."""
-_RUN_DRAWS = 2
 
 
-class Figure(NamedTuple):
-    """A figure with its replicates, shape (1 + n_draws,), and the effective number of groups behind it.
+class Reason(StrEnum):
+    """Why a figure has no interval: the words that stand in the scores."""
 
-    A replicate may be undefined (NaN): one that draws no weighted text, say.
+    FEW_GROUPS = "fewer than 5 effective groups"
+    RARE_CLASS = "a class has fewer than 10 effective gold groups"
+    UNDEFINED = "undefined on resampled test sets"
+    NO_REPLICATES = "no resampled test sets"
+    NO_LOGARITHM = "a score of 0 or 1 has no logarithm or logit"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with its replicates and its interval.
+
+    Attributes:
+        values: the figure, then its replicates, shape (1 + n_draws,); a replicate may be undefined (NaN): one that
+            draws no weighted text, say.
+        effective_groups: of the test set with the fewest, of those that the figure uses.
+        bounds: lowest and highest value that it can have.
+        low, high: ends of its 95% test-sampling interval; None without one.
+        square: of a score, ``t^2 / n`` of its Wilson interval (see ``metrics.wilson``); None of a drop.
+        no_interval: why there is none; None where there is one, or no value.
     """
 
     values: Floats
     effective_groups: float
     bounds: tuple[float, float] = SCORE
+    low: float | None = None
+    high: float | None = None
+    square: float | None = None
+    no_interval: Reason | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it has an interval."""
+        return self.low is not None and self.high is not None
+
+
+UNKNOWN = Figure(np.array([np.nan]), np.inf)
+"""A score without predictions."""
+
+
+def sampled(values: Floats, effective_groups: float, bounds: tuple[float, float]) -> Figure:
+    """Return a figure with the percentile interval of its replicates: one that no scores add up to.
+
+    Args:
+        values: the figure, then its replicates, shape (1 + n_draws,).
+        effective_groups: of the test set with the fewest, of those that the figure uses.
+        bounds: lowest and highest value that it can have.
+    """
+    plain = Figure(values, effective_groups, bounds)
+    if np.isnan(values[0]):
+        return plain
+    if len(values) == 1:
+        return replace(plain, no_interval=Reason.NO_REPLICATES)
+    if effective_groups < MIN_GROUPS:
+        return replace(plain, no_interval=Reason.FEW_GROUPS)
+    if np.isnan(values).mean() > MAX_UNDEFINED:
+        return replace(plain, no_interval=Reason.UNDEFINED)
+    low, high = (float(end[0]) for end in interval(_spread(plain), bounds=bounds))
+    return replace(plain, low=low, high=high)
+
+
+def mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figure:
+    """Average figures, at least one, replicate by replicate.
+
+    The interval of a mean of scores is Wilson's again: near the ends, where most parts have hardly any way up, their
+    ways up would add to too little. That of a mean of drops is made of theirs.
+    """
+    if len(figures) == 1:
+        return figures[0]
+    table = np.stack(alike(*(figure.values for figure in figures)))
+    return _combined(figures, [1 / len(figures)] * len(figures), bounds, table, table.mean(axis=0))
+
+
+def difference(one: Figure, other: Figure) -> Figure:
+    """Take one figure from another, replicate by replicate, with the interval that their own make (``metrics.mover``).
+
+    Returns: the difference; unknown where one is, and without interval, for the first reason, where one has none.
+    """
+    table = np.stack(alike(one.values, other.values))
+    return _combined([one, other], [1.0, -1.0], DROP, table, table[0] - table[1])
+
+
+def _combined(
+    figures: Sequence[Figure],
+    coefficients: Sequence[float],
+    bounds: tuple[float, float],
+    table: Floats,
+    total: Floats,
+) -> Figure:
+    groups = min(figure.effective_groups for figure in figures)
+    reason = next((figure.no_interval for figure in figures if figure.no_interval), None)
+    if np.isnan(total[0]):
+        return Figure(total, groups, bounds)
+    if reason is None and np.isnan(total).mean() > MAX_UNDEFINED:
+        reason = Reason.UNDEFINED
+    if reason or not all(figure.has_interval for figure in figures):
+        return Figure(total, groups, bounds, no_interval=reason or Reason.NO_REPLICATES)
+    correlation = replicate_correlation(table[:, ~np.isnan(total)][:, 1:])
+    squares = [figure.square for figure in figures if figure.square is not None]
+    if min(coefficients) > 0 and len(squares) == len(figures):
+        square = square_of_mean(coefficients, squares, correlation)
+        low, high = wilson_interval(float(np.clip(total[0], *bounds)), square)
+        return Figure(total, groups, bounds, low=low, high=high, square=square)
+    lows, highs = ([getattr(figure, end) for figure in figures] for end in ("low", "high"))
+    ends = combined_interval(coefficients, table[:, 0], lows, highs, correlation)
+    low, high = (float(end) for end in np.clip(ends, *bounds))
+    return Figure(total, groups, bounds, low=low, high=high)
+
+
+def alike(*arrays: Floats) -> list[Floats]:
+    """Bring a score without replicates (an unknown one) to the length of the others."""
+    return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]
+
+
+def estimate(figure: Figure) -> Estimate:
+    """Return a figure as the shape of scores has it: without replicates."""
+    return Estimate(
+        value=known(figure.values[0]), low=figure.low, high=figure.high, no_interval=figure.no_interval or None
+    )
 
 
 def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
-    """Estimate the test-sampling interval of every figure.
-
-    Args:
-        figures: by name; all with the same number of replicates.
-    Returns: by name the value with the bounds of its 95% interval, cut to what the figure can be; without replicates,
-        or with fewer than 2 groups, no bounds; an undefined value is None.
-    """
-    found = {name: Estimate(value=known(figure.values[0])) for name, figure in figures.items()}
-    ready = [name for name, figure in figures.items() if has_spread(figure)]
-    if ready:
-        spread = _spread([figures[name] for name in ready])
-        bounds = np.array([figures[name].bounds for name in ready]).T
-        low, high = (np.clip(ends, *bounds) for ends in interval(spread))
-        for name, bottom, top in zip(ready, low, high, strict=True):
-            found[name] = Estimate(value=found[name].value, low=known(bottom), high=known(top))
-    return found
+    """Return figures as the shape of scores has them, by name."""
+    return {name: estimate(figure) for name, figure in figures.items()}
 
 
 def worst(drops: Sequence[Figure]) -> Estimate:
-    """Give the largest of several drops, with the interval of the largest true one."""
+    """Find the largest of several drops, with the interval of the largest true one (all at once, so a wide one)."""
     value = max(float(drop.values[0]) for drop in drops)
-    if not all(has_spread(drop) for drop in drops):
-        return Estimate(value=value)
-    low, high = (float(np.clip(end, *DROP)) for end in worst_interval(_spread(drops)))
-    return Estimate(value=value, low=known(low), high=known(high))
+    if not all(drop.has_interval for drop in drops):
+        reason = next((drop.no_interval for drop in drops if drop.no_interval), None)
+        return Estimate(value=value, no_interval=reason)
+    table = np.stack([drop.values for drop in drops])
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    lows, highs = ([getattr(drop, end) for drop in drops] for end in ("low", "high"))
+    low, high = np.clip(worst_interval(table[:, 0], lows, highs, table[:, 1:]), *DROP)
+    return Estimate(value=value, low=float(low), high=float(high))
 
 
-def scenario_certainty(sd: Figure, td: Figure) -> tuple[bool, dict[str, float]]:
-    """Tell whether a shift's scenario is resolved, and in what share of replicates each scenario holds."""
-    if not (has_spread(sd) and has_spread(td)):
-        return False, {}
-    spreads = [_spread([drop]) for drop in (sd, td)]
-    resolved = str(resolved_scenario(*spreads)[0]) != UNRESOLVED
-    shares = scenario_support(*spreads)[0]
+def support_of_scenarios(sd: Figure, td: Figure) -> dict[str, float]:
+    """Count in what share of replicates each scenario of a shift holds; empty where a drop has no interval."""
+    if not (sd.has_interval and td.has_interval):
+        return {}
+    shares = scenario_support(*(_spread(drop) for drop in (sd, td)))[0]
     names = SCENARIOS[: len(shares)]
-    return resolved, {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0}
+    return {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0}
 
 
 def bounds_of(name: str) -> tuple[float, float]:
-    """Give the lowest and highest value that a figure can have."""
+    """Return the lowest and highest value that a figure can have."""
     return SCORE if name in ("st", "ss", "tt", "mean_ss", "mean_st") else DROP
 
 
-def total_intervals(values: TaskValues) -> dict[tuple[str | None, str | None, str], tuple[float, float]]:
-    """Bounds of total intervals by source, target and figure, where training variance was measured."""
+class TotalBounds(NamedTuple):
+    """Ends of a total interval, with what training runs alone would change; NaN where there is no interval."""
+
+    low: float
+    high: float
+    training_variance: float
+    training_df: float
+
+
+Key = tuple[str | None, str | None, str]
+"""Source, target and figure; None and None of a figure of the task."""
+
+
+def total_intervals(values: TaskValues, counted: Sequence[str], found: Mapping[Key, Figure]) -> dict[Key, TotalBounds]:
+    """Find the total intervals of a grid's figures, where training variance was measured.
+
+    Args:
+        values: the task's scores.
+        counted: the domains that means are over.
+        found: the figures with their test-sampling intervals; ``(domain, domain, "ss")`` is an in-domain score.
+    """
     domains = [domain for domain in values.domains if (domain, domain) in values.rows]
     if len(domains) < 2:
         return {}
     pairs = [(row, column) for row in range(len(domains)) for column in range(len(domains)) if row != column]
     rows, columns = np.array(pairs).T
-    keys: list[tuple[str | None, str | None, str]] = [(domain, domain, "ss") for domain in domains]
+    keys: list[Key] = [(domain, domain, "ss") for domain in domains]
     keys += [(domains[row], domains[column], figure) for figure in FIGURES for row, column in pairs]
     # Task figures are those of the whole grid or none.
-    whole = len(domains) == len(values.domains)
+    whole = len(domains) == len(values.domains) and len(counted) > 1
+    meant = [place for place, domain in enumerate(domains) if domain in counted]
+    inside = np.isin(rows, meant) & np.isin(columns, meant)
     keys += [(None, None, name) for name in MEANS] if whole else []
 
     def statistic(matrix: Floats) -> Floats:
@@ -105,29 +230,36 @@ def total_intervals(values: TaskValues) -> dict[tuple[str | None, str | None, st
         st, ss, tt = matrix[..., rows, columns], own[..., rows], own[..., columns]
         parts = [own, st, ss, tt, ss - st, tt - st, ss - tt]
         if whole:
-            mean_ss, mean_st = own.mean(axis=-1), st.mean(axis=-1)
+            mean_ss, mean_st = own[..., meant].mean(axis=-1), st[..., inside].mean(axis=-1)
             drop = mean_ss - mean_st
             parts.append(np.stack([mean_ss, mean_st, drop, drop, drop], axis=-1))
         return np.concatenate(parts, axis=-1)
 
-    bounds = total_bounds(values, domains, domains, statistic)
-    if bounds is None:
-        return {}
-    clipped = [np.clip(end, *np.array([bounds_of(key[2]) for key in keys]).T) for end in bounds]
-    return {key: (float(low), float(high)) for key, low, high in zip(keys, *clipped, strict=True)}
+    # A cell that the grid lacks leaves its figures out of ``found``; then there are no total intervals at all.
+    bounds = total_bounds(values, domains, domains, statistic, [found.get(key, UNKNOWN) for key in keys])
+    return dict(zip(keys, bounds, strict=True)) if bounds is not None else {}
 
 
 def total_bounds(
-    values: TaskValues, sources: Sequence[str], targets: Sequence[str], statistic: Callable[[Floats], Floats]
-) -> tuple[Floats, Floats] | None:
-    """Bounds of the total interval of several figures of a task.
+    values: TaskValues,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    statistic: Callable[[Floats], Floats],
+    figures: Sequence[Figure],
+) -> list[TotalBounds] | None:
+    """Find the ends of the total interval of several figures of a task.
+
+    What other test sets and what other training runs would change is independent of each other, so the reach of the
+    test-sampling interval and that of the runs (Student's, with Satterthwaite's degrees of freedom) add as squares.
 
     Args:
         values: the task's scores.
         sources: the rows of the score matrix.
         targets: its columns; every score must be there, with one set of at least 5 runs a source.
         statistic: score matrices (..., n_sources, n_targets) -> figures (..., n_figures).
-    Returns: lower and upper bounds, shape (n_figures,) each; None where training variance was not measured.
+        figures: the same figures with their test-sampling intervals.
+    Returns: lower and upper end of each figure, NaN where it has no test-sampling interval; None where training
+        variance was not measured.
     """
     scores = values.scores.get(values.info.metric, {})
     cells = [[(source, target) for target in targets] for source in sources]
@@ -135,32 +267,14 @@ def total_bounds(
         return None
     if any(len({values.seeds[cell] for cell in row}) > 1 for row in cells):
         return None
-    n_groups = min(values.effective_groups[target] for target in targets)
-    if n_groups < 2 or min(len(values.seeds[row[0]]) for row in cells) < MIN_RUNS:
-        return None
     by_source = [np.stack([scores[cell] for cell in row], axis=-1) for row in cells]  # (n_runs, 1 + n_draws, d)
-    if by_source[0].shape[1] == 1:
+    if by_source[0].shape[1] == 1 or min(len(table) for table in by_source) < MIN_RUNS:
         return None
-    spread = total_spread(
-        statistic,
-        [table[:, 0] for table in by_source],
-        [table[:, 1:].swapaxes(0, 1) for table in by_source],
-        n_groups=n_groups,
-        rng=np.random.default_rng([_RUN_DRAWS, *values.name.encode()]),
+    training = training_spread(
+        statistic, [table[:, 0] for table in by_source], [table[:, 1:].swapaxes(0, 1) for table in by_source]
     )
-    return interval(spread) if spread is not None else None
-
-
-def has_spread(figure: Figure) -> bool:
-    """Check whether a figure is known, has replicates of at least two groups, and hardly any undefined one.
-
-    Args:
-        figure: the figure.
-    Returns: whether an interval can be made; at most ``MAX_UNDEFINED`` of the replicates may be NaN.
-    """
-    if len(figure.values) == 1 or figure.effective_groups < 2 or np.isnan(figure.values[0]):
-        return False
-    return bool(np.isnan(figure.values).mean() <= MAX_UNDEFINED)
+    assert training is not None
+    return [_with_runs(*each) for each in zip(figures, training.variance, training.df, strict=True)]
 
 
 def known(value: float | NDArray[np.float64]) -> float | None:
@@ -173,9 +287,20 @@ def known(value: float | NDArray[np.float64]) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _spread(figures: Sequence[Figure]) -> Spread:
-    table = np.stack([_defined(figure.values) for figure in figures], axis=-1)
-    return sampling_spread(table[0], table[1:], n_groups=np.array([figure.effective_groups for figure in figures]))
+def _with_runs(figure: Figure, variance: float, df: float) -> TotalBounds:
+    from scipy.special import stdtrit
+
+    if figure.low is None or figure.high is None:
+        return TotalBounds(np.nan, np.nan, np.nan, np.nan)
+    point, reach = float(figure.values[0]), float(stdtrit(df, 0.975) * np.sqrt(variance))
+    low, high = point - np.hypot(point - figure.low, reach), point + np.hypot(figure.high - point, reach)
+    bottom, top = np.clip([low, high], *figure.bounds)
+    return TotalBounds(float(bottom), float(top), float(variance), float(df))
+
+
+def _spread(drop: Figure) -> Spread:
+    table = _defined(drop.values)[:, None]
+    return sampling_spread(table[0], table[1:], n_groups=drop.effective_groups)
 
 
 def _defined(values: Floats) -> Floats:

@@ -10,7 +10,7 @@ swap tests differ only in what is summed: rows with weights, by group or in tota
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,8 @@ Formula = Callable[[Floats], Floats]
 
 PRIOR_FIXED = "prior_fixed_"
 """Begins the names of metrics at one common class prior: uniform, for questions the share of unanswerable."""
+LENIENT = "span_f1_lenient"
+"""Span F1 where an I- tag that continues nothing opens a span, as seqeval reads tags by default."""
 _CANDIDATES = 2000
 QA_PRIOR = (1 - NO_ANSWER_SHARE, NO_ANSWER_SHARE)
 
@@ -42,6 +44,11 @@ class Outcomes:
     Attributes:
         formulas: by metric name, from sums of counts to scores.
         micro: name of the metric that Depth F1's micro averaging gives for this kind.
+        example_metric: name of the metric that is the mean of ``example_scores``; None without one.
+        unweighted: scores of further metrics on the rows as they are, by name, fractions, shape (n_runs,); they have
+            neither depth weights nor replicates.
+        gold: sums of counts (..., k) -> gold examples of each class (..., n_classes), spans being one class; None
+            where every metric is a mean over examples.
         cells: which one of the k counts is 1, shape (n_runs, n); None where ``values`` holds the counts.
         values: counts, shape (n_runs, n, k); empty where ``cells`` holds them.
         n_counts: k.
@@ -56,6 +63,9 @@ class Outcomes:
     unparsed: NDArray[np.bool_]
     cells: NDArray[np.int64] | None = None
     values: Floats | None = None
+    example_metric: str | None = None
+    gold: Formula | None = None
+    unweighted: Mapping[str, Floats] = field(default_factory=dict)
 
     def by_group(self, run: int, groups: NDArray[np.int64], weights: Floats | None = None) -> Floats:
         """Sum one run's counts by group.
@@ -122,7 +132,7 @@ def _classification(
     predicted = predictions.replace_strict(codes, default=n_classes, return_dtype=pl.Int64).to_numpy()
     labels = gold["label"].to_numpy()
     classes = np.bincount(full_gold["label"].to_numpy(), minlength=n_classes) > 0
-    predicted = _folded(info, classes)[predicted].reshape(n_runs, len(gold))
+    predicted = folded_codes(info, classes)[predicted].reshape(n_runs, len(gold))
     shape = (n_classes, n_classes + 1)
 
     def table(sums: Floats) -> Floats:
@@ -140,11 +150,19 @@ def _classification(
         example_scores=(predicted == labels).astype(np.float64),
         unparsed=predicted == n_classes,
         cells=labels * (n_classes + 1) + predicted,
+        example_metric="accuracy",
+        gold=lambda sums: table(sums).sum(axis=-1)[..., classes],
     )
 
 
-def _folded(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Give each label's code, unusable output's last, or that of the label it counts as where gold never has it."""
+def folded_codes(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return each label's code, or that of the label it counts as where gold never has it; unusable output's last.
+
+    Args:
+        info: the task, of labels.
+        classes: which labels gold has, shape (n_classes,).
+    Returns: codes, shape (n_classes + 1,).
+    """
     codes = np.arange(len(info.labels) + 1)
     for label, fold in info.label_folds.items():
         finer, coarser = info.labels.index(label), info.labels.index(fold)
@@ -174,6 +192,11 @@ def _tagging(info: TaskManifest, gold: pl.DataFrame, predictions: pl.Series, n_r
     counts = [span_counts(gold_codes, predicted, offsets, scheme) for scheme in schemes]
     values = np.concatenate(counts, axis=-1).reshape(n_runs, len(gold), -1)
     right, asked, claimed = np.moveaxis(values[..., :3], -1, 0)
+    unweighted = {}
+    if notation == "bio":
+        lenient = span_counts(gold_codes, predicted, offsets, tag_scheme(info.labels, notation, strict=False))
+        if not np.array_equal(lenient, counts[0]):
+            unweighted[LENIENT] = span_f1(lenient.reshape(n_runs, len(gold), 3).sum(axis=1))
     return Outcomes(
         formulas=formulas,
         micro="span_f1",
@@ -181,6 +204,8 @@ def _tagging(info: TaskManifest, gold: pl.DataFrame, predictions: pl.Series, n_r
         example_scores=((right == asked) & (right == claimed)).astype(np.float64),
         unparsed=unparsed.reshape(n_runs, -1),
         values=values,
+        gold=lambda sums: sums[..., 1:2],
+        unweighted=unweighted,
     )
 
 
@@ -204,6 +229,7 @@ def _extractive_qa(gold: pl.DataFrame, predictions: pl.Series, n_runs: int) -> O
         example_scores=scores.f1.reshape(n_runs, -1),
         unparsed=np.array([text is None for text in texts]).reshape(n_runs, -1),
         values=values,
+        example_metric="token_f1",
     )
 
 
@@ -223,6 +249,7 @@ def _generation(gold: pl.DataFrame, predictions: pl.Series, n_runs: int, encoder
         example_scores=columns[-1].reshape(n_runs, -1),
         unparsed=unparsed.reshape(n_runs, -1),
         values=np.stack(columns, axis=-1).reshape(n_runs, len(gold), -1),
+        example_metric=list(formulas)[-1],
     )
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.scoring.intervals import SCORE, Figure, bounds_of, estimates, worst
-from leaderboard.scoring.replicates import Floats
+from leaderboard.scoring.detectable import detectable_drops
+from leaderboard.scoring.intervals import Figure, bounds_of, estimates, mean, worst
 from leaderboard.scoring.shape import Estimate, Summary
 
 PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
@@ -39,7 +39,8 @@ def of_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
             means[f"mean_{name}"] = mean(found, bounds_of(name))
     if st:
         figures |= {"highest_st": Estimate(value=max(st)), "lowest_st": Estimate(value=min(st))}
-    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None, "source_permutation_p": None}
+    figures |= {"worst_sd_split_half": None, "worst_td_split_half": None}
+    figures["detectable"] = detectable_drops({name: each for name, each in means.items() if name != "mean_st"})
     return {"complete": False, **figures, **estimates(means), **worst_drops(drops)}
 
 
@@ -66,14 +67,3 @@ def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
 def known_figures(drops: Sequence[Drops], name: str) -> list[Figure]:
     """List a figure of each shift where it is known."""
     return [shift.figures[name] for shift in drops if not np.isnan(shift.figures[name].values[0])]
-
-
-def mean(figures: Sequence[Figure], bounds: tuple[float, float] = SCORE) -> Figure:
-    """Average figures, replicate by replicate."""
-    values = np.mean(alike(*(figure.values for figure in figures)), axis=0)
-    return Figure(values, min(figure.effective_groups for figure in figures), bounds)
-
-
-def alike(*arrays: Floats) -> list[Floats]:
-    """Bring a score without replicates (an unknown one) to the length of the others."""
-    return [np.asarray(array) for array in np.broadcast_arrays(*arrays)]

@@ -16,8 +16,10 @@ from builders.encoder import Encoder
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
+from leaderboard.metrics.depth_slope import DepthSlope, depth_slope
 from leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from leaderboard.metrics.resampling import half_weights, replicate_counts
+from leaderboard.metrics.wilson import RunMoments, run_moments
 from leaderboard.scoring.outcomes import Outcomes, outcomes
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, source_parts
@@ -74,6 +76,12 @@ class TaskValues:
         flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
         effective_groups: effective number of groups of each target's test set.
         depth_groups: the same under depth weights, by source and target, then by lambda.
+        depth_slopes: slopes of example scores on depth in the source, by source and target, where there are depths.
+        gold_groups: effective number of groups with gold of each class, shape (n_classes,), of metrics that are no mean
+            over examples: by formula, cell and lambda ("" without weights).
+        run_moments: moments of example scores, by source and target.
+        example_metric: the metric that is the mean of example scores; None without one.
+        formulas: by metric the formula that makes it; only of metrics with replicates.
         pool_deepest: depth of a joined source's deepest text, found once for all its targets; None where the folder's
             depth tables do not hold it.
     """
@@ -90,6 +98,11 @@ class TaskValues:
     flips: dict[Cell, FlipLedger] = field(default_factory=dict)
     effective_groups: dict[str, float] = field(default_factory=dict)
     depth_groups: dict[Cell, dict[str, float]] = field(default_factory=dict)
+    depth_slopes: dict[Cell, DepthSlope] = field(default_factory=dict)
+    gold_groups: dict[tuple[str, Cell, str], Floats] = field(default_factory=dict)
+    run_moments: dict[Cell, RunMoments] = field(default_factory=dict)
+    example_metric: str | None = None
+    formulas: dict[str, str] = field(default_factory=dict)
     pool_deepest: dict[str, float | None] = field(default_factory=dict)
 
     @property
@@ -133,8 +146,20 @@ def task_values(
     domains = tuple(domain for domain in info.domains if domain in covered)
     values = TaskValues(task, info, domains)
     for target in target_runs(task, predictions, folder, subset, encoder=encoder):
-        _Target(values, target, folder, n_draws).fill()
+        score_target(values, target, folder, n_draws)
     return values
+
+
+def score_target(values: TaskValues, target: TargetRuns, folder: DatasetFolder, n_draws: int) -> None:
+    """Add the scores of all runs on one target.
+
+    Args:
+        values: the task's scores, which it adds to.
+        target: what the runs predicted there.
+        folder: the dataset, for its depth tables.
+        n_draws: replicates; 0 leaves intervals out.
+    """
+    _Target(values, target, folder, n_draws).fill()
 
 
 def target_runs(
@@ -224,6 +249,10 @@ class _Target:
         for metric in found.formulas:
             if metric != self.primary:
                 values.put(metric, cell, found.score(metric, totals)[:, None])
+        for metric, scores in found.unweighted.items():
+            values.put(metric, cell, scores[runs][:, None])
+        values.example_metric = found.example_metric
+        values.run_moments[cell] = run_moments(found.example_scores[runs], target.groups)
         values.put("unparsed", cell, found.unparsed[runs].mean(axis=1)[:, None])
         if self.primary:
             values.halves[cell] = self._halves(counts[:, :, 0])
@@ -248,12 +277,15 @@ class _Target:
         """Depth-weighted counts of a shift into the target, and of the target's own runs under the same weights."""
         target, values, found = self.target, self.values, self.target.outcomes
         parts = self._depth_sources(source)
-        depth = _depth_in(parts, target, tables, self.folder)
+        depth = depth_in(parts, target, tables, self.folder)
+        slope = depth_slope(found.example_scores[target.of_source(source)], depth, target.groups)
+        if slope is not None:
+            values.depth_slopes[source, target.target] = slope
         if len(parts) > 1 and source not in values.pool_deepest:
             values.pool_deepest[source] = self.folder.deepest_of_pool(target.task, parts)
         deepest = values.pool_deepest.get(source)
         if deepest is None:
-            deepest = _deepest_of_parts(parts, target, tables, self.folder)
+            deepest = deepest_of_parts(parts, target, tables, self.folder)
         if not (depth < deepest).any():
             return
         kept = np.stack([least_deep(depth, lambda_) for lambda_ in LAMBDAS])
@@ -292,10 +324,21 @@ class _Target:
             by_formula[formula] = np.concatenate([point, unknown if drawn is None else found.score(formula, drawn)])
         for name, formula in block.metrics.items():
             for number, suffix in enumerate(block.suffixes):
+                self.values.formulas[name + suffix] = formula
+                if formula != found.example_metric and found.gold is not None:
+                    gold = found.gold(block.counts[:, 0, number])  # (n_groups, n_classes); gold is the same in all runs
+                    key = (formula, block.cell, suffix.removeprefix("@"))
+                    self.values.gold_groups[key] = _effective_sizes(gold)
                 self.values.put(name + suffix, block.cell, by_formula[formula][:, :, number].T)
 
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng([purpose, *f"{self.target.task}/{self.target.target}".encode()])
+
+
+def _effective_sizes(counts: Floats) -> Floats:
+    """Return the effective number of groups of each column's counts, shape (n_groups, k); 0 of a column without any."""
+    squares = (counts**2).sum(axis=0)
+    return np.asarray(counts.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
 
 
 def n_train(info: TaskManifest, source: str) -> int:
@@ -304,7 +347,7 @@ def n_train(info: TaskManifest, source: str) -> int:
     return sum(splits["train"].rows for splits in found if "train" in splits)
 
 
-def _depth_in(
+def depth_in(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
 ) -> Floats:
     """Return the depth of the target's texts in a source.
@@ -330,7 +373,7 @@ def _depth_in(
     return depth / total
 
 
-def _deepest_of_parts(
+def deepest_of_parts(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
 ) -> float:
     """Return the depth of one part's deepest text, or the mean over several, which stands for the pool's where that is

@@ -13,9 +13,14 @@ from builders.cache import cache_folder
 from builders.encoder import DEFAULT_ENCODER, Encoder
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import LAMBDAS
+from leaderboard.scoring.calibration import add_confidence
+from leaderboard.scoring.floors import mark_floors
+from leaderboard.scoring.non_inferiority import add_non_inferiority, refuse_margin
+from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import summarise_values
+from leaderboard.scoring.without_shift import add_without_shift
 from validation.cards import read_card
 from validation.prediction_files import PredictionFile
 from validation.predictions import TaskFacts, check_prediction_file
@@ -44,7 +49,8 @@ SCORE_COLUMNS = pl.Schema(
 - ``value``: a fraction, but for ``effective_n`` (a number of texts); NaN where it is undefined.
 - ``n``: test rows behind it, those kept at the lambda of a depth metric.
 - ``replicates``: of the primary metric, on the first ``N_STORED`` resampled test sets, the same draws for every entry;
-  null for other metrics, and where none were drawn.
+  null for other metrics, where none were drawn, and where the score has no interval (fewer than 5 effective groups,
+  say): then ranks made of it have none either.
 
 Nothing else is null.
 """
@@ -66,6 +72,7 @@ def score_file(
     encoder: Encoder | None = None,
     n_draws: int = N_DRAWS,
     reference: Path | str | None = None,
+    margin: float | None = None,
 ) -> Scores:
     """Read, check and score a prediction file.
 
@@ -76,15 +83,19 @@ def score_file(
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
         n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
+        margin: test whether no drop is above this fraction, fixed before the scores were seen.
     Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
     Raises: InvalidInput with every problem found in the file, or when the folder withholds its labels.
     """
+    if margin is not None:
+        refuse_margin(margin)
     if not isinstance(folder, DatasetFolder):
         folder = DatasetFolder.open(folder)
     frame = checked_predictions(Path(path), folder, subset)
     folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
     pinned = checked_predictions(Path(reference), folder, subset) if reference else None
-    return score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned).scores
+    scored = score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned, margin=margin)
+    return scored.scores
 
 
 def token_encoder(folder: DatasetFolder, name: str = DEFAULT_ENCODER) -> Encoder | None:
@@ -146,6 +157,10 @@ class FileChecks:
         """Read a file and check it against a dataset folder, as ``checked_predictions`` does."""
         return checked_predictions(path, folder, subset)
 
+    def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:
+        """Score checked predictions for a preview, which nobody keeps."""
+        return score_predictions(predictions, folder, subset, encoder=token_encoder(folder)).scores
+
     def benchmark(self, path: Path) -> str:
         """Return the benchmark that a file's first id names; it may be any text."""
         first = next(PredictionFile(path).parts(["id"]))["id"][0]
@@ -174,6 +189,7 @@ def score_predictions(
     encoder: Encoder | None = None,
     n_draws: int = N_DRAWS,
     reference: pl.DataFrame | None = None,
+    margin: float | None = None,
 ) -> Scored:
     """Score checked predictions.
 
@@ -184,6 +200,7 @@ def score_predictions(
         encoder: embeds tokens for BERTScore; tasks of other metrics need none.
         n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's predictions, checked too, whose TT gives ``reference_td`` where there is no TT here.
+        margin: test whether no drop is above this fraction.
     Returns: the long table of ``SCORE_COLUMNS``, and the nested shape.
     Raises: InvalidInput when the folder withholds its labels.
     """
@@ -195,25 +212,30 @@ def score_predictions(
             for (task,), rows in frame.group_by("task", maintain_order=True)
         }
 
-    found = by_task(predictions)
+    found = by_task(predictions.drop("probabilities", strict=False))
     # Of a reference only its models at home matter.
     pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
     rows = [row for values in found.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
-    return Scored(table, summarise_values(found, folder, subset, pinned, encoder_name(encoder)))
+    scores = summarise_values(found, folder, subset, pinned, encoder_name(encoder))
+    scores = add_without_shift(mark_floors(scores, folder, predictions), folder)
+    scores = add_non_inferiority(scores, found, margin)
+    return Scored(table, add_confidence(scores, predictions, found, folder, subset, n_draws))
 
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None]
 
 
 def _long_rows(values: TaskValues) -> Iterator[Row]:
+    precision = Precision(values)
     for metric, by_cell in values.scores.items():
         for (source, target), scores in by_cell.items():
             trained_on = target if metric.startswith("tt_") else source
             seeds = values.seeds[trained_on, target]
             n = values.kept_rows[source, target][metric.rpartition("@")[2]] if "@" in metric else None
+            has_interval = metric == values.info.metric and precision.figure(metric, (source, target)).has_interval
             for seed, row in zip(seeds, scores, strict=True):
-                kept = row[1 : 1 + N_STORED].astype(np.float32).tolist() if metric == values.info.metric else None
+                kept = row[1 : 1 + N_STORED].astype(np.float32).tolist() if has_interval else None
                 rows = values.rows[source, target] if n is None else n
                 yield (values.name, source, target, seed, metric, float(row[0]), rows, kept or None)
     for (source, target), by_lambda in values.effective_n.items():

@@ -1,14 +1,18 @@
 """The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
 
 Values are fractions, unrounded. ``low`` and ``high`` bound the 95% test-sampling interval (other test sets, the same
-trained models); they are null where none exists, as for extremes and spreads over shifts. ``total`` holds, by figure,
+trained models); they are null where none exists, as for extremes and spreads over shifts, and where none would be
+honest: ``no_interval`` then says why (see ``leaderboard.scoring.intervals.Reason``). Worst drops have the interval of a
+band that holds every shift's drop at once, so it is wider than that shift's own. ``total`` holds, by figure,
 the interval over training runs as well; it is empty with fewer than 5 runs of a source: training variance not measured.
 A figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
 """
 
+from typing import Any, Literal
+
 import pydantic
 
-METRIC_VERSION = "4"
+METRIC_VERSION = "5"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 
@@ -22,6 +26,7 @@ class Estimate(_Shape):
     value: float | None
     low: float | None = None
     high: float | None = None
+    no_interval: str | None = pydantic.Field(default=None, description="Why there is no interval where one could be")
 
 
 class Interval(_Shape):
@@ -35,6 +40,24 @@ Total = dict[str, Interval]
 """Total intervals by figure."""
 
 
+class DetectableDrop(_Shape):
+    """The smallest true drop that a two-sided test at 5% finds in four studies of five: (t.975 + t.80) SE.
+
+    It is made of the interval's standard error, never of the observed drop. ``models`` is about these trained models
+    (other test texts), ``recipe`` about other training runs as well (null where training variance was not measured);
+    ``corrected`` shares the level with the same drop of all the task's shifts (of a mean it is the same).
+    """
+
+    models: float
+    models_corrected: float
+    recipe: float | None
+    recipe_corrected: float | None
+
+
+Detectable = dict[str, DetectableDrop]
+"""Smallest detectable drops by figure; without those that have no interval."""
+
+
 class InDomain(_Shape):
     """The score of models on the domain they were trained on (SS of one domain, TT of shifts into it)."""
 
@@ -45,23 +68,39 @@ class InDomain(_Shape):
     total: Total
     secondary: dict[str, float | None] = pydantic.Field(description="Other metrics, by name")
     unparsed: float
+    at_floor: bool = pydantic.Field(default=False, description="Not shown to be above the level that needs no skill")
 
 
 class Flips(_Shape):
     """TD of the per-example score split in two: loss - gain, beside what two runs of one source differ by.
 
     The per-example score is 1 or 0 for labels and for tag sequences (all spans right), else token F1, BERTScore-F1 or
-    ROUGE-L. Churn is null with a single run.
+    ROUGE-L. Churn is that of seeds, null with a single run. Models of different training texts differ by more than that
+    without any shift: ``without_shift`` is loss + gain on the task's placebo, ``excess`` what is beyond it here.
     """
 
     loss: float
     gain: float
     churn_in_domain: float | None
     churn_cross_domain: float | None
+    without_shift: float | None = pydantic.Field(
+        default=None, description="Mean loss + gain over the placebo's shifts; null (not measured) without a placebo"
+    )
+    excess: float | None = pydantic.Field(default=None, description="loss + gain - without_shift")
+
+
+class NearDuplicates(_Shape):
+    """Shares of a task's test texts, its domains pooled, that repeat a train text of their own domain.
+
+    They raise SS and TT and not ST, as a shift would; a placebo, which deals them to other domains, does not show it.
+    """
+
+    near: float = pydantic.Field(description="With a train text of another group that is similar, not equal")
+    exact: float = pydantic.Field(description="With a train text that is equal")
 
 
 class PriorFixed(_Shape):
-    """The primary metric with every class at one share; null where a class is absent from gold."""
+    """The primary metric at one test prior: every class at one share; null where a class is absent from gold."""
 
     st: float | None
     ss: float | None
@@ -85,7 +124,9 @@ class Shift(_Shape):
     idd: Estimate
     total: Total
     scenario: str
-    resolved: bool = pydantic.Field(description="Whether the joint 95% region of (SD, TD) lies in one quadrant")
+    resolved: bool = pydantic.Field(
+        description="Whether the 95% intervals of SD and of TD both exclude 0, the total ones where measured"
+    )
     scenario_support: dict[str, float] = pydantic.Field(description="Share of replicates by scenario")
     secondary: dict[str, float | None] = pydantic.Field(description="Other metrics of ST, by name")
     unparsed: float
@@ -97,6 +138,47 @@ class Shift(_Shape):
     depth_sd: dict[str, Estimate] = pydantic.Field(description="SS minus depth-weighted ST, by lambda")
     depth_td: dict[str, Estimate] = pydantic.Field(description="TT minus ST, both depth-weighted, by lambda")
     effective_n: dict[str, float] = pydantic.Field(description="Effective number of texts, by lambda")
+    depth_slope: Estimate | None = pydantic.Field(
+        default=None, description="Rise of the per-example score per standard deviation of depth in the source"
+    )
+    at_floor: tuple[str, ...] = pydantic.Field(
+        default=(), description="Scores (st, ss, tt) not shown to be above the level that needs no skill"
+    )
+    detectable: Detectable = pydantic.Field(default={}, description="Smallest detectable 'sd' and 'td'")
+
+
+class NextDomain(_Shape):
+    """What to expect of one more target domain: the mean over target domains, with a 95% prediction interval.
+
+    All other intervals are for the domains at hand. ``drop`` is SS - ST, averaged over sources; null without an SS.
+    """
+
+    n_domains: int
+    st: Estimate
+    drop: Estimate
+
+
+class HomeScale(_Shape):
+    """Home advantage on one scale: mean diagonal less mean off-diagonal of the score matrix.
+
+    ``by_domain`` has each domain's own, whose mean it is: what the model has at home beyond its row and the column;
+    empty with 2 domains. ``total`` is null with fewer than 5 runs of a source.
+    """
+
+    mean: Estimate
+    total: Interval | None
+    by_domain: dict[str, Estimate]
+
+
+class HomeAdvantage(_Shape):
+    """Home advantage as a difference of scores (the average drop), of their natural logarithms, and of their logits."""
+
+    raw: HomeScale
+    log: HomeScale
+    logit: HomeScale
+    claimed: Literal["advantage", "disadvantage"] | None = pydantic.Field(
+        description="The sign that all intervals of the three scales show, total ones where measured; null without"
+    )
 
 
 class Summary(_Shape):
@@ -126,9 +208,13 @@ class Summary(_Shape):
     worst_sd: Estimate
     worst_td: Estimate
     worst_sd_split_half: float | None = pydantic.Field(
-        description="Selected on one half of the groups, taken on the other"
+        description="Selected on one half of the groups, taken on the other: of the shift that looks worst"
     )
     worst_td_split_half: float | None
+    worst_sd_posterior: float | None = pydantic.Field(
+        default=None, description="Posterior mean of the largest true drop, in a normal model over shifts"
+    )
+    worst_td_posterior: float | None = None
     average_worst_sd: Estimate
     average_worst_td: Estimate
     sd_std: Estimate
@@ -137,18 +223,40 @@ class Summary(_Shape):
     spearman_st_tt: float | None
     r2_idd_sd: float | None
     r2_idd_td: float | None
-    source_permutation_p: float | None = pydantic.Field(
-        description="Whether training on a domain helps there: p of the score matrix's trace when sources are exchanged"
+    home_advantage: HomeAdvantage | None = pydantic.Field(
+        default=None, description="Whether training on a domain helps there; null without a complete grid"
     )
     scenario_chi_square_p: float | None = pydantic.Field(
         description="The Domain Robustness paper's test of scenario counts; its assumptions do not hold"
     )
     total: Total
     scenario_shares: dict[str, float | None]
-    resolved_share: float | None = pydantic.Field(description="Share of shifts whose scenario is resolved")
+    resolved_share: float | None = pydantic.Field(
+        description="Share of shifts whose scenario is resolved, each by itself: not corrected for their number"
+    )
     depth_f1: dict[str, Estimate] = pydantic.Field(description="Mean Depth F1 over the shifts, by lambda")
     depth_score: dict[str, Estimate]
+    depth_slope: Estimate | None = pydantic.Field(
+        default=None, description="Mean over the shifts that have one; null without depths"
+    )
+    next_domain: NextDomain | None = pydantic.Field(
+        default=None, description="Null with one target domain, or where a shift of the grid is missing"
+    )
     unparsed: float
+    at_floor: bool = pydantic.Field(
+        default=False, description="Mean ST is not shown to be above the level that needs no skill: drops say nothing"
+    )
+    detectable: Detectable = pydantic.Field(
+        default={}, description="Smallest detectable 'average_drop', 'mean_sd' and 'mean_td'"
+    )
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _drop_retired_figures(cls, content: Any) -> Any:
+        """Read scores of metric version 4 and before, which had a p value in the place of ``home_advantage``."""
+        if not isinstance(content, dict):
+            return content
+        return {name: value for name, value in content.items() if name != "source_permutation_p"}
 
 
 class FourTypes(_Shape):
@@ -177,10 +285,116 @@ class IdOod(_Shape):
     drop: Estimate
     total: Total
     four_types: FourTypes | None = pydantic.Field(description="Null but for tags of the eight types")
+    detectable: Detectable = pydantic.Field(default={}, description="Smallest detectable 'drop'")
+
+
+class ConfidenceFigures(_Shape):
+    """Whether confidences are right, and whether they rank."""
+
+    overconfidence: Estimate = pydantic.Field(description="Mean confidence less accuracy")
+    calibration_error: Estimate = pydantic.Field(
+        description="Squared, over bins of equal mass, without bias: below 0 by chance"
+    )
+    brier: Estimate
+    failure_auroc: Estimate = pydantic.Field(description="Chance that a right prediction is surer than a wrong one")
+    excess_aurc: Estimate = pydantic.Field(description="Area under risk by coverage, above the best order's")
+
+
+class LabelShift(_Shape):
+    """TD split in two by probabilities that were adjusted to the target's class shares.
+
+    ``adjusted`` is the score of the adjusted predictions, ``label_shift`` it less ST, ``rest`` TT less it (null without
+    a TT). ``temperature`` divides log-probabilities: set on predictions of the source's own test texts, 1 without them.
+    """
+
+    adjusted: Estimate
+    label_shift: Estimate
+    rest: Estimate
+    temperature: float
+
+
+class HomeConfidence(_Shape):
+    """Confidences of models on the domain they were trained on."""
+
+    domain: str
+    figures: ConfidenceFigures
+
+
+class ShiftConfidence(_Shape):
+    """Confidences on one shift: out of domain, and there less at home (null without predictions at home)."""
+
+    source: str
+    target: str
+    figures: ConfidenceFigures
+    difference: ConfidenceFigures | None
+    label_shift: LabelShift | None = pydantic.Field(
+        description="Null without all probabilities, or where a class of the target was never trained on"
+    )
+
+
+class ConfidenceCurves(_Shape):
+    """Reliability in bins of equal mass, pooled over cells; error rate among the most confident, by coverage."""
+
+    confidence: tuple[float, ...]
+    accuracy: tuple[float, ...]
+    coverage: tuple[float, ...]
+    risk: tuple[float, ...]
+
+
+class Confidence(_Shape):
+    """What confidences are worth, in domain, out and in their difference; means are over domains and shifts.
+
+    ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (of the prediction
+    alone: Brier is that of the top label, in [0, 1]). Means over shifts are over single sources where there are any.
+    """
+
+    given: str
+    in_domain: tuple[HomeConfidence, ...]
+    shifts: tuple[ShiftConfidence, ...]
+    mean_in_domain: ConfidenceFigures | None
+    mean_out: ConfidenceFigures | None
+    mean_difference: ConfidenceFigures | None
+    mean_label_shift: Estimate | None
+    mean_rest: Estimate | None
+    curves_in_domain: ConfidenceCurves | None
+    curves_out: ConfidenceCurves | None
+
+
+class FloorLevels(_Shape):
+    """What needs no skill on a test set: labels at random, and the most frequent label for every text."""
+
+    chance: float
+    majority: float
+
+
+class BoundedDrop(_Shape):
+    """Whether a drop stays below a margin on all shifts, by the highest of their one-sided 95% upper bounds.
+
+    ``source`` and ``target`` have that bound; of the average drop they are null. ``upper`` and ``margin_holds`` are
+    about these trained models, null with the ``reason``; ``..._recipe`` about other training runs as well, null where
+    training variance was not measured.
+    """
+
+    figure: str
+    n_shifts: int
+    source: str | None = None
+    target: str | None = None
+    upper: float | None = None
+    margin_holds: bool | None
+    upper_recipe: float | None = None
+    margin_holds_recipe: bool | None = None
+    reason: str | None = None
+
+
+class NonInferiority(_Shape):
+    """Whether no drop is above a margin that was fixed beforehand: of SD and TD on all shifts, and on average."""
+
+    margin: float
+    claims: tuple[BoundedDrop, ...]
 
 
 class TaskScores(_Shape):
-    """All scores of one task."""
+    """All scores of one task. ``floors`` are by test domain; generated text has none."""
 
     task: str
     metric: str
@@ -191,6 +405,14 @@ class TaskScores(_Shape):
     )
     in_domain: tuple[InDomain, ...]
     shifts: tuple[Shift, ...]
+    confidence: Confidence | None = pydantic.Field(
+        default=None, description="Null without confidences, and for tasks without labels"
+    )
+    floors: dict[str, FloorLevels] = {}
+    non_inferiority: NonInferiority | None = pydantic.Field(default=None, description="Null without a margin")
+    near_duplicates: NearDuplicates | None = pydantic.Field(
+        default=None, description="Null where the folder has no statistics, and for placebos"
+    )
 
 
 class Missing(_Shape):
@@ -208,6 +430,9 @@ class Scores(_Shape):
     benchmark: str
     data: str = pydantic.Field(description="Content hash of the dataset folder")
     partial_data: bool
+    unverified_data: bool = pydantic.Field(
+        default=False, description="Of some upstream file of the data nobody could tell whether it is whole"
+    )
     synthetic_data: bool
     subset: str
     metric_version: str

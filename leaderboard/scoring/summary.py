@@ -8,34 +8,49 @@ import numpy as np
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.bootstrap import split_half_worst
 from leaderboard.metrics.depth import LAMBDAS
+from leaderboard.metrics.resolution import UNRESOLVED, resolved_scenario
 from leaderboard.metrics.robustness import (
-    in_domain_difference,
-    reference_target_drop,
     scenario,
     scenario_shares,
-    source_drop,
     summarise,
-    target_drop,
 )
-from leaderboard.metrics.significance import scenario_chi_square, source_permutation_test
-from leaderboard.scoring.gaps import gaps, kept_seeds
+from leaderboard.metrics.significance import scenario_chi_square
+from leaderboard.scoring.beyond_means import beyond_means, slope_estimate
+from leaderboard.scoring.detectable import detectable_drops
+from leaderboard.scoring.gaps import gaps, small_domains
+from leaderboard.scoring.home_advantage import task_home_advantage
 from leaderboard.scoring.id_ood import IdModel, id_figures, id_model
 from leaderboard.scoring.intervals import (
     DROP,
     FIGURES,
     MEANS,
+    UNKNOWN,
     Figure,
+    Key,
     bounds_of,
+    difference,
+    estimate,
     estimates,
     known,
-    scenario_certainty,
+    mean,
+    support_of_scenarios,
     total_intervals,
 )
-from leaderboard.scoring.outcomes import PRIOR_FIXED
-from leaderboard.scoring.partial_grid import ESTIMATED, PLAIN, Drops, alike, mean_by_lambda, of_shifts, worst_drops
+from leaderboard.scoring.outcomes import LENIENT, PRIOR_FIXED
+from leaderboard.scoring.partial_grid import (
+    ESTIMATED,
+    PLAIN,
+    Drops,
+    known_figures,
+    mean_by_lambda,
+    of_shifts,
+    worst_drops,
+)
+from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import (
     METRIC_VERSION,
+    DetectableDrop,
     Estimate,
     Flips,
     InDomain,
@@ -51,7 +66,6 @@ from validation.vocabulary import NO_SOURCE, source_parts
 
 PAIRING = "pairing"
 """The basis of a summary over the one shift of a pairing."""
-_PERMUTATIONS = 3
 _UNKNOWN = np.array([np.nan])
 
 
@@ -85,6 +99,7 @@ def summarise_values(
         benchmark=folder.manifest.benchmark,
         data=folder.content_hash,
         partial_data=folder.manifest.partial,
+        unverified_data=folder.manifest.unverified,
         synthetic_data=folder.manifest.synthetic,
         subset=subset,
         metric_version=METRIC_VERSION,
@@ -93,6 +108,11 @@ def summarise_values(
         tasks=tuple(tasks),
         missing=tuple(missing),
     )
+
+
+def task_scores(values: TaskValues) -> TaskScores:
+    """Nest the scores of a task without an ID domain (see ``summarise_values``)."""
+    return _Task(values, None, None).scores()
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
@@ -112,12 +132,12 @@ class _Task:
     def __init__(self, values: TaskValues, reference: TaskValues | None, id_model: IdModel | None) -> None:
         self.reference, self.id_model = reference, id_model
         self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
-        self.kept = kept_seeds(values)
+        small = small_domains(values)
+        self.counted = tuple(domain for domain in values.domains if domain not in small)
+        """The domains that means are over: all but the small ones of own data."""
+        self.precision = Precision(values)
         self.means = {
-            metric: {
-                cell: scores[self._kept_runs(cell[1] if metric.startswith("tt_") else cell[0], cell[1])].mean(axis=0)
-                for cell, scores in by_cell.items()
-            }
+            metric: {cell: self.precision.mean(metric, cell) for cell in by_cell}
             for metric, by_cell in values.scores.items()
         }
         self.secondary = [
@@ -128,12 +148,26 @@ class _Task:
         self.sources = values.sources
         self.shift_cells = values.shift_cells
         self.drops = [self._drops(*cell) for cell in self.shift_cells]
-        self.total = total_intervals(values)
-        self.id_ood = id_model.scores(values, self.score) if id_model else None
+        self.of_grid = self._grid_means()
+        self.total = total_intervals(values, self.counted, self._figures_by_key())
+        self.drops = [drops._replace(resolved=self._is_resolved(drops)) for drops in self.drops]
+        self.id_ood = id_model.scores(values, self.figure, self.score) if id_model else None
 
-    def _kept_runs(self, source: str, target: str) -> list[int]:
-        seeds = self.values.seeds[source, target]
-        return [run for run, seed in enumerate(seeds) if seed in self.kept[source]]
+    def _figures_by_key(self) -> dict[Key, Figure]:
+        found: dict[Key, Figure] = {
+            (domain, domain, "ss"): self.figure(domain, domain)
+            for domain in self.domains
+            if (domain, domain) in self.values.rows
+        }
+        for drops in self.drops:
+            found |= {(drops.source, drops.target, name): figure for name, figure in drops.figures.items()}
+        return found | {(None, None, name): figure for name, figure in self.of_grid.items()}
+
+    def figure(self, source: str, target: str, metric: str | None = None) -> Figure:
+        """Return a score averaged over runs with its interval; unknown without predictions."""
+        name = metric or self.info.metric
+        known_cell = (source, target) in self.values.scores.get(name, {})
+        return self.precision.figure(name, (source, target)) if known_cell else UNKNOWN
 
     def score(self, source: str, target: str, metric: str | None = None) -> Floats:
         """Give the mean over runs, first on the test set itself, then on replicates; NaN without predictions."""
@@ -153,42 +187,42 @@ class _Task:
 
     def _in_domain(self, domain: str) -> InDomain:
         cell = (domain, domain)
-        estimate = estimates({"score": Figure(self.score(*cell), self.values.effective_groups[domain])})["score"]
         return InDomain(
             domain=domain,
             n=self.values.rows[cell],
-            runs=len(self._kept_runs(*cell)),
-            score=estimate,
+            runs=len(self.precision.kept_runs(*cell)),
+            score=estimate(self.figure(*cell)),
             total=self._total_of(domain, domain, {"ss": "score"}),
             secondary=self._secondary(cell),
             unparsed=float(self.score(*cell, "unparsed")[0]),
         )
 
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
-        return {metric: known(self.score(*cell, metric)[0]) for metric in self.secondary}
+        found = {metric: known(self.score(*cell, metric)[0]) for metric in self.secondary}
+        if LENIENT in found and cell not in self.means[LENIENT]:  # where both readings agree
+            found[LENIENT] = known(self.score(*cell)[0])
+        return found
 
     def _drops(self, source: str, target: str) -> Drops:
         """SS is, of a joined source, the mean over its parts' tests; of a zero-shot model unknown."""
         parts = source_parts(source)
-        st, tt = self.score(source, target), self.score(target, target)
-        ss = np.mean(alike(*(self.score(source, part) for part in parts)), axis=0) if parts else _UNKNOWN
-        st, ss, tt = alike(st, ss, tt)
-        here = self.values.effective_groups[target]
-        both = min(
-            [here, *(self.values.effective_groups[part] for part in parts if part in self.values.effective_groups)]
-        )
-        sd, td = source_drop(st, ss), target_drop(st, tt)
-        figures = {
-            "st": Figure(st, here),
-            "ss": Figure(ss, both),
-            "tt": Figure(tt, here),
-            "sd": Figure(sd, both, DROP),
-            "td": Figure(td, here, DROP),
-            "idd": Figure(in_domain_difference(ss, tt), both, DROP),
-        }
-        resolved, support = scenario_certainty(figures["sd"], figures["td"])
-        depth = self._depth((source, target), figures["ss"])
-        return Drops(source, target, figures, depth, scenario(sd[:1], td[:1])[0], resolved, support)
+        st, tt = self.figure(source, target), self.figure(target, target)
+        ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN
+        sd, td = difference(ss, st), difference(tt, st)
+        figures = {"st": st, "ss": ss, "tt": tt, "sd": sd, "td": td, "idd": difference(ss, tt)}
+        named = scenario(sd.values[:1], td.values[:1])[0]
+        support = support_of_scenarios(sd, td)
+        return Drops(source, target, figures, self._depth((source, target), ss), named, False, support)
+
+    def _is_resolved(self, drops: Drops) -> bool:
+        """Whether neither drop's interval has 0 in it: the one over training runs too, where that was measured."""
+        ends = []
+        for name in ("sd", "td"):
+            own = drops.figures[name]
+            unknown = (np.nan if own.low is None else own.low, np.nan if own.high is None else own.high)
+            total = self.total.get((drops.source, drops.target, name))
+            ends.append(unknown if total is None else (total.low, total.high))
+        return str(resolved_scenario(*ends)) != UNRESOLVED
 
     def _shift(self, drops: Drops) -> Shift:
         cell = (drops.source, drops.target)
@@ -202,7 +236,7 @@ class _Task:
             source=drops.source,
             target=drops.target,
             n=self.values.rows[cell],
-            runs=len(self._kept_runs(*cell)),
+            runs=len(self.precision.kept_runs(*cell)),
             total=self._total_of(*cell, {name: name for name in FIGURES}),
             scenario=drops.scenario,
             resolved=drops.resolved,
@@ -213,9 +247,16 @@ class _Task:
             prior_fixed=self._prior_fixed(cell),
             reference_td=self._reference_td(drops),
             effective_n=self.values.effective_n.get(cell, {}),
+            detectable=self._detectable(drops),
+            depth_slope=slope_estimate([cell], self.precision),
             **plain,
             **by_lambda,
         )
+
+    def _detectable(self, drops: Drops) -> dict[str, DetectableDrop]:
+        pair = {name: drops.figures[name] for name in ("sd", "td")}
+        totals = {name: self.total.get((drops.source, drops.target, name)) for name in pair}
+        return detectable_drops(pair, totals, n_tests=len(self.drops))
 
     def _flips(self, cell: Cell) -> Flips | None:
         ledger = self.values.flips.get(cell)
@@ -242,27 +283,36 @@ class _Task:
         home = (drops.target, drops.target)
         if self.reference is None or home in self.values.rows or home not in self.reference.rows:
             return None
-        scores = self.reference.scores.get(self.info.metric, {})
-        if home not in scores:
+        if home not in self.reference.scores.get(self.info.metric, {}):
             return None
-        tt = scores[home].mean(axis=0)
-        st = drops.figures["st"]
-        figure = Figure(reference_target_drop(st.values, tt), st.effective_groups, DROP)
-        return estimates({"reference_td": figure})["reference_td"]
+        tt = Precision(self.reference).figure(self.info.metric, home)
+        return estimate(difference(tt, drops.figures["st"]))
 
     def _depth(self, cell: Cell, ss: Figure) -> dict[str, Figure]:
         found: dict[str, Figure] = {}
-        for key, n_groups in self.values.depth_groups.get(cell, {}).items():
-            found[f"depth_f1@{key}"] = Figure(self.score(*cell, f"depth_f1@{key}"), n_groups)
+        for key in self.values.depth_groups.get(cell, {}):
+            found[f"depth_f1@{key}"] = self.figure(*cell, f"depth_f1@{key}")
             if self.info.metric not in self.means:
                 continue
-            st = self.score(*cell, f"depth_{self.info.metric}@{key}")
-            tt = self.score(*cell, f"tt_depth_{self.info.metric}@{key}")
-            st, tt, source_in_domain = alike(st, tt, ss.values)
-            found[f"depth_score@{key}"] = Figure(st, n_groups)
-            found[f"depth_sd@{key}"] = Figure(source_in_domain - st, min(n_groups, ss.effective_groups), DROP)
-            found[f"depth_td@{key}"] = Figure(tt - st, n_groups, DROP)
+            st = self.figure(*cell, f"depth_{self.info.metric}@{key}")
+            tt = self.figure(*cell, f"tt_depth_{self.info.metric}@{key}")
+            found[f"depth_score@{key}"] = st
+            found[f"depth_sd@{key}"] = difference(ss, st)
+            found[f"depth_td@{key}"] = difference(tt, st)
         return found
+
+    def _grid_means(self) -> dict[str, Figure]:
+        """Average the scores and drops of single sources over the domains that count, as far as they are known."""
+        scored = self.means.get(self.info.metric, {})
+        own = [self.figure(domain, domain) for domain in self.counted if (domain, domain) in scored]
+        single = [drops for drops in self.drops if {drops.source, drops.target} <= set(self.counted)]
+        found = {"mean_ss": own} | {f"mean_{name}": known_figures(single, name) for name in ("st", "sd", "td")}
+        means = {name: mean(figures, bounds_of(name)) for name, figures in found.items() if figures}
+        if len(own) == len(self.counted) and len(found["mean_st"]) == len(own) * (len(own) - 1) > 0:
+            # Of a complete grid the three are one figure.
+            drop = difference(means["mean_ss"], means["mean_st"])
+            means |= dict.fromkeys(("average_drop", "mean_sd", "mean_td"), drop)
+        return means
 
     def _summary(self) -> Summary:
         basis, chosen = self._basis()
@@ -273,10 +323,13 @@ class _Task:
         elif self.id_model:
             figures, total = id_figures(chosen, self.id_ood, complete=self.id_model.complete(self.values))
             figures |= self._split_halves(chosen)
-            total |= self.id_model.candidates_total(self.values)
+            total |= self.id_model.candidates_total(self.values, chosen)
             cells = self.id_model.cells(self.values) or cells
         else:
             figures = of_shifts(chosen) | {"complete": basis == PAIRING}
+        figures |= beyond_means(
+            self.name, chosen, self.precision, whole=basis != "single-source" or figures["complete"]
+        )
         names = [drops.scenario for drops in chosen]
         shares = scenario_shares(names)
         return Summary(
@@ -294,8 +347,10 @@ class _Task:
 
     def _basis(self) -> tuple[str, list[Drops]]:
         """Choose the shifts that are summarised, and name them."""
-        single = [drops for drops in self.drops if drops.source in self.domains]
-        zero_shot = [drops for drops in self.drops if drops.source == NO_SOURCE]
+        small = set(self.domains) - set(self.counted)
+        meant = [drops for drops in self.drops if not small & {*source_parts(drops.source), drops.target}]
+        single = [drops for drops in meant if drops.source in self.domains]
+        zero_shot = [drops for drops in meant if drops.source == NO_SOURCE]
         if self.id_model:
             cells = self.id_model.shift_cells(self.values)
             return self.id_model.basis, [drops for drops in self.drops if (drops.source, drops.target) in cells]
@@ -304,41 +359,33 @@ class _Task:
             return PAIRING, paired
         if single or not self.drops or any(source in self.domains for source in self.sources):
             return "single-source", single
-        return ("zero-shot", zero_shot) if zero_shot else ("joined", self.drops)
+        return ("zero-shot", zero_shot) if zero_shot else ("joined", meant)
 
     def _of_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
         """Summarise the matrix of single sources."""
-        cells = [self.score(source, target) for source in self.domains for target in self.domains]
-        matrix = np.moveaxis(np.stack(alike(*cells)), 0, -1).reshape(-1, len(self.domains), len(self.domains))
-        if len(self.domains) == 1:  # of a partial build: a grid of which all else is unknown
-            matrix = np.pad(matrix, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
-        # A replicate on which a known score is undefined leaves out the interval, not the shift.
-        defined = np.array_equal(np.isnan(matrix).any(axis=0), np.isnan(matrix[0]))
-        point, replicated = summarise(matrix[0]), summarise(matrix if defined else matrix[:1])
-        n_groups = min(self.values.effective_groups.values(), default=1.0)
-        means = {name: Figure(getattr(replicated, name), n_groups, bounds_of(name)) for name in MEANS}
-        found = estimates(means)
+        matrix = np.array([[self.score(source, target)[0] for target in self.counted] for source in self.counted])
+        if len(self.counted) < 2:  # of a partial build, or where domains are small: a grid of which all else is unknown
+            matrix = np.full((2, 2), np.nan)
+            for domain in self.counted:
+                matrix[0, 0] = self.score(domain, domain)[0]
+        point = summarise(matrix)
+        means = {name: figure for name, figure in self.of_grid.items() if bounds_of(name) == DROP}
         return {
             "complete": point.complete,
             **{name: Estimate(value=known(getattr(point, name))) for name in ESTIMATED},
-            "sd_std": Estimate(value=known(point.sd_sample_std)),
-            "td_std": Estimate(value=known(point.td_sample_std)),
-            "source_permutation_p": self._permutation_p(matrix[0]),
-            **found,
+            "home_advantage": task_home_advantage(self.values, self.counted, self.figure),
+            **estimates(self.of_grid),
+            "detectable": detectable_drops(means, {name: self.total.get((None, None, name)) for name in means}),
             **worst_drops(drops),
             **{name: known(getattr(point, name)) for name in PLAIN},
         }
 
-    def _permutation_p(self, matrix: Floats) -> float | None:
-        if np.isnan(matrix).any():
-            return None
-        rng = np.random.default_rng([_PERMUTATIONS, *self.name.encode()])
-        return float(source_permutation_test(matrix, rng).p_value)
-
     def _split_halves(self, chosen: Sequence[Drops]) -> dict[str, float | None]:
         """Worst drops selected on one half of the groups and estimated on the other."""
         empty = np.full((1, 2), np.nan)
-        halves = {cell: scores[self._kept_runs(*cell)].mean(axis=0) for cell, scores in self.values.halves.items()}
+        halves = {
+            cell: scores[self.precision.kept_runs(*cell)].mean(axis=0) for cell, scores in self.values.halves.items()
+        }
         shifts = [(drops.source, drops.target) for drops in chosen]
         found: dict[str, float | None] = {"worst_sd_split_half": None, "worst_td_split_half": None}
         homes = {"worst_sd_split_half": [source for source, _ in shifts]}
@@ -357,9 +404,9 @@ class _Task:
         """Give total intervals of a cell (None: of the task), figures renamed."""
         found = {name: self.total.get((source, target, figure)) for figure, name in names.items()}
         return {
-            name: Interval(low=bounds[0], high=bounds[1])
+            name: Interval(low=bounds.low, high=bounds.high)
             for name, bounds in found.items()
-            if bounds is not None and not np.isnan(bounds).any()
+            if bounds is not None and not np.isnan(bounds.low)
         }
 
 

@@ -4,15 +4,15 @@ A model that has read a domain's texts before is not away from home there. A car
 is known to hold; here are the means over the shifts whose source and target are both not among them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.intervals import DROP, SCORE, Figure, estimates
-from leaderboard.scoring.partial_grid import alike, mean
+from leaderboard.metrics.wilson import square_of_interval
+from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, difference, estimate, mean
 from leaderboard.scoring.replicates import Floats
 from leaderboard.scoring.shape import Estimate, TaskScores
 from validation.cards import Card
@@ -71,10 +71,10 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
     kept = [cell for cell in kept if cell in found]
     if not kept:
         return None
-    groups = _groups(folder, task, kept)
-    st = _mean([found[cell] for cell in kept], groups, SCORE)
-    sd = _mean(_drops(found, [((source, source), (source, target)) for source, target in kept]), groups, DROP)
-    td = _mean(_drops(found, [((target, target), (source, target)) for source, target in kept]), groups, DROP)
+    figures = _figures(found, task)
+    st = _mean([figures[cell] for cell in kept], SCORE)
+    sd = _mean(_drops(figures, [((source, source), (source, target)) for source, target in kept]), DROP)
+    td = _mean(_drops(figures, [((target, target), (source, target)) for source, target in kept]), DROP)
     return Unseen(seen, len(kept), len(single), st, sd, td)
 
 
@@ -109,21 +109,26 @@ def _over_runs(runs: pl.DataFrame) -> Floats:
     return np.asarray(np.concatenate([values, replicates], axis=1).mean(axis=0))
 
 
-def _drops(found: Scored, pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]) -> list[Floats]:
-    """Give the differences home - away of the pairs that have both."""
-    both = [alike(found[home], found[away]) for home, away in pairs if home in found]
-    return [home - away for home, away in both]
+def _figures(found: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
+    """Join stored replicates with the intervals that the scores have."""
+    known = {(own.domain, own.domain): own.score for own in task.in_domain}
+    known |= {(shift.source, shift.target): shift.st for shift in task.shifts}
+    return {cell: _figure(values, known[cell]) for cell, values in found.items()}
 
 
-def _mean(scores: Sequence[Floats], groups: float, bounds: tuple[float, float]) -> Estimate:
-    if not scores:
-        return Estimate(value=None)
-    return estimates({"mean": mean([Figure(values, groups, bounds) for values in scores], bounds)})["mean"]
+def _figure(values: Floats, score: Estimate) -> Figure:
+    if len(values) == 1 or score.low is None or score.high is None:
+        return Figure(values, np.nan, no_interval=Reason(score.no_interval or Reason.NO_REPLICATES))
+    square = square_of_interval(float(values[0]), score.low, score.high)
+    return Figure(values, np.nan, low=score.low, high=score.high, square=square)
 
 
-def _groups(folder: DatasetFolder, task: TaskScores, cells: Sequence[tuple[str, str]]) -> float:
-    """Give the smallest number of groups of the test sets that are used (of a subset no more than its texts)."""
-    sizes = {shift.target: shift.n for shift in task.shifts} | {own.domain: own.n for own in task.in_domain}
-    domains = folder.task(task.task).domains
-    used = {domain for cell in cells for domain in cell if domain in sizes}
-    return float(min(min(domains[domain].splits["test"].groups, sizes[domain]) for domain in used))
+def _drops(
+    figures: Mapping[tuple[str, str], Figure], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
+) -> list[Figure]:
+    """Take the differences home - away of the pairs that have both."""
+    return [difference(figures[home], figures[away]) for home, away in pairs if home in figures]
+
+
+def _mean(figures: Sequence[Figure], bounds: tuple[float, float]) -> Estimate:
+    return estimate(mean(figures, bounds)) if figures else Estimate(value=None)

@@ -51,6 +51,7 @@ class HubPlace:
         self.root = copy.root
         self._repo_id, self._copy, self._api = repo_id, copy, api
         self._head: str | None = None
+        self._must_be_private = False
         self._threads = threading.RLock()
         self._processes = FileLock(copy.root / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
 
@@ -119,6 +120,11 @@ class HubPlace:
         with writing_to_hub(self._repo_id, "try again later"):
             trying(lambda _: self._ask(lambda: self._api.auth_check(self._repo_id, repo_type="dataset", write=True)))
 
+    def require_private(self) -> None:
+        """Refuse a public repository, now and whenever it is looked at."""
+        self._must_be_private = True
+        self.refresh()
+
     def versions(self) -> set[str]:
         """Give the metric versions of which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
@@ -158,7 +164,14 @@ class HubPlace:
 
     def _look(self) -> str:
         """Bring the copy to the repository's newest commit; returns that."""
-        info = self._ask(lambda: self._api.repo_info(self._repo_id, repo_type="dataset", expand=["sha"]))
+        asked = {"repo_type": "dataset", "expand": ["sha", "private"]}
+        info = self._ask(lambda: self._api.repo_info(self._repo_id, **asked))
+        if self._must_be_private and not info.private:
+            what, cure = (
+                "everybody may read this store of withheld labels",
+                "make it private in its settings on the Hub",
+            )
+            raise InvalidInput(Problem(what, self._repo_id, "a public repository", cure))
         head = str(info.sha)
         if head == self._head:
             return head

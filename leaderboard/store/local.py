@@ -61,6 +61,9 @@ class Place(Protocol):
     def check_writable(self) -> None:
         """Refuse with InvalidInput where nothing can be added."""
 
+    def require_private(self) -> None:
+        """Refuse with InvalidInput, from now on, a repository that everybody may read."""
+
     def fetch_scores(self, version: str) -> None:
         """Have the nested scores of another metric version on this machine."""
 
@@ -165,6 +168,9 @@ class LocalPlace:
         """Refuse a folder that cannot be written."""
         with self._locked():
             self._write({})
+
+    def require_private(self) -> None:
+        """Take any folder: the system knows who may read it."""
 
     def make_folder(self) -> None:
         """Make the folder where it is not there."""

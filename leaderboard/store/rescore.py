@@ -11,6 +11,7 @@ from tqdm import tqdm
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, folder_of
+from leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
 from validation.report import InvalidInput
 
 
@@ -42,7 +43,8 @@ class Change:
 class Rescored:
     """What scoring again did: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
 
-    ``changes`` has every board, in order; ``against`` is the metric version compared with, None when there is none.
+    ``changes`` and ``intervals`` have every board, in order; ``against`` is the metric version compared with, None when
+    there is none.
     """
 
     version: str
@@ -51,6 +53,7 @@ class Rescored:
     kept: tuple[str, ...]
     failed: dict[str, str]
     changes: dict[str, tuple[Change, ...]]
+    intervals: dict[str, tuple[IntervalChange, ...]]
 
     def as_dict(self) -> dict[str, Any]:
         """Give it as plain JSON data."""
@@ -66,7 +69,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
         store: the store; where it is a repository, the scores are sent there.
         folders: the datasets at hand; entries for other data fail, with the reason.
         every: score those again, too, that have scores of the current version.
-    Returns: ids that were scored, kept and failed, and the places that changed on each board.
+    Returns: ids that were scored, kept and failed, and the places and intervals that changed on each board.
     """
     scored, kept, failed, names = [], [], {}, {}
     for identity in tqdm(store.ids(), desc="scoring", unit="entry", disable=None, file=sys.stderr):
@@ -83,8 +86,10 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
             failed[identity] = str(error)
     store.share_scores(scored)
     against = next((version for version in store.versions() if version != METRIC_VERSION), None)
-    changes = _changes(store, _boards(folders), names, against) if against is not None else {}
-    return Rescored(METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes)
+    boards = _boards(folders) if against is not None else {}
+    changes = _changes(store, boards, names, against) if against is not None else {}
+    intervals = _interval_changes(store, boards, against) if against is not None else {}
+    return Rescored(METRIC_VERSION, against, tuple(scored), tuple(kept), failed, changes, intervals)
 
 
 def _changes(
@@ -96,6 +101,13 @@ def _changes(
         for board, title in boards.items()
         if board in new
     }
+
+
+def _interval_changes(
+    store: Store, boards: Mapping[BoardKey, str], against: str
+) -> dict[str, tuple[IntervalChange, ...]]:
+    old, new = (read_intervals(store.scores_of_version(version)) for version in (against, METRIC_VERSION))
+    return {title: interval_changes(old.get(board, {}), new[board]) for board, title in boards.items() if board in new}
 
 
 class _Standing(NamedTuple):

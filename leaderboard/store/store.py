@@ -72,7 +72,7 @@ class Store:
         self.root = Path(root)
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
-        self._sendings: dict[str, Sending | None] = {}
+        self._sendings: dict[str, Sending] = {}
         self._records: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
@@ -285,6 +285,13 @@ class Store:
         """Refuse, with InvalidInput, a place that would take no entry."""
         self._place.check_writable()
 
+    def require_private(self) -> None:
+        """Refuse, now and whenever entries are looked for or added, a place on the Hub that everybody may read.
+
+        Raises: InvalidInput when it is public, or cannot be asked. Of a local folder the system says who may read it.
+        """
+        self._place.require_private()
+
     def _accepts(self, identity: str, submitter: str, daily_quota: int | None) -> bool:
         """Say whether an entry may come in, False when it is there; InvalidInput when it is withdrawn or over quota."""
         if self._withdrawn(identity):
@@ -324,8 +331,10 @@ class Store:
         with self._lock:
             found = self._place.ids()
             for identity in found - self._sendings.keys():
-                self._sendings[identity] = parse_sending(self._bytes(card_path(identity)) or b"", identity)
-            return [each for identity in found if (each := self._sendings[identity]) is not None]
+                sending = parse_sending(self._bytes(card_path(identity)) or b"", identity)
+                if sending is not None:  # a damaged card may be restored while this runs, and then counts again
+                    self._sendings[identity] = sending
+            return [self._sendings[identity] for identity in found & self._sendings.keys()]
 
     def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
         if not folder.has_public_labels:

@@ -7,6 +7,7 @@ board_columns, board_cells, intervals   columns, cells and the small pictures in
 reported    figures that papers report, below a board's rows
 answer      the submit page's words, and what a check, a submission or a withdrawal answered
 entry_page  an entry: headline, pictures, tables, examples (with headline, score_parts, shift_table)
+beyond_means  sentences on the worst true drop, the next domain, strict tags; above_line_part: effective robustness
 report_page the same of a prediction file, as one HTML file (folder_report: of one for a dataset folder)
 released_page  an entry on withheld labels: its card, and what rounds released
 plain_tables  scores and comparisons as small tables of text: what a notebook shows, and LaTeX

@@ -6,7 +6,8 @@ from typing import Any
 import polars as pl
 
 from leaderboard.board import Board
-from leaderboard.board.rows import PARTS, SHARES
+from leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
+from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
 from leaderboard.scoring.shape import Estimate
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.board_columns import Column
@@ -64,7 +65,9 @@ def _rank(row: Row) -> Markup:
     if row["rank_low"] is None:
         return tag("td", rank, class_="sb-num sb-rank")
     low, high = row["rank_low"], row["rank_high"]
-    words = f"rank {rank}; with 95% confidence from {low} to {high}"
+    subject = "as a recipe" if row["rank_about"] == RECIPES else TRAINED_MODELS
+    words = f"rank {rank}; {subject}, with 95% confidence from {low} to {high}"
+    words += "; not told apart from the leader" if row["with_leader"] else ""
     return tag(
         "td", rank, tag("span", f"[{low}{_DASH}{high}]", class_="sb-interval"), class_="sb-num sb-rank", title=words
     )
@@ -83,10 +86,18 @@ def _remarks(row: Row) -> list[Markup]:
     """Say what kind of model it is, and what is not seen in its figures: another training set, what it lacks."""
     facts = [row["paradigm"], *([short_count(row["parameters"])] if row["parameters"] is not None else [])]
     remarks = [tag("span", " \N{MIDDLE DOT} ".join(facts), class_="sb-note")]
+    if row.get("corrected") is not None:
+        words = "the best of several noisy scores overstates itself; this is its mean ST less what that adds on average"
+        remarks.append(tag("span", f"leads; less selection {points(row['corrected'])}", class_="sb-note", title=words))
+    elif row.get("with_leader"):
+        remarks.append(tag("span", "not told apart from the leader", class_="sb-note"))
     if (row["trained_on"] == NO_SOURCE or row["basis"] == "zero-shot") and row["paradigm"] != "zero-shot":
         remarks.append(tag("span", "trained on none of the domains", class_="sb-note"))
     elif row["trained_on"] is not None and "+" in row["trained_on"]:
         remarks.append(tag("span", f"trained on {row['trained_on'].replace('+', ' + ')}", class_="sb-note"))
+    if row.get("at_floor"):
+        words = "mean ST is not shown to be above chance or one label for all texts"
+        remarks.append(tag("span", "at chance: drops say nothing", class_="sb-note", title=words))
     if row["group"] != RANKED:
         missing = list(row["missing"] or ())
         has = [counted(row["n_shifts"], "shift")] if row["n_shifts"] is not None else []
@@ -125,6 +136,8 @@ def _figure(row: Row, column: Column, scale: Scale | None) -> Markup:
     bounds = interval(estimate)
     words = f"{column.head} {written(estimate.value)}"
     words += f", 95% interval from {points(estimate.low)} to {points(estimate.high)}" if bounds else ""
+    reason = row.get(f"{key}{NO_INTERVAL}")
+    words += f", no interval: {reason}" if reason else ""
     words += f"; placebo {written(placebo)}" if placebo is not None else ""
     parts: list[str | Markup] = [
         tag("span", written(estimate.value), class_="sb-v"),
@@ -132,6 +145,8 @@ def _figure(row: Row, column: Column, scale: Scale | None) -> Markup:
     ]
     if bounds:
         parts.append(tag("span", bounds, class_="sb-interval"))
+    elif reason:
+        parts.append(tag("span", "no interval", class_="sb-interval", title=f"no 95% interval: {reason}"))
     if four is not None:
         parts.append(tag("span", f"4 types {points(four)}", class_="sb-interval"))
     return tag("td", *parts, class_="sb-num sb-fig")

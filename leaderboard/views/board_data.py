@@ -5,7 +5,7 @@ from typing import Any
 
 from leaderboard.board import Board, Index, find_board
 from leaderboard.board.released import ROUND, TIES
-from leaderboard.board.rows import FIGURES, LAMBDAS, OOD, PARTS, SHARES
+from leaderboard.board.rows import FIGURES, LAMBDAS, NO_INTERVAL, OOD, PARTS, SHARES
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
 from validation.csv_export import guarded_csv
@@ -13,7 +13,9 @@ from validation.csv_export import guarded_csv
 _FACTS = (
     "id", "name", "submitter", "date", "paradigm", "base_model", "family", "parameters", "shots", "model_selection",
     "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share", "unparsed",
+    "at_floor",
 )  # fmt: skip
+_RANK_FACTS = ("rank_about", "with_leader", "corrected")
 
 
 def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
@@ -22,14 +24,16 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
     Args:
         index: the boards.
         board: one of them.
-    Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked), ``missing``
-        (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and the
-        board's figures as ``{"value", "low", "high", "placebo"}``, null where undefined; those by lambda under
+    Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked),
+        ``rank_about``, ``with_leader`` and ``corrected`` (see ``leaderboard.board.ranks.INTERVALS``), ``at_floor``
+        (mean ST at chance), ``missing`` (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of
+        entries), ``footnotes``, and the board's figures as ``{"value", "low", "high", "no_interval", "placebo"}``, null
+        where undefined; those by lambda under
         ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last
         ``round`` released, and nothing else is there but ``ties`` (the letters of the row's tie groups).
     """
     table = whole_table(index, board)
-    away = [name for name in table.columns if name.startswith(OOD) and not name.endswith(PARTS[1:])]
+    away = [name for name in table.columns if name.startswith(OOD) and not name.endswith((*PARTS[1:], NO_INTERVAL))]
     return [_nested(row, [name.removeprefix(OOD) for name in away]) for row in table.iter_rows(named=True)]
 
 
@@ -45,13 +49,13 @@ def board_csv(index: Index, query: BoardQuery) -> str:
     board = find_board(query.board, index.boards())
     table = whole_table(index, board)
     found = matching(table, query, columns_of(board))
-    names = ["rank", "rank_low", "rank_high", "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
+    names = ["rank", "rank_low", "rank_high", *_RANK_FACTS, "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
     names += [TIES, ROUND]
     names += [
         f"{column.key}{part}"
         for column in columns_of(board)
         if column.is_figure
-        for part in PARTS
+        for part in (*PARTS, NO_INTERVAL)
         if f"{column.key}{part}" in table.columns
     ]
     rows = found.select(name for name in names if name in found.columns)
@@ -63,7 +67,7 @@ def _nested(row: Mapping[str, Any], away: list[str]) -> dict[str, Any]:
     return {
         "rank": row["rank"],
         "rank_interval": [row["rank_low"], row["rank_high"]] if ranked else None,
-        **{name: row[name] for name in _FACTS},
+        **{name: row[name] for name in (*_RANK_FACTS, *_FACTS)},
         "verified": row["group"] != REPORTED,
         "reported": row["reported"],
         "missing": row["missing"] or [],
@@ -76,7 +80,8 @@ def _nested(row: Mapping[str, Any], away: list[str]) -> dict[str, Any]:
     }
 
 
-def _figure(row: Mapping[str, Any], name: str) -> dict[str, float | None]:
-    parts = {"value": row[name], **{part: row.get(f"{name}.{part}") for part in ("low", "high", "placebo")}}
+def _figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    names = ("low", "high", "no_interval", "placebo")
+    parts = {"value": row[name], **{part: row.get(f"{name}.{part}") for part in names}}
     four = row.get(f"{name}.four")
     return parts if four is None else {**parts, "four_types": four}

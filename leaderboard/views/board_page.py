@@ -276,15 +276,21 @@ def _legend(board: Board) -> Markup:
         "All figures are points (\N{MULTIPLICATION SIGN}100). Brackets and bars hold 95% intervals: other test texts, "
         "the same trained models. The mark is the value; the ring is the same figure on the task's placebo, where "
         "domains are dealt at random and no shift is left. Pictures of a column share one scale. "
+        "Where test sets have too few groups, or too few texts of a class, a figure has no interval, and a rank made "
+        "of it has none either. "
     )
     ranks = (
         "Entries that cover every shift are ranked; partial ones stand below with what is missing, and so do figures "
         "that papers report, which were not scored here. The bracket beside a rank holds the ranks that the entry may "
-        "have with 95% confidence. A missing value is last whichever way the table is sorted."
+        "have with 95% confidence: as a recipe with 5 runs (seeds) or more of every source, with fewer among these "
+        "trained models, since training variance is not measured then. A missing value is last whichever way the table "
+        "is sorted, and so are the drops of entries at chance."
     )
     drops = (
         "A drop measured against the source (SD) mixes the harm of the shift with the target simply being harder; "
-        "measured against a model trained on the target itself (TD) it does not. A plus sign means score was lost."
+        "measured against a model trained on the target itself (TD) it does not. A plus sign means score was lost. "
+        "The interval of a worst drop holds the drops of all shifts at once, so it is wider than that shift's own on "
+        "the entry's page."
     )
     if not board.folder.has_public_labels:
         return tag(

@@ -167,6 +167,9 @@ def matching(table: pl.DataFrame, query: BoardQuery, columns: Sequence[Column]) 
     if column is not None or query.sort == "name":
         key = pl.col("name" if column is None else "submitted_at" if column.key == "date" else column.key)
         is_text = column is None or column.kind == "text"
+        if column is not None and column.better == "down":  # a drop of a model without skill leads nothing
+            by.append(pl.col("at_floor").fill_null(value=False))
+            descending.append(False)
         by.append(key.str.to_lowercase() if is_text else key)
         descending.append(query.order == "desc")
     elif query.order == "desc":

@@ -7,12 +7,14 @@ from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import interval
 
 
-def number_cell(estimate: Estimate, written: Callable[[float | None], str]) -> Markup:
-    """Give a cell of a figure and, small below it, its interval where there is one."""
+def number_cell(estimate: Estimate, written: Callable[[float | None], str], *notes: Markup) -> Markup:
+    """Build a cell of a figure: small below it its interval, or that there is none to be had, and notes."""
     bounds = interval(estimate)
     small = [tag("span", bounds, class_="sb-interval")] if bounds else []
+    if estimate.no_interval:
+        small = [tag("span", "no interval", class_="sb-interval", title=f"no 95% interval: {estimate.no_interval}")]
     class_ = "sb-num sb-na" if estimate.value is None else "sb-num"
-    return tag("td", written(estimate.value), *small, class_=class_)
+    return tag("td", written(estimate.value), *small, *notes, class_=class_)
 
 
 def fact_list(items: Sequence[tuple[str, str | Markup]], class_: str) -> Markup:

@@ -6,8 +6,9 @@ Everything is drawn on the server and works by links and a form; who is better i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leaderboard.comparing.entries import MAX_ENTRIES, Side, command, distinct_names, sentence
-from leaderboard.comparing.files import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
+from leaderboard.comparing.entries import MAX_ENTRIES, Side, command, distinct_names
+from leaderboard.comparing.shape import DROPS, FIGURES, Comparison, Difference, MeanComparison, p_text, winner
+from leaderboard.comparing.words import about_lines, floor_words, sentence
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views import exports
 from leaderboard.views.addresses import predictions_address
@@ -70,7 +71,9 @@ def compare_page(
     elif len(choices) == 1:
         parts.append(box("One entry so far", "Comparing takes two. Submit another one for the same data."))
     else:
-        parts.append(box("Nothing chosen", f"Choose 2 to {MAX_ENTRIES} entries; the first is held against the others."))
+        parts.append(
+            box("Nothing chosen", f"Choose 2 to {MAX_ENTRIES} entries; the first is compared with each other one.")
+        )
     return tag("div", join(parts), class_="sb-compare")
 
 
@@ -92,7 +95,7 @@ def _comparison(compared: Compared) -> Markup:
         [
             _said(said, compared),
             join(_pair_table(pair, names[0], name) for pair, name in zip(compared.pairs, names[1:], strict=True)),
-            _pictures(names, tasks, shifts),
+            _pictures(names, tasks, shifts, compared.pairs),
             _flips(names, shifts),
             _copies(compared, names, said),
         ]
@@ -118,6 +121,14 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     most = max((abs(value) for value in values), default=0.0)
     heads = [tag("th", "Shift", scope="col")]
     heads += [tag("th", f"Δ{name}", tag("span", _favours(name), class_="sb-note"), scope="col") for name in FIGURES]
+    shown = [
+        tag(
+            "tr",
+            tag("th", exports.mean_name(mean), tag("span", _over(mean), class_="sb-note"), scope="row"),
+            _difference(mean.difference, most, first, other),
+        )
+        for mean in pair.means
+    ]
     rows = [
         tag(
             "tr",
@@ -131,24 +142,20 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
         )
         for shift in pair.shifts
     ]
-    rows += [
-        tag(
-            "tr",
-            tag(
-                "th", f"{mean.source}, {MEAN_OOD}", tag("span", ", ".join(mean.targets), class_="sb-note"), scope="row"
-            ),
-            _difference(mean.difference, most, first, other),
-            *[tag("td", "")] * (len(FIGURES) - 1),
-        )
-        for mean in pair.means
-    ]
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-differences")
     label = f"Differences between {first} and {other}"
-    note = "Points, first entry minus the other. p: paired swap test by group, corrected (Holm) over all tests here."
+    mean_heads = tag("tr", tag("th", "Mean", scope="col"), tag("th", "Difference", scope="col"))
+    means = tag("table", tag("thead", mean_heads), tag("tbody", *shown), class_="sb-table sb-differences")
+    note = (
+        "Points, first entry minus the other. p is corrected: four fifths of the level go to the figure that the board "
+        "ranks by, and what it wins passes on to the others."
+    )
     return tag(
         "section",
         tag("h2", first, tag("span", " minus ", class_="sb-soft"), other),
+        *(tag("p", f"{line}.", class_="sb-soft") for line in about_lines([pair])),
         tag("p", note, class_="sb-soft"),
+        *([scroll_box(means, f"Means of {first} and {other}")] if shown else []),
         scroll_box(table, label),
         _only(pair, first, other),
     )
@@ -163,8 +170,13 @@ def _only(pair: Comparison, first: str, other: str) -> Markup:
     return join(lines)
 
 
+def _over(mean: MeanComparison) -> str:
+    ranked = "the board ranks by it; " if mean.ranked else ""
+    return f"{ranked}{_favours(mean.difference.figure)}; over {', '.join(mean.targets)}"
+
+
 def _favours(figure: str) -> str:
-    return "below 0 favours the first" if figure in ("SD", "TD") else "above 0 favours the first"
+    return "below 0 favours the first" if figure in DROPS else "above 0 favours the first"
 
 
 def _size(n: int, runs: int) -> str:
@@ -176,17 +188,24 @@ def _difference(difference: Difference, most: float, first: str, other: str) -> 
         return tag("td", MISSING, class_="sb-na")
     better = {"a": first, "b": other, None: None}[winner(difference)]
     said = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
+    words = floor_words(difference, (first, other))
+    note = [words] if words else [f"p {p_text(difference.p_corrected)}, ", said]
     return tag(
         "td",
         tag("span", drop_points(difference.value), class_="sb-value"),
         difference_bar(difference.value, most, winner(difference)),
-        tag("span", f"p {p_text(difference.p_holm)}, ", said, class_="sb-note"),
+        tag("span", *note, class_="sb-note"),
     )
 
 
 def _pictures(
-    names: Sequence[str], tasks: Sequence[TaskScores], shifts: Sequence[dict[tuple[str, str], Shift]]
+    names: Sequence[str],
+    tasks: Sequence[TaskScores],
+    shifts: Sequence[dict[tuple[str, str], Shift]],
+    pairs: Sequence[Comparison],
 ) -> Markup:
+    facts = [task for pair in pairs for task in pair.tasks if task.runs_needed]
+    about = "".join(dict.fromkeys(f" Of {task.about}: {task.runs_missing}." for task in facts))
     shared = sorted(set.intersection(*(set(each) for each in shifts)))
     labels = [f"{source} \N{RIGHTWARDS ARROW} {target}" for source, target in shared]
     dots = drop_dots("TD", names, labels, [[each[cell].td.value for cell in shared] for each in shifts])
@@ -194,13 +213,13 @@ def _pictures(
     parts = []
     if all(has_depth(task) for task in tasks):
         what = "Micro F1, each text weighted by how far it lies from the source, as fewer source-like texts remain."
-        parts.append(_figure("Depth F1", what, depth_curves(named)))
+        parts.append(_figure("Depth F1", what + about, depth_curves(named)))
     if all(has_depth_drops(task) for task in tasks):
         what = "Mean depth-weighted SD and TD over each entry's shifts."
-        parts.append(_figure("Drops by depth", what, drops_by_depth(named)))
+        parts.append(_figure("Drops by depth", what + about, drops_by_depth(named)))
     if dots is not None:
         what = "TD by shift, in points: above 0, score was lost by not having trained on the target."
-        parts.append(_figure("Drops by shift", what, dots))
+        parts.append(_figure("Drops by shift", what + about, dots))
     return tag("div", *parts, class_="sb-pictures") if parts else Markup("")
 
 
@@ -214,7 +233,7 @@ def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]])
     if not known:
         return Markup("")
     groups = [tag("th", name, scope="colgroup", colspan="3") for name in names]
-    heads = [tag("th", word, scope="col", class_="sb-num") for _ in names for word in ("loss", "gain", "churn")]
+    heads = [tag("th", word, scope="col", class_="sb-num") for _ in names for word in ("loss", "gain", "excess")]
     rows = [
         tag(
             "tr",
@@ -226,7 +245,8 @@ def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]])
     head = tag("thead", tag("tr", tag("th", "Shift", scope="col", rowspan="2"), *groups), tag("tr", *heads))
     note = (
         "Of 100 texts, those that a model of the target gets right and this one wrong (loss), the other way round "
-        "(gain), and those that two runs of one source differ on (churn). TD of the texts is loss minus gain."
+        "(gain), and how many more flip either way than without any shift, on the task's placebo (excess; n/a where it "
+        "was not measured). TD of the texts is loss minus gain."
     )
     table = tag("table", head, tag("tbody", *rows), class_="sb-table")
     return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-soft"), scroll_box(table, "Flips"))
@@ -234,7 +254,7 @@ def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]])
 
 def _flip_cells(shift: Shift) -> list[Markup]:
     found = shift.flips
-    values = [None, None, None] if found is None else [found.loss, found.gain, found.churn_cross_domain]
+    values = [None, None, None] if found is None else [found.loss, found.gain, found.excess]
     return [tag("td", points(value), class_="sb-num" if value is not None else "sb-num sb-na") for value in values]
 
 

@@ -76,6 +76,9 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
         ("Data", tag("code", folder.content_hash)),
         ("Depths", f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here"),
     ]
+    marks = [mark for mark in ("partial", "unverified") if getattr(manifest, mark)]
+    if marks:
+        facts.append(("Upstream files", ", ".join(marks)))
     statistics = _statistics(folder, task)
     return render(
         "data.html",
@@ -206,5 +209,8 @@ def _sources(folder: DatasetFolder, info: TaskManifest) -> Markup:
         years = citation_years(source.citation)
         since = f"public since {min(years)}" if years else "year unknown"
         words = f", revision {source.revision}, licence: {source.licence}, {since}"
-        items.append(tag("li", link(source.url, source.title), words))
+        unverified = [file.path for file in source.files if file.unverified]
+        note = f"unverified, not known to be whole: {', '.join(unverified)}"
+        notes = [tag("span", note, class_="sb-note")] if unverified else []
+        items.append(tag("li", link(source.url, source.title), words, *notes))
     return tag("ul", *items)

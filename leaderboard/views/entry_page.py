@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.board.effective import AboveLine
 from leaderboard.scoring.shape import Scores, TaskScores
 from leaderboard.scoring.unseen import Unseen
 from leaderboard.store import Entry
@@ -28,6 +29,7 @@ def entry_page(
     folder: DatasetFolder | None = None,
     examples: Examples | None = None,
     unseen: Callable[[TaskScores], Unseen | None] | None = None,
+    above_line: Callable[[TaskScores], AboveLine | None] | None = None,
 ) -> Markup:
     """Build the page of an entry on one task.
 
@@ -40,6 +42,7 @@ def entry_page(
         folder: the dataset that it was scored on.
         examples: gives what it predicted wrong (``leaderboard.scoring.examples.wrong_examples``).
         unseen: gives the means over domains not in pretraining (``leaderboard.scoring.unseen.unseen_drops``).
+        above_line: compares it with the board's others (``leaderboard.board.effective.effective_robustness_of``).
     Returns: what stands below the page's head.
     """
     shown = find_task(scores, task) if scores else None
@@ -53,7 +56,8 @@ def entry_page(
     ]
     if scores and shown:
         means = unseen(shown) if unseen else None
-        parts.append(score_parts(Shown(scores, shown, folder, examples, means)))
+        compared = above_line(shown) if above_line else None
+        parts.append(score_parts(Shown(scores, shown, folder, examples, means, compared)))
     return tag("div", *parts, class_="sb-entry")
 
 

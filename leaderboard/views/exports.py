@@ -5,7 +5,9 @@ All take the comparisons of one first entry with others, and the names of all, t
 
 from collections.abc import Iterator, Sequence
 
-from leaderboard.comparing.files import FIGURES, MEAN_OOD, Comparison, Difference, p_text, winner
+from leaderboard.comparing.shape import FIGURES, TRAINED_MODELS, Comparison, Difference, MeanComparison, p_text, winner
+from leaderboard.comparing.words import about_lines
+from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.views.numbers import MISSING, plain_points
 from validation.csv_export import Cell, guarded_csv
 
@@ -100,17 +102,23 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
         "figure",
         "a_minus_b",
         "p",
-        "p_holm",
+        "p_corrected",
         "better",
+        "at_floor",
+        "about",
+        "runs_needed",
     ]
     rows: list[list[Cell]] = []
     for other, pair in zip(names[1:], pairs, strict=True):
         facts = [(shift.task, shift.source, shift.target, each) for shift in pair.shifts for each in shift.differences]
-        facts += [(mean.task, mean.source, "+".join(mean.targets), mean.difference) for mean in pair.means]
+        facts += [(mean.task, mean.source or "", "+".join(mean.targets), mean.difference) for mean in pair.means]
         for task, source, target, each in facts:
             better = {"a": names[0], "b": other, None: ""}[winner(each)]
             ids = [names[0], other, pair.a, pair.b]
-            rows.append([*ids, task, source, target, each.figure, each.value, each.p, each.p_holm, better])
+            found = next((found for found in pair.tasks if found.task == task), None)
+            about = (found.about, found.runs_needed) if found else (TRAINED_MODELS, MIN_RUNS)
+            values: list[Cell] = [each.figure, each.value, each.p, each.p_corrected, better]
+            rows.append([*ids, task, source, target, *values, each.at_floor or "", *about])
     return guarded_csv(header, rows)
 
 
@@ -133,30 +141,36 @@ def _bibtex_text(text: str) -> str:
     return latex_text(text.replace("{", "(").replace("}", ")").replace("\\", "/"))
 
 
+def mean_name(mean: MeanComparison) -> str:
+    """Name a mean over shifts: the figure, and what the models were trained on where that is one thing."""
+    return mean.difference.figure if mean.source is None else f"{mean.source}, {mean.difference.figure}"
+
+
 Row = tuple[str, str, Sequence[Difference]]
 
 
 def _rows(pairs: Sequence[Comparison], names: Sequence[str]) -> Iterator[Row]:
     """List the rows of a table: the other's name, what was compared, and by which figures."""
     for other, pair in zip(names[1:], pairs, strict=True):
+        for mean in pair.means:
+            yield other, f"{mean.task}: {mean_name(mean)}", (mean.difference,)
         for shift in pair.shifts:
             yield other, f"{shift.task}: {shift.source} → {shift.target}", shift.differences
-        for mean in pair.means:
-            yield other, f"{mean.task}: {mean.source}, {MEAN_OOD}", (mean.difference,)
 
 
 def _comment(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     first = pairs[0]
     entries = ", ".join(pair.b for pair in pairs)
     return (
-        f"{names[0]} minus the other, in points; bold: p < 0.05 after Holm's correction. "
+        f"{names[0]} minus the other, in points; bold: p < 0.05, corrected over all; means stand in the first column. "
+        f"{'. '.join(about_lines(pairs))}. "
         f"Entries {first.a} and {entries}, data {first.data[:12]}, metric version {first.metric_version}, "
         f"{first.n_swaps:,} swaps, seed {first.seed}."
     )
 
 
 def _cell(difference: Difference) -> tuple[str, str]:
-    p = MISSING if difference.value is None else p_text(difference.p_holm)
+    p = MISSING if difference.value is None else p_text(difference.p_corrected)
     return plain_points(difference.value, signed=True), p
 
 

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from leaderboard.board.rows import LAMBDAS
-from leaderboard.scoring.shape import Estimate, Interval, Summary, TaskScores
+from leaderboard.scoring.shape import DetectableDrop, Estimate, Interval, NearDuplicates, Summary, TaskScores
 from leaderboard.scoring.summary import PAIRING
+from leaderboard.views.beyond_means import about_lines
+from leaderboard.views.detectable import detectable_text
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import (
     drop_points,
@@ -19,6 +21,9 @@ from leaderboard.views.pictures.words import source_name
 from validation.vocabulary import PLACEBO
 
 TRAINING_UNKNOWN = "Training variance not measured (needs 5 runs a source): brackets hold other test texts alone."
+FLOOR_WORDS = "At chance: mean ST is not shown to be above chance or one label for all texts, so drops say nothing."
+WORST_INTERVAL = "A worst drop's interval holds the drops of all shifts at once: it is wider than any one shift's own."
+RESOLVED = "both drops' 95% intervals exclude 0; the count over shifts is not corrected for their number"
 _DROPS = ("average_drop", "worst_sd", "worst_td")
 
 
@@ -43,14 +48,32 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
     summary = task.summary
     tiles.append(_plain("Shifts", f"{summary.n_shifts}", _basis(task)))
     if summary.resolved_share is not None:
-        tiles.append(_plain("Scenarios resolved", share(summary.resolved_share), "joint 95% region in one quadrant"))
+        tiles.append(_plain("Scenarios resolved", share(summary.resolved_share), RESOLVED))
     tiles.append(_plain("Unparsed", share(summary.unparsed), "unusable outputs, counted as wrong"))
-    lines = [tag("p", f"Scores are {metric_name(task.metric)}, in points (×100). {_brackets(task)}", class_="sb-soft")]
+    lines = [tag("p", tag("strong", FLOOR_WORDS), class_="sb-notice")] if summary.at_floor else []
+    lines += [tag("p", f"Scores are {metric_name(task.metric)}, in points (×100). {_brackets(task)}", class_="sb-soft")]
+    if summary.basis != PAIRING and summary.worst_sd.low is not None:
+        lines.append(tag("p", WORST_INTERVAL, class_="sb-soft"))
+    lines += [tag("p", line, class_="sb-soft") for line in about_lines(task)]
     if placebo is None and has_placebo and _has_drops(summary):
         lines.append(
             tag("p", f"No predictions of {task.task}{PLACEBO}: no placebo value beside drops.", class_="sb-soft")
         )
+    if task.near_duplicates is not None and _has_drops(summary):
+        lines.append(tag("p", near_duplicate_words(task.near_duplicates), class_="sb-soft"))
     return join([tag("dl", *tiles, class_="sb-tiles"), *lines])
+
+
+def near_duplicate_words(found: NearDuplicates) -> str:
+    """Return how many test texts training at home has seen, and what that does to drops and to placebos."""
+    if not found.near and not found.exact:
+        return "No test text repeats, or nearly repeats, a train text of its domain."
+    return (
+        f"Of the test texts {points(found.near)}% nearly and {points(found.exact)}% exactly repeat a train text of "
+        "their domain. They raise scores at home and no other, so they are part of the drops; a placebo deals them to "
+        "different domains and does not show it. A drop without them is not offered: the dataset folder has their "
+        "number, not which they are."
+    )
 
 
 def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
@@ -62,7 +85,11 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
         for domain, score in found.ood.items():
             yield _Tile(domain, score, total=total.get(f"ood.{domain}"), remarks=_four(task, domain))
         yield _Tile(
-            "Drop, ID \N{MINUS SIGN} OOD", found.drop, drop_points, total.get("drop"), _beside(placebo, "average_drop")
+            "Drop, ID \N{MINUS SIGN} OOD",
+            found.drop,
+            drop_points,
+            total.get("drop"),
+            (*_finds(found.detectable.get("drop")), *_beside(placebo, "average_drop")),
         )
     elif summary.basis == PAIRING:
         yield _Tile("ST", summary.mean_st)
@@ -70,24 +97,33 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
         yield _Tile("Mean SS", summary.mean_ss, total=summary.total.get("mean_ss"))
         yield _Tile("Mean ST", summary.mean_st, total=summary.total.get("mean_st"))
         average = summary.total.get("average_drop")
-        yield _Tile("Average drop", summary.average_drop, drop_points, average, _beside(placebo, "average_drop"))
+        remarks = (*_finds(summary.detectable.get("average_drop")), *_beside(placebo, "average_drop"))
+        yield _Tile("Average drop", summary.average_drop, drop_points, average, remarks)
     if summary.basis != PAIRING and _has_drops(summary):
-        for name, title, split_half in (
-            ("worst_sd", "Worst SD", summary.worst_sd_split_half),
-            ("worst_td", "Worst TD", summary.worst_td_split_half),
+        for name, title, split_half, posterior in (
+            ("worst_sd", "Worst SD", summary.worst_sd_split_half, summary.worst_sd_posterior),
+            ("worst_td", "Worst TD", summary.worst_td_split_half, summary.worst_td_posterior),
         ):
             # The worst of several noisy drops overstates the worst true one.
-            halves = () if split_half is None else (f"split-half {drop_points(split_half)}",)
+            estimates = (("split-half", split_half), ("worst true one, estimated", posterior))
+            halves = tuple(f"{words} {drop_points(value)}" for words, value in estimates if value is not None)
             yield _Tile(title, getattr(summary, name), drop_points, None, (*halves, *_beside(placebo, name)))
     for key in LAMBDAS:
         if key in summary.depth_f1:
             yield _Tile(f"Depth F1, λ = {key}", summary.depth_f1[key])
+    if summary.depth_slope is not None:
+        remarks = ("points per standard deviation of depth; above 0: better on texts closer to the source",)
+        yield _Tile("Slope on depth", summary.depth_slope, drop_points, None, remarks)
 
 
 def _four(task: TaskScores, domain: str | None) -> tuple[str, ...]:
     """Give the score with the four rarer types folded, on a domain or (None) on the ID one; of entities alone."""
     four = task.id_ood.four_types if task.id_ood else None
     return () if four is None else (f"4 types {points(four.id if domain is None else four.ood.get(domain))}",)
+
+
+def _finds(found: DetectableDrop | None) -> tuple[str, ...]:
+    return () if found is None else (f"detectable {detectable_text(found, corrected=False)}",)
 
 
 def _beside(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
@@ -120,6 +156,8 @@ def _brackets(task: TaskScores) -> str:
 def _html(tile: _Tile) -> Markup:
     bounds = interval(tile.estimate)
     notes = [tag("span", bounds, class_="sb-interval")] if bounds else []
+    if tile.estimate.no_interval:
+        notes = [tag("span", f"no interval: {tile.estimate.no_interval}", class_="sb-interval")]
     if tile.total is not None:
         total = interval(Estimate(value=tile.estimate.value, low=tile.total.low, high=tile.total.high))
         notes.append(tag("span", f"total {total}", class_="sb-interval"))

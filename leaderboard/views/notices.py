@@ -7,10 +7,9 @@ from leaderboard.views.html import Markup, join, tag
 
 
 def notices(folders: Iterable[DatasetFolder]) -> Markup:
-    """Warn of data that is not the benchmark: synthetic texts, or a build from a part of the upstream rows."""
+    """Warn of data that is not the benchmark, or not known to be: synthetic, built from a part, or unverified."""
     boxes = []
-    for folder in folders:
-        manifest = folder.manifest
+    for manifest in (folder.manifest for folder in folders):
         if manifest.synthetic:
             what = "Synthetic data. "
             why = (
@@ -22,6 +21,14 @@ def notices(folders: Iterable[DatasetFolder]) -> Markup:
             why = (
                 f"This copy of '{manifest.benchmark}' was built from a part of the upstream rows. "
                 "Its scores compare with each other, not with published ones."
+            )
+            if manifest.unverified:
+                why += " Some of its upstream files are also unverified: see the data page."
+        elif manifest.unverified:
+            what = "Unverified build. "
+            why = (
+                f"Some upstream files of this copy of '{manifest.benchmark}' could not be checked to be whole, or are "
+                "of another revision: see the data page."
             )
         else:
             continue

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from leaderboard.comparing.files import Comparison, Difference, p_text, winner
+from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
+from leaderboard.comparing.words import about_lines
 from leaderboard.scoring.shape import Scores, Shift
-from leaderboard.views.exports import latex_text
+from leaderboard.views.exports import latex_text, mean_name
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, score_text
 from leaderboard.views.pictures.words import source_name
@@ -52,13 +53,28 @@ def comparison_table(pairs: Sequence[Comparison]) -> PlainTable:
         for pair in pairs
         for shift in pair.shifts
     ]
-    return PlainTable("First minus other, in points; * = p < 0.05 after Holm's correction", head, rows, n_names=5)
+    title = "First minus other, in points; * = p < 0.05, corrected; floor: a score at chance, the drop is not compared"
+    return PlainTable(f"{title}. {'. '.join(about_lines(pairs))}", head, rows, n_names=5)
+
+
+def means_table(pairs: Sequence[Comparison]) -> PlainTable:
+    """Build the table of a row a pair and mean over shifts; the one that the board ranks by comes first of its task."""
+    head = ("Task", "Figure", "First", "Other", "Difference", "p")
+    rows = [
+        (mean.task, mean_name(mean), pair.a, pair.b, *_differences([mean.difference]))
+        for pair in pairs
+        for mean in pair.means
+    ]
+    return PlainTable("Means over shifts: first minus other, in points", head, rows, n_names=4)
 
 
 def _differences(differences: Iterable[Difference]) -> list[str]:
     cells = []
     for each in differences:
-        cells += [drop_points(each.value) + ("*" if winner(each) else ""), p_text(each.p_holm)]
+        cells += [
+            drop_points(each.value) + ("*" if winner(each) else ""),
+            "floor" if each.at_floor else p_text(each.p_corrected),
+        ]
     return cells
 
 

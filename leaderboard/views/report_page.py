@@ -13,6 +13,7 @@ from leaderboard.views.html import Markup, render, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
 from leaderboard.views.site import ICON, style_sheet
+from leaderboard.views.titles import domain_titles, untitled, with_titles
 from validation.cards import Card
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -38,7 +39,10 @@ def report_html(
         own_ids: ids to show in place of the dataset's.
     Returns: one HTML page that needs no other file.
     """
-    examples = partial(_examples, predictions, folder, own_ids or {})
+    titles = domain_titles(folder)
+    names = {title: name for name, title in titles.items()}
+    scores = with_titles(scores, titles)
+    examples = partial(_examples, predictions, folder, own_ids or {}, names)
     parts = [tag("h1", title, class_="sb-name"), notices([folder])]
     about = f"{folder.manifest.title}, content {scores.data[:12]}, metrics version {scores.metric_version}"
     parts.append(tag("p", about + ("" if scores.subset == "all" else f", subset {scores.subset}"), class_="sb-by"))
@@ -48,13 +52,19 @@ def report_html(
         if task is not None:
             if not own_ids:  # rows of a CSV are of one task, which has no name
                 parts.append(tag("h2", f"{scores.benchmark}/{name}", class_="sb-task"))
-            parts.append(score_parts(Shown(scores, task, folder, examples)))
+            parts.append(score_parts(Shown(scores, task, folder, examples, names=names)))
     body, sheet = tag("div", *parts, class_="sb-entry"), Markup(style_sheet())
     return render("report.html", title=title, policy=_POLICY, icon=ICON, style_sheet=sheet, body=body)
 
 
 def _examples(
-    predictions: Path, folder: DatasetFolder, own_ids: Mapping[str, str], task: str, source: str, target: str
+    predictions: Path,
+    folder: DatasetFolder,
+    own_ids: Mapping[str, str],
+    names: Mapping[str, str],
+    task: str,
+    source: str,
+    target: str,
 ) -> Sequence[WrongExample]:
-    found = wrong_examples(predictions, folder, task, source, target)
+    found = wrong_examples(predictions, folder, task, untitled(source, names), untitled(target, names))
     return [replace(example, id=own_ids.get(example.id, example.id)) for example in found]

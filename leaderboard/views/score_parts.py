@@ -1,15 +1,22 @@
 """What is shown of one task's scores, on an entry's page and in a report of one's own data: figures and pictures."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import missing_lines, task_scores
+from leaderboard.board.effective import AboveLine
 from leaderboard.scoring.examples import WrongExample, why_hidden
 from leaderboard.scoring.shape import Estimate, Scores, Shift, TaskScores
 from leaderboard.scoring.unseen import Unseen
-from leaderboard.views.headline import headline
+from leaderboard.views.above_line_part import above_line_part
+from leaderboard.views.beyond_means import WORST
+from leaderboard.views.confidence_part import ABOUT, confidence_part
+from leaderboard.views.detectable import ABOUT_DETECTABLE
+from leaderboard.views.headline import WORST_INTERVAL, headline
+from leaderboard.views.home_advantage import HOME_ABOUT, home_advantage_part
 from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.margins import margin_lines
 from leaderboard.views.numbers import drop_points, drop_text, points, score_text
 from leaderboard.views.pictures.by_idd import drops_by_idd, has_idd_order
 from leaderboard.views.pictures.curves import (
@@ -20,7 +27,7 @@ from leaderboard.views.pictures.curves import (
     has_depth_drops,
     mean_drops,
 )
-from leaderboard.views.pictures.flips import flip_bars, has_flips
+from leaderboard.views.pictures.flips import flip_bars, has_flips, mean_flip_words
 from leaderboard.views.pictures.heatmap import heatmap
 from leaderboard.views.pictures.id_ood import id_ood_plane
 from leaderboard.views.pictures.plane import scenario_plane
@@ -32,13 +39,15 @@ Examples = Callable[[str, str, str], Sequence[WrongExample]]
 """Task, source and target -> what was predicted wrong there (see ``leaderboard.scoring.examples``)."""
 
 _MINUS = "\N{MINUS SIGN}"
+_EVERY_SHIFT = "Brackets hold 95% intervals over other test texts, each shift's drop by itself. " + ABOUT_DETECTABLE
 _CAPTIONS = {
     "ST": ("Scores (ST)", "Row: trained on. Column: tested on. Bold diagonal: in-domain."),
     "SD": ("Source drop (SD)", f"SS {_MINUS} ST. Red: score lost against home. Blue: gained."),
     "TD": ("Target drop (TD)", f"TT {_MINUS} ST. Red: the shift hurt. Blue: it helped. Same scale as SD."),
     "plane": (
         "Scenarios",
-        "Each mark is one shift, placed by its two drops. Filled: resolved, the joint 95% region lies in one quadrant.",
+        "Each mark is one shift, placed by its two drops. Filled: resolved, the 95% intervals of both drops exclude 0, "
+        "each shift by itself.",
     ),
     "idd": (
         "Drops from the hardest targets on",
@@ -65,6 +74,8 @@ class Shown:
         folder: the dataset; without it there are no examples.
         examples: gives what was predicted wrong.
         unseen: means over domains not known to be in pretraining, if the card names any.
+        above_line: the entry against the line of the board's others, where there are enough.
+        names: the folder's names of domains that the scores name as own data does.
     """
 
     scores: Scores
@@ -72,6 +83,8 @@ class Shown:
     folder: DatasetFolder | None = None
     examples: Examples | None = None
     unseen: Unseen | None = None
+    above_line: AboveLine | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def shown_tasks(scores: Scores) -> list[str]:
@@ -96,14 +109,21 @@ def score_parts(shown: Shown) -> Markup:
         tag("div", *_matrices(shown.task), class_=f"sb-pictures {_width(shown.task)}"),
         tag("div", *_pictures(shown.task, placebo), class_="sb-pictures"),
     ]
+    margins = [tag("p", line) for line in margin_lines(shown.task)]
+    parts += [_section("No drop above the margin", "", *margins)] if margins else []
     parts += [_worst(shown)] if worst_shifts(shown.task) else []
     parts += [_unseen(shown.unseen)] if shown.unseen else []
+    parts += [above_line_part(shown.above_line)] if shown.above_line else []
     if shown.task.shifts:
-        parts.append(
-            _section("Every shift", "Brackets hold 95% intervals over other test texts.", shift_table(shown.task))
-        )
+        parts.append(_section("Every shift", _EVERY_SHIFT, shift_table(shown.task)))
+    summary = shown.task.summary
+    if summary.home_advantage is not None:
+        at_home = home_advantage_part(summary.home_advantage, at_floor=summary.at_floor)
+        parts.append(_section("Home advantage", HOME_ABOUT, at_home))
     if shown.task.in_domain:
         parts.append(_section("In-domain scores", "", home_table(shown.task)))
+    if shown.task.confidence:
+        parts.append(_section("Confidence", ABOUT, confidence_part(shown.task)))
     parts.append(_section("What is missing", "", _missing(shown)))
     return join(parts)
 
@@ -135,11 +155,12 @@ def _pictures(task: TaskScores, placebo: TaskScores | None) -> Iterator[Markup]:
     if has_depth_drops(task):
         yield _figure("drops", drops_by_depth([("", task)]), curve_values(mean_drops(task), drop_text))
     if has_flips(task):
-        yield _figure("flips", flip_bars(task))
+        yield _figure("flips", flip_bars(task), about=mean_flip_words(task))
 
 
-def _figure(key: str, drawn: Markup, values: Markup | None = None) -> Markup:
+def _figure(key: str, drawn: Markup, values: Markup | None = None, *, about: str = "") -> Markup:
     title, caption = _CAPTIONS[key]
+    caption = f"{caption} {about}".rstrip()
     table = [tag("details", tag("summary", "Values"), values, class_="sb-values")] if values else []
     return tag(
         "figure",
@@ -159,16 +180,16 @@ def _worst(shown: Shown) -> Markup:
     worst = worst_shifts(shown.task)
     summary = shown.task.summary
     halves = [
-        f"{name} {drop_text(estimate)} (split-half {drop_points(half)})"
-        for name, estimate, half in (
-            ("SD", summary.worst_sd, summary.worst_sd_split_half),
-            ("TD", summary.worst_td, summary.worst_td_split_half),
+        f"{name} {drop_text(estimate)} (split-half {drop_points(half)}, posterior {drop_points(posterior)})"
+        for name, estimate, half, posterior in (
+            ("SD", summary.worst_sd, summary.worst_sd_split_half, summary.worst_sd_posterior),
+            ("TD", summary.worst_td, summary.worst_td_split_half, summary.worst_td_posterior),
         )
         if estimate.value is not None and half is not None
     ]
     about = (
-        f"Worst {' and '.join(halves)}: the split-half estimate is selected on one half of the texts and taken on the "
-        "other, as the largest of noisy drops overstates itself."
+        f"Worst {' and '.join(halves)}. The largest of noisy drops overstates itself. {WORST} {WORST_INTERVAL} "
+        "Each shift below has its own interval."
         if halves
         else ""
     )
@@ -185,7 +206,7 @@ def _worst_shift(shown: Shown, shift: Shift, name: str, estimate: Estimate) -> M
 def _examples(shown: Shown, shift: Shift) -> Markup:
     if shown.folder is None or shown.examples is None:
         return Markup("")
-    hidden = why_hidden(shown.folder, shown.task.task, shift.target)
+    hidden = why_hidden(shown.folder, shown.task.task, shown.names.get(shift.target, shift.target))
     if hidden:
         return tag("p", f"No examples: {hidden}.", class_="sb-soft")
     found = shown.examples(shown.task.task, shift.source, shift.target)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from leaderboard.scoring.shape import Estimate, Flips, PriorFixed, Shift, TaskScores
 from leaderboard.views.cells import number_cell, scroll_box
+from leaderboard.views.detectable import detectable_note
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import MISSING, count, drop_points, drop_text, points, share
 from leaderboard.views.pictures.colours import scenario_class
@@ -19,10 +20,11 @@ _HEADS = (
     ("Scenario", "by the signs of SD and TD; support is the share of replicates with it", False),
     (
         "Flips",
-        "TD of single texts: lost and gained against a model trained on the target, and what two seeds differ by",
+        "TD of single texts: lost and gained against a model trained on the target, how many more flip than without "
+        "any shift (the placebo), and what two seeds differ by",
         True,
     ),
-    ("Prior-fixed SD, TD", "with every class at one share", True),
+    ("SD, TD at one test prior", "with every class at one share of the test; shares in training still matter", True),
     ("Texts", "", True),
     ("Runs", "", True),
     ("Unparsed", "", True),
@@ -36,7 +38,7 @@ def shift_table(task: TaskScores) -> Markup:
     """Give every shift's scores, drops, scenario, flips and sizes."""
     flips = any(shift.flips for shift in task.shifts)
     fixed = any(_fixed_drops(shift.prior_fixed) for shift in task.shifts)
-    left_out = {name for name, there in (("Flips", flips), ("Prior-fixed SD, TD", fixed)) if not there}
+    left_out = {name for name, there in (("Flips", flips), ("SD, TD at one test prior", fixed)) if not there}
     heads = [
         tag("th", name, scope="col", title=meaning or None, class_="sb-num" if number else None)
         for name, meaning, number in _HEADS
@@ -77,8 +79,8 @@ def _row(shift: Shift, *, flips: bool, fixed: bool) -> Markup:
     cells = [
         tag("th", source_name(shift.source), scope="row"),
         tag("th", shift.target, scope="row"),
-        number_cell(shift.st, points),
-        number_cell(shift.sd, drop_points),
+        number_cell(shift.st, points, *_floor_notes(shift, "st")),
+        number_cell(shift.sd, drop_points, *_drop_notes(shift, "sd", "st", "ss")),
         _target_drop(shift),
         number_cell(shift.idd, drop_points),
         _scenario(shift),
@@ -91,9 +93,21 @@ def _row(shift: Shift, *, flips: bool, fixed: bool) -> Markup:
     return tag("tr", *cells)
 
 
+def _floor_notes(shift: Shift, *scores: str) -> list[Markup]:
+    """Note that a score behind a figure is at chance."""
+    words = "not shown to be above chance or one label for all texts; a drop from or to it says nothing"
+    marked = set(scores) & set(shift.at_floor)
+    return [tag("span", "at chance", class_="sb-interval", title=words)] if marked else []
+
+
+def _drop_notes(shift: Shift, drop: str, *scores: str) -> list[Markup]:
+    """Note the smallest detectable drop, and that a score behind it is at chance."""
+    return [*detectable_note(shift.detectable.get(drop)), *_floor_notes(shift, *scores)]
+
+
 def _target_drop(shift: Shift) -> Markup:
     if shift.reference_td is None:
-        return number_cell(shift.td, drop_points)
+        return number_cell(shift.td, drop_points, *_drop_notes(shift, "td", "st", "tt"))
     words = "against the in-domain score of a reference, as this entry has none of its own; never averaged with TD"
     note = tag("span", f"reference {drop_text(shift.reference_td)}", class_="sb-interval", title=words)
     return tag("td", MISSING, note, class_="sb-num sb-na")
@@ -103,6 +117,10 @@ def _scenario(shift: Shift) -> Markup:
     certain = "resolved" if shift.resolved else "not resolved"
     found = sorted(shift.scenario_support.items(), key=lambda item: -item[1])
     support = ", ".join(f"{name} {share(part)}" for name, part in found if part >= _LEAST_SUPPORT)
+    if shift.at_floor:
+        return tag(
+            "td", "at chance", tag("span", "no scenario is concluded", class_="sb-interval"), class_="sb-scenario"
+        )
     known = shift.scenario != "Unknown"
     swatch = tag("span", class_=f"sb-swatch {scenario_class(shift.scenario)}{'' if shift.resolved else ' sb-open'}")
     notes = [tag("span", certain, class_="sb-interval")] if known else []
@@ -114,9 +132,11 @@ def _flips(flips: Flips | None) -> Markup:
     if flips is None:
         return _number(MISSING)
     churns = [points(churn) for churn in (flips.churn_in_domain, flips.churn_cross_domain) if churn is not None]
-    churn = f"churn {' / '.join(churns)}" if churns else "churn not measured"
+    churn = f"seed churn {' / '.join(churns)}" if churns else "seed churn not measured"
+    excess = "not measured" if flips.excess is None else drop_points(flips.excess)
     lost = f"\N{MINUS SIGN}{points(flips.loss)} / +{points(flips.gain)}"
-    return tag("td", lost, tag("span", churn, class_="sb-interval"), class_="sb-num")
+    notes = [tag("span", text, class_="sb-interval") for text in (f"over placebo: {excess}", churn)]
+    return tag("td", lost, *notes, class_="sb-num")
 
 
 def _fixed_drops(fixed: PriorFixed | None) -> str:

@@ -3,7 +3,7 @@
 A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rich import box
 from rich.console import Console
@@ -11,13 +11,23 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from leaderboard.comparing.files import Comparison, Difference, p_text, winner
-from leaderboard.metrics.coverage import CAUTIOUS
+from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
+from leaderboard.comparing.words import about_lines, floor_words
 from leaderboard.release import Round
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Estimate, IdOod, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import Confidence, Estimate, IdOod, Scores, Shift, TaskScores
+from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
-from leaderboard.views.numbers import plain_points, plain_score, share
+from leaderboard.views.beyond_means import about_lines as beyond_means_lines
+from leaderboard.views.beyond_means import slope_rows, worst_rows
+from leaderboard.views.confidence_rows import NAMES, brier_note, mean_rows
+from leaderboard.views.detectable import detectable_lines, detectable_text
+from leaderboard.views.exports import mean_name
+from leaderboard.views.headline import near_duplicate_words
+from leaderboard.views.home_advantage import claim_words, home_lines
+from leaderboard.views.margins import margin_lines
+from leaderboard.views.numbers import MINUS, plain_points, plain_score, share
+from leaderboard.views.pictures.flips import mean_flip_words
 from validation.report import counted
 from validation.vocabulary import NO_SOURCE
 
@@ -42,7 +52,12 @@ def print_scores(scores: Scores, console: Console) -> None:
         _print_matrix(console, task, "TD", lambda shift: shift.td)
         if any(shift.reference_td is not None for shift in task.shifts):
             _print_matrix(console, task, "TD against the reference's TT", lambda shift: shift.reference_td)
+        _print_detectable(console, task)
+        for line in margin_lines(task):
+            console.print(line, markup=False, highlight=False)
         _print_summary(console, task)
+        if task.confidence is not None:
+            _print_confidence(console, task.task, task.confidence)
     if scores.missing:
         console.print(f"Not there to be scored ({len(scores.missing)}):")
         for item in scores.missing:
@@ -79,33 +94,38 @@ def print_board(results: Sequence[tuple[str, Scores]], console: Console) -> None
 
 
 def print_comparisons(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Print a row a shift: A minus B in points, starred where Holm's p is below 0.05.
+    """Print the means, then a row a shift: A minus B in points, starred where p is below 0.05.
 
     Args:
         comparisons: a table for each.
         console: where it is printed.
     """
     for comparison in comparisons:
+        console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
+        for line in about_lines([comparison]):
+            console.print(f"{line}.", markup=False, highlight=False, soft_wrap=True)
+        means = []
+        for mean in comparison.means:
+            where = f"{mean.task} {mean_name(mean)}{' (ranked by)' if mean.ranked else ''}"
+            words = floor_words(mean.difference, ("A", "B"))
+            means.append([where, *_difference(mean.difference), words or ", ".join(mean.targets)])
+        title = "A minus B in points; * = p < 0.05, corrected"
+        print_table(console, title, ("mean", "difference", "p", "over"), means)
         rows = []
         for shift in comparison.shifts:
             cells = [cell for difference in shift.differences for cell in _difference(difference)]
             rows.append([f"{shift.task} {shift.source} -> {shift.target}", str(shift.runs), *cells])
-        console.print(f"A = {comparison.a}, B = {comparison.b}", markup=False, highlight=False, soft_wrap=True)
-        title = "A minus B in points; * = p < 0.05 after Holm's correction"
         print_table(console, title, ("shift", "runs", "ST", "p", "SD", "p", "TD", "p"), rows)
-        for mean in comparison.means:
-            value, p = _difference(mean.difference)
-            where = f"{mean.task} {mean.source} -> {', '.join(mean.targets)}"
-            console.print(f"mean OOD score, {where}: {value.strip()}, p {p}", markup=False, highlight=False)
         for name, only in (("A", comparison.only_a), ("B", comparison.only_b)):
             if only:
                 console.print(f"Only in {name}: {', '.join(only)}", markup=False)
-    console.print("Scores: above 0 favours A. SD, TD: below 0 favours A. p: two-sided, corrected over all tests here.")
+    console.print("Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided, corrected over all tests here.")
+    console.print("'floor': a score behind the drop is at chance, so the drop is shown and not compared.")
 
 
 def _difference(difference: Difference) -> tuple[str, str]:
     star = "*" if winner(difference) else " "
-    return plain_points(difference.value) + star, p_text(difference.p_holm)
+    return plain_points(difference.value) + star, "floor" if difference.at_floor else p_text(difference.p_corrected)
 
 
 def print_rescored(found: Rescored, console: Console) -> None:
@@ -132,10 +152,25 @@ def print_rescored(found: Rescored, console: Console) -> None:
             print_table(console, title, ("entry", "id", "rank", "mean ST in points"), rows)
         else:
             console.print(f"\n{title}: all places and scores are the same", markup=False, highlight=False)
+        _print_intervals(found.intervals.get(board, ()), title, console)
+
+
+def _print_intervals(changes: Sequence[IntervalChange], title: str, console: Console) -> None:
+    """Print how many 95% intervals there were and are, how wide, and how many drops they tell from 0."""
+    if not changes:
+        console.print(f"{title}: all intervals are the same", markup=False, highlight=False)
+        return
+    rows = []
+    for each in changes:
+        widths = f"{plain_points(each.old_width, 2)} -> {plain_points(each.new_width, 2)}"
+        clear = "" if each.old_clear is None else f"{each.old_clear} -> {each.new_clear}"
+        rows.append([each.figure, str(each.values), f"{each.old_intervals} -> {each.new_intervals}", widths, clear])
+    columns = ("95% intervals of", "values", "with an interval", "mean width in points", "drops that exclude 0")
+    print_table(console, f"{title}, intervals", columns, rows)
 
 
 def print_round(closed: Round, console: Console) -> None:
-    """Print what a round released, a table a board."""
+    """Print what a round released, a table a board, and what was left out."""
     for board in closed.boards:
         rows = [
             [
@@ -151,25 +186,9 @@ def print_round(closed: Round, console: Console) -> None:
         subset = "" if board.subset == "all" else f":{board.subset}"
         title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
         print_table(console, title, ("place", "ties", "entry", "account", "mean ST in points", "by target"), rows)
-
-
-def print_coverage(found: Mapping[str, Mapping[str, float]], n_tasks: int, console: Console) -> None:
-    """Print how often each kind of interval held the truth, with the standard error of that share.
-
-    Args:
-        found: shares in [0, 1] by kind and figure.
-        n_tasks: simulated tasks of each kind.
-        console: where it is printed.
-    """
-    rows = []
-    for figure in next(iter(found.values())):
-        wanted = " (at least 95% wanted)" if figure in CAUTIOUS else ""
-        shares = [by_figure[figure] for by_figure in found.values()]
-        errors = [(part * (1 - part) / n_tasks) ** 0.5 for part in shares]
-        cells = [f"{100 * part:.2f}% ± {100 * error:.2f}" for part, error in zip(shares, errors, strict=True)]
-        rows.append([figure + wanted, *cells])
-    title = f"Share of {n_tasks:,} simulated tasks in which 95% intervals hold the truth ± its standard error"
-    print_table(console, title, ("figure", *found), rows)
+    for out in closed.left_out:
+        where = f"{out.task}/{out.target}" if out.target else out.task
+        console.print(f"left out: {out.entry} of {out.account} on {where}: {out.why}", markup=False, highlight=False)
 
 
 def _print_warnings(results: Sequence[Scores], console: Console) -> None:
@@ -237,6 +256,16 @@ def warnings(scores: Scores) -> list[str]:
         found.append("Synthetic data: these scores show the tools at work and measure nothing else.")
     if scores.partial_data:
         found.append("Partial data: not comparable with scores on the full benchmark.")
+    if scores.unverified_data:
+        found.append("Unverified data: some upstream files may not be whole, or are of another revision.")
+    for task in scores.tasks:
+        low = sum(bool(shift.at_floor) for shift in task.shifts)
+        if task.summary.at_floor:
+            found.append(f"{task.task}: at chance or one label for all texts (mean ST): its drops say nothing.")
+        elif low:
+            found.append(
+                f"{task.task}: {low} of {counted(len(task.shifts), 'shift')} with a score at chance: no drops there."
+            )
     return found
 
 
@@ -261,6 +290,21 @@ def _print_matrix(
     print_table(console, title, ("source", *task.domains), rows)
 
 
+def _print_detectable(console: Console, task: TaskScores) -> None:
+    """Print the smallest detectable drops: a row a shift, then what they come to."""
+    rows = [
+        [f"{shift.source} -> {shift.target}", *(detectable_text(shift.detectable.get(name)) for name in ("sd", "td"))]
+        for shift in task.shifts
+        if shift.detectable
+    ]
+    lines = list(detectable_lines(task))
+    if rows:
+        title = f"{task.task}: smallest detectable drops in points (corrected over the shifts)"
+        print_table(console, title, ("shift", "SD", "TD"), rows)
+    for line in lines:
+        console.print(line, highlight=False)
+
+
 def _print_id_ood(console: Console, title: str, found: Sequence[tuple[str | None, IdOod]]) -> None:
     """Print a row for each entry (None: named by what it was trained on), of entities also one for the four types."""
     away = list(dict.fromkeys(domain for _, item in found for domain in item.ood))
@@ -277,6 +321,28 @@ def _print_id_ood(console: Console, title: str, found: Sequence[tuple[str | None
     print_table(console, title, ("entry" if found[0][0] else "source", *columns), rows)
 
 
+def _print_confidence(console: Console, task: str, found: Confidence) -> None:
+    """Print what confidences are worth, means over domains and shifts, and how much of TD is label shift."""
+    rows = []
+    for figure, estimates in mean_rows(found):
+        rows.append([figure.name, *(plain_score(each, figure.decimals) for each in estimates)])
+    print_table(console, f"{task}: confidence in points, means", ("figure", *NAMES), rows)
+    console.print(brier_note(found), highlight=False)
+    if found.mean_label_shift is not None and found.mean_rest is not None:
+        shift, rest = plain_score(found.mean_label_shift), plain_score(found.mean_rest)
+        console.print(f"TD = label shift {shift} + rest {rest}, means over shifts", markup=False, highlight=False)
+
+
+def _meaning_lines(task: TaskScores, *, has_drops: bool) -> Iterator[str]:
+    """List what is to be known of drops, flips and home advantage before they are read."""
+    if task.near_duplicates is not None and has_drops:
+        yield near_duplicate_words(task.near_duplicates)
+    if any(shift.flips for shift in task.shifts):
+        yield mean_flip_words(task).replace(MINUS, "-")
+    if task.summary.home_advantage is not None:
+        yield claim_words(task.summary.home_advantage, at_floor=task.summary.at_floor)
+
+
 def _print_summary(console: Console, task: TaskScores) -> None:
     summary, one_source = task.summary, task.summary.basis == ID_OOD
     table = Table(show_header=False, box=box.SIMPLE_HEAD)
@@ -286,32 +352,37 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         ("mean SS", "mean_ss"),
         ("mean ST", "mean_st"),
         ("average drop", "average_drop"),
-        ("worst SD", "worst_sd"),
-        ("worst TD", "worst_td"),
+        ("worst SD (interval: all shifts at once)", "worst_sd"),
+        ("worst TD (interval: all shifts at once)", "worst_td"),
         ("average worst SD", "average_worst_sd"),
         ("average worst TD", "average_worst_td"),
     ):
         if not one_source or getattr(summary, name).value is not None:
             table.add_row(label, plain_score(getattr(summary, name)))
-    for drop, value in (("SD", summary.worst_sd_split_half), ("TD", summary.worst_td_split_half)):
-        if not one_source or value is not None:
-            table.add_row(f"worst {drop}, selected on one half, taken on the other", plain_points(value))
+    for label, value in worst_rows(summary):
+        table.add_row(label, plain_points(value))
     for name, interval in summary.total.items():
         bounds = f"[{plain_points(interval.low)}, {plain_points(interval.high)}]"
         table.add_row(f"{name.replace('_', ' ')}, training runs too", bounds)
     for lambda_, estimate in summary.depth_f1.items():
         table.add_row(f"Depth F1 at lambda {lambda_}", plain_score(estimate))
+    for label, estimate in slope_rows(summary):
+        table.add_row(label, plain_score(estimate))
     # Without a model trained on the target there is no TD, and so no scenario.
     known = [part for part in summary.scenario_shares.values() if part is not None]
     for name, part in summary.scenario_shares.items() if known else ():
         table.add_row(f"{name} shifts", share(part))
     if known:
-        table.add_row("scenarios resolved", share(summary.resolved_share))
-    if not one_source:
-        p_value = p_text(summary.source_permutation_p)
-        table.add_row("p if training on a domain did not help there (permutation)", p_value)
+        table.add_row("scenarios resolved (both drops; count uncorrected)", share(summary.resolved_share))
+    for label, text in home_lines(summary.home_advantage):
+        table.add_row(label, text)
     console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {summary.basis}", highlight=False)
     console.print(table)
+    for line in (*beyond_means_lines(task), *_meaning_lines(task, has_drops=bool(known))):
+        console.print(line, highlight=False, markup=False)
+    every = (summary.mean_ss, summary.mean_st, *(figure for shift in task.shifts for figure in (shift.st, shift.sd)))
+    for reason in dict.fromkeys(figure.no_interval for figure in every if figure.no_interval):
+        console.print(f"Some figures have no interval: {reason}.", highlight=False)
     if not summary.total:
         console.print("Intervals: other test sets, same models.", highlight=False)
         needs = "single sources, every shift among them, and 5 or more runs a source with the same seeds on each target"

@@ -38,7 +38,7 @@ def test_it_learns_and_leaves_file_card_and_record(encoder: str, synthetic: Data
     assert scores.shifts[0].ss.value > 0.6
     card = read_card(tmp_path / "p.card.yaml")
     assert (card.base_model, card.family, card.paradigm) == (encoder, "bert", "fine-tuned")
-    assert card.model_selection == "source-validation"
+    assert (card.model_selection, card.tuning_trials) == ("source-validation", 1)
     assert card.parameters == card.tunable_parameters
     assert {"torch", "transformers"} <= set(card.versions)
     (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from builders.building.own import build_own
 from builders.encoder import encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import depth_weights, tte_depth
-from leaderboard.scoring.score import score_file
+from leaderboard.scoring.score import checked_predictions, score_file
 from validation.cards import read_card
 from validation.report import InvalidInput
 
@@ -56,6 +56,25 @@ def test_a_program_gives_a_full_grid_of_exactly_the_test_ids(program, task, run:
     assert read_card(out.with_name("p.card.yaml")).data == synthetic.content_hash
 
 
+@pytest.mark.parametrize("program", [majority, tfidf_lr, sbert_lr])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
+def test_probabilities_of_all_labels_are_written_when_asked_for(  # type: ignore[no-untyped-def]
+    program, suffix: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    out = tmp_path / f"p{suffix}"
+    program.main("nli", synthetic.path, out, source=["harbour"], target=["kitchen", "harbour"], probabilities=True)
+    frame = checked_predictions(out, synthetic)
+    labels = synthetic.task("nli").labels
+    table = np.array(frame["probabilities"].to_list())
+    assert table.shape == (60, 3)
+    np.testing.assert_allclose(table.max(axis=1), frame["confidence"])
+    assert [labels[code] for code in table.argmax(axis=1)] == frame["prediction"].to_list()
+    confidence = score_file(out, synthetic).tasks[0].confidence
+    assert confidence is not None
+    assert confidence.given == "probabilities"
+    assert confidence.shifts[0].label_shift is not None
+
+
 @pytest.mark.parametrize(("program", "least"), [(tfidf_lr, 0.6), (sbert_lr, 0.6)])
 def test_a_trained_program_beats_majority_in_domain(program, least: float, run: Do, synthetic: DatasetFolder) -> None:  # type: ignore[no-untyped-def]
     floor = mean_in_domain(run(majority, "sa"), synthetic)
@@ -76,9 +95,10 @@ def test_the_same_seed_gives_the_same_bytes(program, run: Do) -> None:  # type: 
 
 def test_majority_predicts_the_most_frequent_label_and_its_share() -> None:
     train = pl.DataFrame({"label": [2, 0, 2, 1, 2]})
-    codes, confidence = majority.fit(Run("a", 0, train))(train.head(2))
+    codes, shares = majority.fit(Run("a", 0, train))(train.head(2))
     assert codes.tolist() == [2, 2]
-    assert confidence.tolist() == [0.6, 0.6]
+    assert shares is not None
+    assert shares.tolist() == [[0.2, 0.2, 0.6]] * 2
     tied, _ = majority.fit(Run("a", 0, pl.DataFrame({"label": [1, 0]})))(train)
     assert tied.tolist() == [0] * 5
 
@@ -92,8 +112,10 @@ def test_labels_that_train_lacks_do_not_shift_the_others() -> None:
             "label": [code for _ in range(10) for code in words],
         }
     )
-    codes, _ = tfidf_lr.classifier(train, ("text",), 0).predict(pl.DataFrame({"text": list(words.values())}))
+    codes, found = tfidf_lr.classifier(train, ("text",), 0).predict(pl.DataFrame({"text": list(words.values())}))
     assert codes.tolist() == [0, 2]
+    assert found[:, 1].tolist() == [0, 0]
+    assert found.sum(axis=1) == pytest.approx([1, 1])
 
 
 def test_tfidf_keeps_premise_and_hypothesis_words_apart() -> None:

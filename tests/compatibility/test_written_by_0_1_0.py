@@ -38,9 +38,12 @@ def run(*arguments: object) -> str:
 
 
 def points(scores: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Collect the point figures of every shift, which no metric version may move."""
-    keys = ("source", "target", "st", "ss", "tt", "sd", "td", "scenario")
-    return [tuple(shift[key] for key in keys) for shift in scores["tasks"][0]["shifts"]]
+    """Collect the point figures of every shift, which no metric version may move; intervals may."""
+    figures = ("st", "ss", "tt", "sd", "td")
+    return [
+        (shift["source"], shift["target"], shift["scenario"], *(shift[figure]["value"] for figure in figures))
+        for shift in scores["tasks"][0]["shifts"]
+    ]
 
 
 def test_the_dataset_folder_opens_and_is_sound(written: Path) -> None:

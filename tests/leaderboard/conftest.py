@@ -10,9 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index
 from leaderboard.store import Entry, Store
+from tests.conftest import WordEncoder
 from validation.cards import Card
 
 from .id_folder import build_id_folder
@@ -34,6 +36,14 @@ def predict(folder: DatasetFolder, sources: Sequence[str], errors: float, task: 
             codes = np.where(wrong, rng.integers(0, len(labels), len(rows)), rows["label"].to_numpy())
             parts.append(rows.select("id", source=pl.lit(source), prediction=pl.Series(labels[codes])))
     return pl.concat(parts).select("source", "id", "prediction")
+
+
+@pytest.fixture(scope="session")
+def synthetic(tmp_path_factory: pytest.TempPathFactory, word_encoder: WordEncoder) -> DatasetFolder:
+    """A small synthetic dataset folder with depth tables, its test sets large enough for intervals of macro-F1."""
+    out = tmp_path_factory.mktemp("data") / "synthetic"
+    build_synthetic(out, encoder=word_encoder, n_train=90, n_test=60)  # type: ignore[arg-type]
+    return DatasetFolder.open(out)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from tests.leaderboard.conftest import Filled, fill
+from tests.leaderboard.conftest import Filled, fill, synthetic
 from tests.leaderboard.id_folder import build_id_folder
+
+__all__ = ["synthetic"]  # the same folder as in the leaderboard's tests, in the place of the root's
 
 
 @pytest.fixture(scope="session")

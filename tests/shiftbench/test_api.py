@@ -50,7 +50,7 @@ def test_validating_says_which_runs_are_sound(filled: Filled) -> None:
     assert runs.columns == ["task", "source", "target", "seed", "n", "unparsed"]
     domains = list(filled.folder.task("nli").domains)
     assert set(runs.select("source", "target").iter_rows()) == {(a, b) for a in domains[:2] for b in domains}
-    assert runs["n"].to_list() == [30] * 8
+    assert runs["n"].to_list() == [60] * 8
     other = {**filled.card("partial").as_dict(), "data": "0" * 64}
     with pytest.raises(InvalidInput, match="000000000000"):
         sb.validate(filled.files["partial"], filled.folder, card=other)
@@ -85,18 +85,22 @@ def test_own_data_is_built_once_for_the_same_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "columns", "words"),
     [
-        ({}, {"text": "boddy"}, "frame, column 'boddy': the column is not there; .* did you mean 'body'"),
+        (
+            {},
+            {"text": "boddy"},
+            "frame, column 'boddy': the column named for texts is not there; .* did you mean 'body'",
+        ),
         (
             {},
             {"domain": "verdict"},
-            "column 'verdict': one column cannot be two things; found given as domain and label",
+            "column 'verdict': one column cannot be two things; found 'verdict' given twice",
         ),
         ({"site": pl.lit("shop")}, {}, "frame, column 'site': at least two different values"),
         ({"body": pl.lit(None, pl.String)}, {}, "frame, column 'body', row 1: a value is empty"),
-        ({}, {"text": ("body",)}, "text: this names no texts"),
+        ({}, {"text": ("body", "body", "body")}, "one column cannot be two things"),
         ({"body": pl.concat_list("body")}, {}, "frame, column 'body': this column must hold text"),
     ],
-    ids=["absent", "twice", "one-domain", "null", "one-text", "list"],
+    ids=["absent", "twice", "one-domain", "null", "three-texts", "list"],
 )
 def test_own_data_is_refused_in_its_own_words(
     change: dict[str, pl.Expr], columns: dict[str, Any], words: str, tmp_path: Path

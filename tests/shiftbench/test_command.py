@@ -18,7 +18,7 @@ from builders.folder.reader import DatasetFolder
 COMMAND = Path(sys.executable).with_name("shiftbench")
 COMMANDS = (
     *("build", "validate", "train", "score", "submit", "serve", "publish", "compare"),
-    *("attack", "protocol", "demo", "grid", "analyse"),
+    *("attack", "protocol", "demo", "grid", "analyse", "plan"),
 )
 
 
@@ -57,7 +57,7 @@ def test_score_as_json(synthetic: DatasetFolder, predicted: Path) -> None:
     assert scores["data"] == synthetic.content_hash
     task = scores["tasks"][0]
     assert len(task["shifts"]) == 12
-    assert set(task["shifts"][0]["sd"]) == {"value", "low", "high"}
+    assert set(task["shifts"][0]["sd"]) == {"value", "low", "high", "no_interval"}
     assert set(task["shifts"][0]["depth_f1"]) == {"0", "25", "50", "75", "90"}
     assert {"source", "target", "n", "st", "ss", "tt", "sd", "td", "idd", "scenario", "effective_n"} <= set(
         task["shifts"][0]
@@ -100,7 +100,7 @@ def test_validate(synthetic: DatasetFolder, predicted: Path) -> None:
     ("change", "words"),
     [
         (lambda frame: frame.head(100), ("test ids are missing", "first missing")),
-        (lambda frame: pl.concat([frame, frame.head(1)]), ("an id is repeated", "row 481")),
+        (lambda frame: pl.concat([frame, frame.head(1)]), ("an id is repeated", "row 961")),
         (lambda frame: frame.with_columns(id="id" + pl.col("id")), ("an id is unknown", "column 'id', row 1")),
         (lambda frame: frame.with_columns(prediction=pl.lit("Entailmnt")), ("did you mean 'entailment'?", "row 1")),
         (lambda frame: frame.with_columns(source=pl.lit("harbor")), ("did you mean 'harbour'?", "column 'source'")),

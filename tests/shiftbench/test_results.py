@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import shiftbench as sb
 from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.home_advantage import SCALES
 from leaderboard.scoring.shape import Scores, Summary
 from shiftbench.tables import COMPARISON_TABLES, SCORE_TABLES, SUMMARY
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible, predict
@@ -46,11 +47,11 @@ def test_shifts_are_those_of_the_scores(scores: sb.ScoreResult) -> None:
 
 
 def test_a_summary_has_every_plain_figure(scores: sb.ScoreResult) -> None:
-    mappings = {"total", "scenario_shares", "depth_f1", "depth_score"}
+    mappings = {"total", "scenario_shares", "depth_f1", "depth_score", "detectable", "next_domain"}
     split_half = {"worst_sd_split_half", "worst_td_split_half", "scenario_chi_square_p"}
     assert set(Summary.model_fields) - mappings - split_half == {
-        name for name in SUMMARY if not name.endswith(("_low", "_high"))
-    } - {"task", "metric"}
+        name for name in SUMMARY if not name.endswith(("_low", "_high")) and "_detectable" not in name
+    } - {"task", "metric", "next_domain_st", "next_domain_drop", *(f"home_advantage_{scale}" for scale in SCALES)}
     (row,) = scores.table("summary").to_dicts()
     assert row["mean_st"] == scores.scores.tasks[0].summary.mean_st.value
     assert row["average_drop"] == pytest.approx(row["mean_sd"])
@@ -88,14 +89,14 @@ def test_differences(comparison: sb.ComparisonResult) -> None:
     assert len(table) == 12 * 3
     assert set(table["a"]) == {"mine"}
     assert table.filter(figure="ST")["a_minus_b"].min() > 0  # type: ignore[operator]
-    assert (table["p_holm"] >= table["p"]).all()
-    assert (table["better"].is_null() == (table["p_holm"] >= 0.05)).all()
+    assert (table["p_corrected"] >= table["p"]).all()
+    assert (table["better"].is_null() == (table["p_corrected"] >= 0.05)).all()
 
 
 def test_who_is_better_where_p_is_small(comparison: sb.ComparisonResult) -> None:
     (pair,) = comparison.comparisons
     first = pair.shifts[0]
-    sure = tuple(each.model_copy(update={"p_holm": 0.01}) for each in first.differences)
+    sure = tuple(each.model_copy(update={"p_corrected": 0.01}) for each in first.differences)
     shift = first.model_copy(update={"differences": sure})
     table = sb.ComparisonResult([pair.model_copy(update={"shifts": (shift,)})]).table("shifts")
     # Of scores more is better, of drops less.

@@ -13,6 +13,7 @@ from tests.validation.test_yaml_text import ATTACKS
 
 MIB = 2**20
 HEAD = b"source,id,prediction\n"
+_LINE = b'{"source": "a", "id": "b", "prediction": "c", "probabilities": [%s1]}\n'
 
 
 def _write(path: Path, start: bytes, block: bytes, n_bytes: int) -> None:
@@ -59,6 +60,18 @@ def _nested(path: Path) -> None:
     pq.write_table(_table(1, values), path)
 
 
+def _probabilities(path: Path, n_rows: int, n: int) -> None:
+    offsets = pa.array(np.arange(n_rows + 1) * n)
+    lists = pa.LargeListArray.from_arrays(offsets, pa.array(np.full(n_rows * n, 1 / n)))
+    table = _table(n_rows).append_column("probabilities", lists)
+    pq.write_table(table, path, data_page_size=2**20, row_group_size=2**30)
+
+
+def _fixed_lists(path: Path) -> None:
+    lists = pa.nulls(4, pa.list_(pa.float64(), 10**6))
+    pq.write_table(_table(4).append_column("probabilities", lists), path)
+
+
 def _wide(path: Path) -> None:
     pq.write_table(pa.table({f"c{number}": ["x"] for number in range(20_000)}), path)
 
@@ -85,6 +98,10 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a list of 40 million": (lambda p: _lists(p, 1, 40 * 10**6), "too many tags in lists"),
     "a list of 7 million": (lambda p: _lists(p, 1, 7 * 10**6), "a value is too long"),
     "lists of 7 million": (lambda p: _lists(p, 250, 30_000), "a value is too long"),
+    "probabilities of 10,000": (lambda p: _probabilities(p, 700, 10_000), "a list of probabilities is too long"),
+    "probabilities of 7 million": (lambda p: _probabilities(p, 1, 7 * 10**6), "a value is too long"),
+    "40 million probabilities": (lambda p: _probabilities(p, 10**6, 40), "too many probabilities in lists"),
+    "lists of a million by their type": (_fixed_lists, "lists of 1,000,000 values each"),
     "lists in lists": (_nested, "a column nests too deep"),
     "20,000 columns": (_wide, "there are too many columns"),
     "metadata of 64 MiB": (_metadata, "a footer of "),
@@ -98,6 +115,14 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "JSON of many lists": (
         lambda p: _write(p, b"", b'{"source": "a", "id": "b", "prediction": [%s1]}\n' % (b"[]," * 340_000), 64 * MIB),
         "a value is not text",
+    ),
+    "JSON of many probabilities": (
+        lambda p: _write(p, b"", _LINE % (b"0," * 500_000), 64 * MIB),
+        "a list of probabilities is too long",
+    ),
+    "CSV of many probabilities": (
+        lambda p: _write(p, b"source,id,prediction,probabilities\n", b"a,b,c,%s1\n" % (b"0 " * 500_000), 64 * MIB),
+        "a list of probabilities is too long",
     ),
     "JSON of many keys": (
         lambda p: p.write_bytes(b"{" + b",".join(b'"%d": 1' % n for n in range(50_000)) + b"}") and None,

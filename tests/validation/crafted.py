@@ -98,7 +98,10 @@ def flipped(path: Path, table: pa.Table, seed: int, *, footer: bool, **options: 
 
 def crafted(target: Target) -> dict[str, Write]:
     """Return what writes each file, by what it is; nothing is made before it is written."""
-    families = (_long_texts, _many_keys, _codecs, _encodings, _shapes, _types, _metadata, _damage, _csv, _json, _others)
+    families = (
+        _long_texts, _many_keys, _codecs, _encodings, _shapes, _probabilities, _types, _metadata, _damage, _csv, _json,
+        _others,
+    )  # fmt: skip
     return {name: write for family in families for name, write in family(target)}
 
 
@@ -219,6 +222,34 @@ def _shapes(target: Target) -> Iterator[tuple[str, Write]]:
     }
     for what, (n, column) in columns.items():
         yield what, partial(_changed, target, n, "prediction", column)
+
+
+def _probabilities(target: Target) -> Iterator[tuple[str, Write]]:
+    one, some, many = map(target.rows, (1, 13, 60))
+    for n, length, value in (
+        (many, 2, 0.5), (many, 3, 1 / 3), (many, 3, np.nan), (many, 3, 0.5), (many, 3, -1.0), (many, 3, 1e308),
+        (one, 700, 1 / 700), (some, 4, 0.25), (700, 10_000, 1e-4), (1, 7 * 10**6, 0.0), (1, 4 * 10**7, 0.0),
+    ):  # fmt: skip
+        lists = partial(
+            lambda n, length, value: _lists(n, length, lambda: pa.array(np.full(n * length, value))), n, length, value
+        )
+        yield f"{n:,} lists of {length:,} times {value}", partial(_changed, target, n, "probabilities", lists)
+    kinds: dict[str, tuple[int, Build]] = {
+        "no lists": (many, lambda: pa.nulls(many, pa.list_(pa.float64()))),
+        "empty lists": (many, lambda: _lists(many, 0, lambda: pa.array([], pa.float64()))),
+        "fixed lists of nothing": (one, lambda: pa.nulls(one, pa.list_(pa.float64(), 1_000))),
+        "lists of wide decimals": (
+            one, lambda: _lists(one, 3, lambda: pa.array([0] * 3 * one).cast(pa.decimal256(76, 2))),
+        ),
+        "lists of texts": (some, lambda: _lists(some, 3, lambda: codes(["0.5"], zeros(3 * some)))),
+        "texts of numbers": (some, lambda: codes(["0 " * 10_000], zeros(some))),
+        "lists in lists": (1, lambda: _nested(2)),
+    }  # fmt: skip
+    for what, (n, column) in kinds.items():
+        yield f"probabilities: {what}", partial(_changed, target, n, "probabilities", column)
+    numbers = "0 " * 5_000 + "1"
+    yield "probabilities in CSV", lambda p: csv(p, target.text(one, probabilities=[numbers]))
+    yield "probabilities as texts in JSON", lambda p: json_lines(p, target.text(one, probabilities=[numbers]))
 
 
 def _types(target: Target) -> Iterator[tuple[str, Write]]:

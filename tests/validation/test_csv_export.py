@@ -12,7 +12,7 @@ from validation.csv_export import guarded_csv
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " =", "\n=", "\x1f@"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", " =", "\n=", "\x1f@", "\uff1d", " \uff0b"])
 def test_what_begins_like_a_formula_gets_an_apostrophe(start: str) -> None:
     table = guarded_csv([f"{start}1"], [[f"{start}cmd|' /C calc'!A0"]])
     assert list(csv.reader(io.StringIO(table, newline=""))) == [[f"'{start}1"], [f"'{start}cmd|' /C calc'!A0"]]

@@ -179,7 +179,9 @@ def test_a_wrong_column_is_named_with_the_right_ones(tmp_path: Path, suffix: str
     assert wrong.startswith(f"p{suffix}, column 'predicted': unknown column; found 'predicted'; did you mean")
     assert "'prediction'?" in wrong
     assert missing.startswith(f"p{suffix}, column 'prediction': a column is missing; found columns source, id, predict")
-    assert missing.endswith("the columns are source, id, prediction and, if you like, seed and confidence")
+    assert missing.endswith(
+        "the columns are source, id, prediction and, if you like, seed, confidence and probabilities"
+    )
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
@@ -208,7 +210,7 @@ def test_the_index_of_a_pandas_frame_is_called_that(tmp_path: Path, name: str) -
 def test_a_column_like_none_of_ours_gets_the_list_once(tmp_path: Path) -> None:
     assert refusal(tmp_path / "p.csv", f"zzz,{HEAD}0,fiction,{A},neutral\n") == (
         "p.csv, column 'zzz': unknown column; found 'zzz'; "
-        "the columns are source, id, prediction and, if you like, seed and confidence"
+        "the columns are source, id, prediction and, if you like, seed, confidence and probabilities"
     )
 
 

@@ -48,9 +48,10 @@ def refusal(frame: pl.DataFrame, *tasks: TaskFacts) -> str:
 def test_a_full_grid_gains_task_and_target_and_loses_nothing() -> None:
     frame = grid(facts(), seeds=(0, 1))
     checked = check_predictions(frame, [facts()], "p.csv")
-    names = [name for name in CHECKED_PREDICTIONS if name != "confidence"]
+    names = [name for name in CHECKED_PREDICTIONS if name not in ("confidence", "probabilities")]
     assert checked.schema == pl.Schema({name: CHECKED_PREDICTIONS[name] for name in names})
-    sure = check_predictions(frame.with_columns(confidence=pl.lit(0.5)), [facts()], "p.csv")
+    more = frame.with_columns(confidence=pl.lit(0.5), probabilities=pl.lit([0.5, 0.25, 0.25]))
+    sure = check_predictions(more, [facts()], "p.csv")
     assert sure.schema == CHECKED_PREDICTIONS
     assert checked.select(frame.columns).equals(frame)
     assert checked["target"].to_list() == [id_.split("/")[2] for id_ in frame["id"]]

@@ -45,3 +45,13 @@ def test_without_a_near_word_the_choices_are_listed_but_not_hundreds_of_them() -
     listed = did_you_mean("7", [f"domain-{letter}" for letter in "abcdefghijklmnop"])
     assert listed.endswith("'domain-l' (4 more)")
     assert "domain-m" not in listed
+
+
+def test_words_that_only_look_alike_are_told_apart() -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    assert did_you_mean(decomposed, ["tea", composed]) == (
+        f"it only looks like '{composed}': it has U+0065 U+0301 where that has U+00E9; write it in Unicode's form NFC"
+    )
+    assert did_you_mean(composed, ["tea", decomposed]) == (
+        f"it only looks like '{decomposed}': it has U+00E9 where that has U+0065 U+0301; write it in Unicode's form NFD"
+    )

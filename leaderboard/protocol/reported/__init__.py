@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from leaderboard.metrics.wilson import relative_square, wilson_interval
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
 from leaderboard.scoring.intervals import Figure
@@ -108,7 +109,10 @@ def _figure(task: str, row: dict[str, str | None], score: float) -> Figure:
     n = int(row["test"] or 0)
     rng = np.random.default_rng([*f"boss/{task}/{row['dataset']}".encode()])
     error = (score * (1 - score) / n) ** 0.5
-    return Figure(np.concatenate([[score], rng.normal(score, error, N_DRAWS)]), effective_groups=float(n))
+    values = np.concatenate([[score], rng.normal(score, error, N_DRAWS)])
+    square = relative_square(n, df=n - 1)
+    low, high = wilson_interval(score, square)
+    return Figure(values, effective_groups=float(n), low=low, high=high, square=square)
 
 
 @cache

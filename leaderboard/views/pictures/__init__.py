@@ -10,6 +10,7 @@ by_idd      average drops as ever easier shifts are added (Domain Robustness pap
 curves      Depth F1 and drops by depth, of one entry or several
 id_ood      scores out of distribution over the score in it
 flips       transfer loss and gain of every shift
+reliability accuracy by confidence, and error rate by share of texts answered
 depths      how deep targets lie in a source
 
 Values come in as fractions and are drawn in points. Colours are CSS variables, so that light and dark both work.

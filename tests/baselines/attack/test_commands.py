@@ -22,7 +22,7 @@ from baselines.attack.review import COLUMNS
 from baselines.attack.search import Attacked, Example, Limits, attack_texts
 from builders.building.own import build_own
 from builders.folder.reader import DatasetFolder
-from builders.readers.delimited import raw_tsv
+from builders.readers.delimited import quoted_csv
 from builders.specs.upstream_file import UpstreamFile
 from validation.report import InvalidInput
 
@@ -283,7 +283,7 @@ def test_what_people_keep_becomes_the_authors_form(
     out = collected(folder, filled, json_="-")
     kept = pl.read_csv(filled, infer_schema=False).filter(pl.col("keep").str.strip_chars().str.to_lowercase() == "yes")
     with UpstreamFile(out) as file:
-        read = pl.concat(list(raw_tsv("Text", "Label")(file)))
+        read = pl.concat(list(quoted_csv("Text", "Label", separator="\t")(file)))
     assert read["Text"].to_list() == kept["adversarial"].to_list()
     assert [LABELS[int(number)] for number in read["Label"]] == kept["label"].to_list()
     said = capsys.readouterr()

@@ -38,7 +38,7 @@ def test_texts_that_look_like_formulas_and_tables(tmp_path: Path) -> None:
     assert lines == [
         "Text\tLabel",
         "=SUM(1,2)!\t0",
-        '- dash; "quoted" and on!\t0',
+        '"- dash; ""quoted"" and on!"\t0',
         "'tis @x!\t0",
         "@someone, hi!\t0",
     ]

@@ -46,12 +46,13 @@ class Grids:
 
     def starts(self) -> dict[Path, int]:
         """Count how often each trial was started, by its folder."""
-        logs = self.folder.rglob(LOG)
+        # Only trials' own folders are looked into: what a killed trial leaves in them is removed meanwhile.
+        logs = self.folder.glob(f"*/runs/*/*/*/{LOG}")
         return {log.parent: sum(line.startswith("$ ") for line in log.read_text().splitlines()) for log in logs}
 
     def done(self) -> dict[Path, int]:
         """Give when each trial that is done was written."""
-        files = self.folder.rglob(PREDICTIONS)
+        files = self.folder.glob(f"*/runs/*/*/*/{PREDICTIONS}")
         return {file.parent: file.stat().st_mtime_ns for file in files if is_whole(file)}
 
     def entry(self, name: str = "sa/m") -> tuple[bytes, bytes]:

@@ -58,6 +58,7 @@ def finetuned(folder: DatasetFolder, out: Path, model: str, methods: Sequence[st
     return pl.read_parquet(out)
 
 
+@pytest.mark.long
 def test_every_method_trains_an_encoder_in_its_own_way(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
     confidences = set()
     for methods in ([], ["eda"], ["freelb"], ["focal"], ["smoothing"], ["ensemble"], ["eda", "ensemble", "freelb"]):

@@ -11,6 +11,7 @@ from validation.command_line import console
 from validation.timing import print_timing
 
 
+@pytest.mark.long
 def test_both_sides_are_measured(
     tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

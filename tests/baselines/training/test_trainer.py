@@ -79,8 +79,12 @@ def test_the_seed_decides_the_weights(tiny_bert: Path, rows: list[dict[str, Any]
     assert not torch.equal(first, weights(trained(tiny_bert, rows, seed=1).model))
 
 
+MANY_STOPS: tuple[tuple[bool, int, tuple[int, ...]], ...] = ((True, 300, (3, STEPS, 5)), (False, 0, (3, 14, 5)))
+
+
 @pytest.mark.parametrize(
-    ("validate", "seconds", "stops"), [(True, 300, (3, STEPS, 5)), (True, 0, (17,)), (False, 0, (3, 14, 5))]
+    ("validate", "seconds", "stops"),
+    [(True, 0, (17,)), *(pytest.param(*case, marks=pytest.mark.long) for case in MANY_STOPS)],
 )
 def test_a_stopped_training_ends_in_the_same_weights(
     validate: bool,

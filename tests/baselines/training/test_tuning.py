@@ -51,6 +51,7 @@ def test_the_first_of_the_best_candidates_predicts(tmp_path: Path) -> None:
     assert found.predict(ROWS.head(1))[0] == [0.4]
     assert found.record["rate"] == 0.4
     assert [each["score"] for each in found.record["sweep"]] == [0.1, 0.4, 0.3, 0.4]
+    assert found.record["tuning_trials"] == 4
     assert [path.name for path in tmp_path.glob("*.pt")] == ["candidate-1.pt"]
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.xdist_group("boss")
 
 
 @pytest.mark.usefixtures("unrecorded")
+@pytest.mark.long
 def test_no_data_set_has_test_gold_in_public(invented_raw: Path, suite: DatasetFolder, tmp_path: Path) -> None:
     built = build("boss", None, invented_raw, tmp_path / "out", withhold_labels=True)
     assert built.failed == {}

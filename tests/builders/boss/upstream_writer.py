@@ -146,7 +146,7 @@ class Writer:
             self.parquet(f"civil_comments/{place}.parquet", {"text": [*texts, " "], "toxicity": [*toxicity, 0.0]})
 
     def adv_civil(self) -> None:
-        rows = ["Text\tLabel", *(f"{self.text()} teh typo\t{number % 2}" for number in range(8))]
+        rows = ["Text\tLabel", *(f'"{self.text()}, ""so\tthey"" say, teh typo"\t{number % 2}' for number in range(8))]
         self.write("adv_civil/adv_civil.tsv", "\n".join(rows) + "\n")
 
     def implicit_hate(self) -> None:

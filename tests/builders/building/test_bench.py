@@ -4,6 +4,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from builders.building.bench import run_read_bench, write_rows
 
 KEYS = [
@@ -30,6 +32,7 @@ def test_rows_look_like_the_release_and_differ(tmp_path: Path) -> None:
     assert len({row["content"] for row in rows}) == len({row["id"] for row in rows}) == len(rows)
 
 
+@pytest.mark.long
 def test_a_small_run_gives_every_figure() -> None:
     *beside_parsing, beside_half, steps = run_read_bench(scale=0.001)
     assert {timing.name for timing in beside_parsing} == {"0.002 GB of JSON lines decompressed, checked and sampled"}

@@ -2,18 +2,22 @@
 
 import gzip
 import hashlib
+import io
 import json
 import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from builders import boss, dr
 from builders.building import build as build_module
 from builders.building.build import build, list_domains
+from builders.building.report import print_build
+from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
-from builders.specs.spec import FileFacts, Upstream
+from builders.specs.spec import FileFacts, TotalFacts, Upstream
 from validation.report import InvalidInput
 
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
@@ -162,11 +166,69 @@ def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: U
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", raw, tmp_path / "out")
     assert str(refused.value) == (
-        f"{raw / TEST}: the checksum differs from the recorded one; found {found}, recorded {'0' * 64}; "
-        "fetch the whole file, or give --partial to build what there is"
+        f"{raw / TEST}: the checksum differs from the recorded one, though its row count agrees; found {found}, "
+        f"recorded {'0' * 64}; fetch revision 1.0 of https://cims.nyu.edu/~sbowman/multinli/; or give "
+        "--other-revisions to build from this one, which marks the dataset unverified"
     )
     facts.files[TEST].sha256 = found
-    assert not build("dr", "nli", raw, tmp_path / "out").manifest.partial
+    manifest = build("dr", "nli", raw, tmp_path / "out").manifest
+    assert not manifest.partial
+    assert not manifest.unverified
+
+
+def test_another_revision_may_be_built_and_is_marked(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    facts.files[TEST].sha256 = "0" * 64
+    manifest = build("dr", "nli", raw, tmp_path / "out", other_revisions=True).manifest
+    assert manifest.unverified
+    assert manifest.unverified_files == (TEST,)
+    assert not manifest.partial
+    facts.files[TEST].rows = 59
+    with pytest.raises(InvalidInput, match="found 60 rows, recorded 59; rows of another file may be appended"):
+        build("dr", "nli", raw, tmp_path / "other", other_revisions=True)
+
+
+def test_a_surplus_is_refused_like_a_shortage(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    facts.files[TRAIN].rows = 343
+    with pytest.raises(InvalidInput) as refused:
+        build("dr", "nli", raw, tmp_path / "out")
+    assert str(refused.value) == (
+        f"{raw / TRAIN}: the row count differs from the recorded one; found 344 rows, recorded 343; rows of another "
+        "file may be appended: fetch the file again, or give --partial to build what there is"
+    )
+
+
+def test_files_whose_total_is_recorded_are_counted_together(raw: Path, facts: Upstream, tmp_path: Path) -> None:
+    records = Upstream(files={}, totals=(TotalFacts(files=(TRAIN, TEST), rows=404),), rows={})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_module, "upstream", lambda: records)
+        assert not build("dr", "nli", raw, tmp_path / "out").manifest.unverified
+        records.totals = (TotalFacts(files=(TRAIN, TEST), rows=405),)
+        what = r"multinli_1.0_train.jsonl, multinli_1.0_dev_matched.jsonl together .* found 404 rows, recorded 405"
+        with pytest.raises(InvalidInput, match=what):
+            build("dr", "nli", raw, tmp_path / "other")
+
+
+def test_files_with_nothing_recorded_make_the_folder_unverified(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = Upstream(files={TRAIN: FileFacts(rows=344)}, rows={})
+    monkeypatch.setattr(build_module, "upstream", lambda: records)
+    built = build("dr", "nli", raw, tmp_path / "out")
+    again = DatasetFolder.open(tmp_path / "out").manifest
+    assert again.unverified
+    assert again.unverified_files == (TEST,)
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "> **Unverified.** Nothing is recorded to tell by whether 1 upstream file of the sources below" in card
+    assert f"| {TEST} | 60 | not known; unverified |" in card
+    told = io.StringIO()
+    print_build(tmp_path / "out", built.manifest, (), Console(file=told, width=200))
+    assert f"content {again.content_hash[:12]}, unverified\n" in told.getvalue()
+    assert f"unverified, not known to be whole: {TEST}\n" in told.getvalue()
+    older = again.model_dump(mode="json")
+    del older["unverified"]
+    for file in older["sources"]["multinli_1.0"]["files"]:
+        del file["unverified"]
+    assert not Manifest.model_validate(older).unverified
 
 
 def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tmp_path: Path) -> None:
@@ -243,8 +305,34 @@ def test_listed_domains_are_those_recorded() -> None:
     assert [name for name in list_domains("dr") if "/nli" in name] == [f"dr/nli.{genre}" for genre in GENRES]
     assert set(build_module.upstream().rows) <= set(list_domains())
     tasks = (*dr.TASKS, *boss.TASKS)
-    places = {file.path for task in tasks for domain in task.domains for of in domain.files.values() for file in of}
+    files = [file for task in tasks for domain in task.domains for of in domain.files.values() for file in of]
+    places = {str(Path(file.path).with_name(name)) for file in files for name in file.beside}
+    places |= {str(form) for file in files for form in forms(Path(file.path))}
     assert set(build_module.upstream().files) <= places
+    assert {path for total in build_module.upstream().totals for path in total.files} <= places
+
+
+def test_sources_say_where_their_records_are_from() -> None:
+    records = build_module.upstream()
+    every = {
+        file.path: file.source
+        for _, tasks in build_module.BENCHMARKS.values()
+        for task in tasks
+        for domain in task.domains
+        for of in domain.files.values()
+        for file in of
+    }
+    recorded = {
+        source.slug
+        for path, source in every.items()
+        if any(records.is_recorded(path, str(form)) for form in forms(Path(path)))
+    }
+    assert recorded == {source.slug for source in every.values() if source.recorded_from is not None}
+
+
+def forms(path: Path) -> list[Path]:
+    """Return the forms that a file may lie in."""
+    return [path, path.with_name(path.name + ".gz"), path.with_suffix(".zip")]
 
 
 def test_ids_do_not_depend_on_what_is_built_with_them(raw: Path, facts: Upstream, tmp_path: Path) -> None:
@@ -298,7 +386,7 @@ def test_a_damaged_file_is_told_of_in_a_partial_build_too(raw: Path, facts: Upst
     built = build("dr", None, tmp_path / "raw", tmp_path / "out", partial=True)
     assert list(built.manifest.tasks) == ["nli", "nli.placebo"]
     assert list(built.failed) == ["ab"]
-    assert "train.xml" in str(built.failed["ab"][0])
+    assert "train.xml: this is a web page" in str(built.failed["ab"][0])
     assert built.without_files == ("sa", "qa", "qa_imbalanced", "qg", "as", "tg")
 
 

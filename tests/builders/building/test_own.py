@@ -139,7 +139,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (
             "domain,label,body\na,x,one\n",
             "c.csv, column 'text': the text column is missing; found columns domain, label, body; "
-            "name it 'text', or 'premise' and 'hypothesis'",
+            "name it 'text', or 'premise' and 'hypothesis', or give --text-column",
         ),
         ("text,domain\none,a\n", "c.csv, column 'label': a column is missing; found columns text, domain; add 'label'"),
         (
@@ -158,11 +158,11 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             GOOD + "Toys,good,  \nToys,good,\n",
-            "c.csv, column 'text', row 5: a value is empty; found 2 such rows; fill it in or drop the row",
+            "c.csv, column 'text', row 5: a value is empty; found rows 5, 6; fill it in or drop the row",
         ),
         (
             GOOD + "Toys,,fine\n",
-            "c.csv, column 'label', row 5: a value is empty; found 1 such row; fill it in or drop the row",
+            "c.csv, column 'label', row 5: a value is empty; fill it in or drop the row",
         ),
         (
             GOOD + "Toys,good\n",
@@ -225,6 +225,29 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Path) -> None:
+    """Before: a traceback of the system for the name; 37 s for the names of 40,000 domains."""
+    long = "a" * 300
+    assert "row 5: a domain's name is longer than 100 letters; found 'aaaa" in refusal(tmp_path, f"{GOOD}{long},x,y\n")
+    rows = "".join(f"d{number},l{number % 2},text {number}\n" for number in range(40_000))
+    words = "c.csv, column 'domain': there are too many domains; found 40,000 different values; name the column"
+    assert refusal(tmp_path, HEAD + rows).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("c.json", "[" * 200_000, "the file nests too deep"),
+        ("c.jsonl", '{"domain": ' + "[" * 200_000 + "\n", "row 1: this line is not JSON, or nests too deep"),
+    ],
+)
+def test_json_that_nests_too_deep_is_refused(name: str, content: str, words: str, tmp_path: Path) -> None:
+    """Before: a RecursionError."""
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidInput, match=words):
+        build_own("reviews", tmp_path / name, tmp_path / "out")
+
+
 def test_a_refused_csv_leaves_an_older_folder_as_it_was(tmp_path: Path) -> None:
     folder = built(tmp_path, many())
     with pytest.raises(InvalidInput, match="a value is empty"):
@@ -236,6 +259,6 @@ def test_a_refused_csv_leaves_an_older_folder_as_it_was(tmp_path: Path) -> None:
 def test_a_task_needs_a_name_and_the_csv_to_be_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="'My Task'; use lower case, digits, - and _"):
         build_own("My Task", csv_file(tmp_path, GOOD), tmp_path / "out")
-    with pytest.raises(InvalidInput, match=r"b\.csv: there is no such CSV file; give --raw FILE\.csv"):
+    with pytest.raises(InvalidInput, match=r"b\.csv: there is no such file; check --raw"):
         build_own("reviews", tmp_path / "b.csv", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -87,7 +87,11 @@ CUT = "fetch the file again; it may be cut off"
             "a,Text\n1,x\n",
             "a.csv, column 'text': this column is missing; found columns ['a', 'Text']; did you mean 'Text'?",
         ),
-        ("a;text\n", "a.csv, column 'text': this column is missing; found columns ['a;text']; did you mean 'a;text'?"),
+        (
+            "a;text\n",
+            "a.csv: the columns are separated by semicolons; found header 'a;text'; "
+            "fetch the release's own file, not one that was exported",
+        ),
         (
             "text,text\n",
             "a.csv, column 'text': two columns have this name; found columns text, text; rename or drop one",

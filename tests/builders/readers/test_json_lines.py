@@ -122,9 +122,10 @@ def test_text_among_numbers_is_named(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_no_object_is_named(tmp_path: Path) -> None:
-    for before in (b"", GOOD):
-        message = refusal(tmp_path / "a", before + b'["text", "label"]')
-        assert "this line is not an object with keys; found ['text', 'label']" in message
+    message = refusal(tmp_path / "a", GOOD + b'["text", "label"]')
+    assert "this line is not an object with keys; found ['text', 'label']" in message
+    message = refusal(tmp_path / "a", b'["text", "label"]')
+    assert "row 1: the file is one JSON list, not an object a line" in message
 
 
 def test_a_bad_line_deep_in_the_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

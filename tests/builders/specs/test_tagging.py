@@ -8,6 +8,7 @@ from builders.specs.tagging import Scheme, bio_tags
 from validation.report import InvalidInput
 
 TYPES = {"ART": "art", "ORG": "organization", "group": "organization", "corporation": "organization"}
+OTHER = "; or is this another file of the same project, with other types?"
 COARSE = {"art": "art", "organization": "organization", "other": "miscellaneous"}
 
 
@@ -48,9 +49,13 @@ def test_sentences_are_apart_from_each_other_and_may_be_none() -> None:
 @pytest.mark.parametrize(
     ("scheme", "tags", "message"),
     [
-        ("bio", "O B-art", "a tag is unknown; found 'B-art'; did you mean 'B-ART'?"),
-        ("iob1", "ART", "a tag is unknown; found 'ART'; did you mean 'I-ART'?"),
-        ("io", "music-song", "a tag is unknown; found 'music-song'; use one of 'O', 'art', 'organization', 'other'"),
+        ("bio", "O B-art", "a tag is unknown; found 'B-art'; did you mean 'B-ART'?" + OTHER),
+        ("iob1", "ART", "a tag is unknown; found 'ART'; did you mean 'I-ART'?" + OTHER),
+        (
+            "io",
+            "music-song",
+            "a tag is unknown; found 'music-song'; use one of 'O', 'art', 'organization', 'other'" + OTHER,
+        ),
         (
             "bio",
             "B-ART I-ORG",

@@ -9,15 +9,17 @@ import pytest
 
 from builders.folder.statistics import DuplicateCounts
 from builders.statistics import duplicates as module
-from builders.statistics.duplicates import comparison_rows, duplicates
+from builders.statistics.duplicates import ComparisonRows, duplicates
+from builders.statistics.near_pairs import WORD
 
 LONG = "the quick brown fox jumps over the lazy dog while seven other dogs watch it from behind the old wooden fence"
 
 
-def rows(*cells: tuple[str, str, str, str]) -> pl.DataFrame:
-    """Rows from (domain, split, group, text); ids are a, b, c ... in this order."""
+def rows(*cells: tuple[str, str, str, str]) -> list[pl.DataFrame]:
+    """Frames of rows from (domain, split, group, text); ids are a, b, c ... in this order."""
     columns = dict(zip(("domain", "split", "group", "text"), zip(*cells, strict=True), strict=True))
-    return pl.DataFrame({"id": [chr(ord("a") + number) for number in range(len(cells))], **columns})
+    frame = pl.DataFrame({"id": [chr(ord("a") + number) for number in range(len(cells))], **columns})
+    return list(frame.iter_slices(3))
 
 
 def within(counts: DuplicateCounts) -> dict[tuple[str, str], tuple[int, int, int]]:
@@ -106,7 +108,7 @@ def test_texts_without_words_are_no_near_duplicates() -> None:
 
 
 def test_no_rows_no_counts() -> None:
-    counts = duplicates(comparison_rows({}, ("text",)))
+    counts = duplicates(ComparisonRows({}, ("text",)))
     assert (counts.within, counts.across_splits, counts.across_domains, counts.uncompared) == ((), (), (), 0)
     assert counts.examples["within"].exact == ()
 
@@ -114,10 +116,10 @@ def test_no_rows_no_counts() -> None:
 def test_comparison_rows_join_all_inputs() -> None:
     frame = pl.DataFrame({"id": ["1"], "group": ["g"], "premise": ["A b."], "hypothesis": ["C."]})
     tokens = pl.DataFrame({"id": ["1"], "group": ["g"], "tokens": [["so", "good"]]})
-    assert comparison_rows({"x": {"test": frame}}, ("premise", "hypothesis")).row(0, named=True) == {
+    assert pl.concat(ComparisonRows({"x": {"test": frame}}, ("premise", "hypothesis"))).row(0, named=True) == {
         "id": "1", "group": "g", "domain": "x", "split": "test", "text": "A b.\nC.",
     }  # fmt: skip
-    assert comparison_rows({"x": {"test": tokens}}, ("tokens",))["text"].to_list() == ["so good"]
+    assert pl.concat(ComparisonRows({"x": {"test": tokens}}, ("tokens",)))["text"].to_list() == ["so good"]
 
 
 def invented_texts(n: int) -> pl.DataFrame:
@@ -146,7 +148,7 @@ def compared_by_hand(frame: pl.DataFrame) -> dict[str, set[tuple[str, str]]]:
     """Pairs of ids that are duplicates, every pair compared."""
 
     def shingles(text: str) -> set[tuple[str, ...]]:
-        words = re.findall(module.WORD, text.lower())
+        words = re.findall(WORD, text.lower())
         return {tuple(words[start : start + 3]) for start in range(max(1, len(words) - 2))}
 
     sets = {row["id"]: shingles(row["text"]) for row in frame.iter_rows(named=True)}
@@ -163,7 +165,7 @@ def compared_by_hand(frame: pl.DataFrame) -> dict[str, set[tuple[str, str]]]:
 def test_counts_equal_those_of_all_pairs() -> None:
     frame = invented_texts(250)
     cell = {row["id"]: (row["domain"], row["split"]) for row in frame.iter_rows(named=True)}
-    counts, pairs = duplicates(frame), compared_by_hand(frame)
+    counts, pairs = duplicates([frame]), compared_by_hand(frame)
     assert min(len(pairs["exact"]), len(pairs["near"])) > 40
 
     def wanted(domain: str, split: str, where) -> tuple[int, int]:  # type: ignore[no-untyped-def]
@@ -187,7 +189,7 @@ def test_counts_equal_those_of_all_pairs() -> None:
 
 def test_the_order_of_rows_does_not_matter() -> None:
     frame = invented_texts(120)
-    assert duplicates(frame) == duplicates(frame.sample(fraction=1.0, shuffle=True, seed=1))
+    assert duplicates([frame]) == duplicates([frame.sample(fraction=1.0, shuffle=True, seed=1)])
 
 
 def test_a_repeated_template_stays_cheap_and_is_found_in_every_split() -> None:
@@ -197,7 +199,7 @@ def test_a_repeated_template_stays_cheap_and_is_found_in_every_split() -> None:
         {"id": [f"{number:04d}" for number in range(n)], "domain": "x", "split": splits}
         | {"group": [f"g{number}" for number in range(n)], "text": [f"{LONG} {number}" for number in range(n)]}
     )
-    counts = duplicates(frame)
+    counts = duplicates([frame])
     assert counts.uncompared > 0
     assert within(counts) == dict.fromkeys([("x", split) for split in ("train", "validation", "test")], (1000, 0, 1000))
     assert across_splits(counts)["x", "test", "train"] == (0, 1000)

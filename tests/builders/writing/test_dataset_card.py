@@ -77,7 +77,8 @@ def test_size_counts_rows_once(synthetic: DatasetFolder) -> None:
 
 def test_it_says_how_to_submit(synthetic: DatasetFolder) -> None:
     _, text = card_of(synthetic)
-    columns = ("`source`", "`id`", "`prediction`", "`seed` (optional)", "`confidence` (optional)")
+    columns = ("`source`", "`id`", "`prediction`", "`seed` (optional)", "`confidence` (optional)",
+               "`probabilities` (optional)")  # fmt: skip
     assert all(f"| {column} | " in text for column in columns)
     for command in (
         "validate preds.parquet",

@@ -384,6 +384,7 @@ def test_every_kind_has_a_gold_column_here() -> None:
     assert set(KINDS.values()) == set(GOLD.values())
 
 
+@pytest.mark.long
 def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     out, preds, store = tmp_path / "out", tmp_path / "preds.parquet", tmp_path / "store"
     built = run("build", "synthetic", "--out", out, "--withhold-labels", "--no-depth", "--json", "-")

@@ -27,7 +27,7 @@ def scored(folder: DatasetFolder, frame: pl.DataFrame) -> Scores:
 
 @pytest.fixture(scope="session")
 def dealt(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
-    return build_dealt_folder(tmp_path_factory.mktemp("analysed") / "dealt", DOMAINS, n_test=24)
+    return build_dealt_folder(tmp_path_factory.mktemp("analysed") / "dealt", DOMAINS, n_test=72)
 
 
 @pytest.fixture(scope="session")

@@ -10,12 +10,13 @@ from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import read_statistics
 from leaderboard.analysis.difficulty import find_drops_by_difficulty
 from leaderboard.analysis.divergence import find_divergence
+from leaderboard.analysis.effective import find_effective
 from leaderboard.analysis.entries import Result, results_of
 from leaderboard.analysis.grids import find_model_averages, find_rank_stability, find_theorem_one
 from leaderboard.analysis.scaling import find_over
 from leaderboard.analysis.scenarios import find_scenarios
 from leaderboard.analysis.states import find_states
-from leaderboard.metrics.correlation import spearman
+from leaderboard.metrics.correlation import LEAST_STATES, spearman
 from leaderboard.scoring.shape import Estimate, Interval, Scores
 
 from .conftest import State, entry
@@ -132,6 +133,8 @@ def test_states_on_a_line_and_on_a_v(state: State) -> None:
     x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
     rows = find_states(on([(value, value / 2) for value in x], state)).rows
     assert rows["boss_type"].unique().to_list() == ["I"]
+    assert rows["least_states"].unique().to_list() == [LEAST_STATES["I"]]
+    assert rows["axis"][0] == "linear"
     assert rows["r2"][0] == pytest.approx(1)
     assert rows["slope"][0] == pytest.approx(0.5)
     assert rows["expected"].to_list() == pytest.approx([value / 2 for value in x])
@@ -139,6 +142,37 @@ def test_states_on_a_line_and_on_a_v(state: State) -> None:
     assert (bent["boss_type"][0], bent["ood"][0]) == ("III", "mean ST")
     assert bent["knee"][0] == pytest.approx(0.4)
     assert (bent["slope"][0], bent["slope_after_knee"][0]) == pytest.approx((-1, 1))
+
+
+def test_states_on_a_line_of_logits_are_type_one(state: State) -> None:
+    x = np.linspace(0.1, 0.9, 9)
+    rows = find_states(on([(value, value**2 / (value**2 + (1 - value) ** 2)) for value in x], state)).rows
+    assert (rows["boss_type"][0], rows["axis"][0], rows["states"][0]) == ("I", "logit", 9)
+    assert rows["slope"][0] == pytest.approx(2)
+
+
+def test_effective_robustness_is_against_all_other_entries(
+    state: State, boss: DatasetFolder, id_scores: Scores
+) -> None:
+    line = [(0.5, 0.4), (0.6, 0.5), (0.7, 0.6), (0.8, 0.7), (0.7, 0.68)]
+    results = on([(float(ss), float(st)) for ss, st in line], state)
+    found = find_effective(results)
+    assert found.rows["entry"][0] == "4", "the highest stands first"
+    best = found.rows.row(0, named=True)
+    others = np.array(line[:4])
+    logits = np.log(others / (1 - others))
+    slope, intercept = np.polyfit(logits[:, 0], logits[:, 1], 1)
+    expected = 1 / (1 + np.exp(-(slope * np.log(0.7 / 0.3) + intercept)))
+    assert (best["slope"], best["intercept"]) == pytest.approx((slope, intercept))
+    assert (best["expected"], best["value"]) == pytest.approx((expected, 0.68 - expected))
+    assert (best["baselines"], best["low"], best["extended"]) == (4, None, False)
+    assert set(found.rows.filter("extended")["entry"]) == {"0", "3"}
+    few = find_effective(results[:3])
+    assert few.rows.is_empty()
+    assert "fewer than 3 other entries" in few.left_out[1]
+    # With intervals, and on a benchmark with an ID domain, where equal entries leave no line.
+    alike = results_of([entry(boss, id_scores, f"B {n}") for n in range(4)], [boss])
+    assert find_effective(alike).rows.is_empty()
 
 
 def test_too_few_states_are_told_and_not_fitted(state: State) -> None:

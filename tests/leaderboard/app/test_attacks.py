@@ -2,6 +2,7 @@
 functions (``tests.leaderboard.attacks``) on a disk with 75 GiB of room.
 """
 
+import errno
 import resource
 import socket
 import subprocess
@@ -165,6 +166,34 @@ def test_uploads_are_swept_hourly_and_after_a_kill(tmp_path: Path, monkeypatch: 
     assert not kept.exists()
 
 
+def test_tiny_uploads_leave_room_for_others(attacked: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: 6,882 uploads of a byte in 15 s took 14,111 files of the disk's, for an hour, until it had none."""
+    monkeypatch.setattr(uploads, "MAX_KEPT", 5)
+    paths = [Path(attacks.upload(attacked.url).json()[0]) for _ in range(20)]
+    assert [path for path in paths if path.exists()] == paths[-5:]
+    assert not [path for path in paths[:-5] if path.parent.exists()]
+    blocks = dict.fromkeys(("f_bavail", "f_bfree", "f_blocks"), 2**30) | {"f_frsize": 4096}
+    few = SimpleNamespace(f_files=10**6, f_favail=uploads.MIN_FREE_FILES - 1, **blocks)
+    monkeypatch.setattr(uploads.os, "statvfs", lambda _: few)
+    assert attacks.upload(attacked.url).status_code == 503
+    few.f_files = 0  # a file system that counts none
+    assert attacks.upload(attacked.url).status_code == 200
+
+
+def test_who_fills_the_disk_shuts_nobody_out_for_long(attacked: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: 503 for everybody for an hour, and again as soon as it was filled again."""
+    filled = [Path(attacks.upload(attacked.url).json()[0]) for _ in range(3)]
+
+    def usage(_: object) -> SimpleNamespace:
+        return SimpleNamespace(free=uploads.MIN_FREE_BYTES + (-1 if filled[0].exists() else 1_000))
+
+    monkeypatch.setattr(uploads.shutil, "disk_usage", usage)
+    assert attacks.upload(attacked.url).status_code == 503
+    monkeypatch.setattr(uploads, "SECONDS_SURE", 0.0)
+    assert attacks.upload(attacked.url).status_code == 200
+    assert [path.exists() for path in filled] == [False, True, True]
+
+
 def test_no_input_is_fetched_from_an_address(attacked: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before: the server fetched in most of 558 calls, for text boxes and numbers, too, and wrote 20 lines for each."""
     fetched: list[str] = []
@@ -191,7 +220,7 @@ def test_a_name_of_wide_characters_leaves_no_folder_behind(attacked: Attacked) -
 
 def test_answers_that_nobody_reads_are_bounded(attacked: Attacked) -> None:
     """Before: 60 calls of 0.9 MiB in one session left 298 MiB for good."""
-    base, named = f"{attacked.url}/gradio_api", "nobody reads"
+    base, named = f"{attacked.url}/gradio_api", "nobody-reads"
     with httpx.Client(timeout=20) as session:
         functions = session.get(f"{attacked.url}/config").json()["dependencies"]
         boards = next(each["id"] for each in functions if each["api_name"] == "boards")
@@ -291,3 +320,70 @@ def test_nobody_is_signed_out_by_a_link(attacked: Attacked) -> None:
     assert (done.status_code, done.headers["location"]) == (303, "/submit")
     assert 'session=""' in done.headers["set-cookie"]
     assert "Max-Age=0" in done.headers["set-cookie"]
+
+
+def test_an_upload_on_a_full_disk_leaves_nothing(attacked: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: status 500, and the folder with the part of the file that was written."""
+
+    def fill_disk(_: Any, to: Any) -> None:
+        to.write(b"part")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(attacked.temporary.rglob("*"))
+    monkeypatch.setattr(uploads.shutil, "copyfileobj", fill_disk)
+    answer = attacks.upload(attacked.url)
+    assert (answer.status_code, "nothing of it is kept" in answer.text) == (507, True)
+    assert sorted(attacked.temporary.rglob("*")) == before
+
+
+def first_line(url: str, request: bytes) -> str:
+    """Send bytes, and return the first line of what is answered."""
+    with attacks.sockets(url, 1, request) as (connection,):
+        return connection.makefile().readline().strip()
+
+
+@pytest.mark.parametrize("path", ["/", "/gradio_api/call/boards", "/gradio_api/upload", "/logout"])
+def test_a_body_of_two_lengths_is_refused(attacked: Attacked, path: str) -> None:
+    """Before: status 200; a proxy that believes the other length sees two requests where this server sees one."""
+    for lengths in (
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5",
+    ):
+        head = b"POST " + path.encode() + b" HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" + lengths
+        answer = first_line(attacked.url, head + b'\r\n\r\nb\r\n{"data":[]}\r\n0\r\n\r\n')
+        assert answer == "HTTP/1.1 400 Bad Request"
+
+
+@pytest.mark.parametrize("letters", [256, 5_000])
+def test_addresses_that_no_file_can_have_are_refused(attacked: Attacked, letters: int) -> None:
+    """Before: status 500 below /static and /assets."""
+    for folder in ("/static", "/assets", "/svelte", "/gradio_api/call", "/entry"):
+        answer = httpx.get(f"{attacked.url}{folder}/{'a' * letters}")
+        assert (answer.status_code, answer.text) == (414, "this address is too long\n")
+    assert httpx.get(f"{attacked.url}/static/{'a' * 200}").status_code == 404
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:9", "http://localhost:9", "https://evil.example", "null"])
+@pytest.mark.parametrize("host", [None, "ada-board.hf.space"])
+def test_no_other_site_reads_answers(attacked: Attacked, origin: str, host: str | None) -> None:
+    """Before: on loopback any port's pages might, with cookies; elsewhere any site's."""
+    headers = {"origin": origin, **({"host": host} if host else {})}
+    asks = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    for path in ("/", "/rows", "/config", "/submit", "/gradio_api/info"):
+        asked = httpx.get(attacked.url + path, headers=headers)
+        asked_before = httpx.options(attacked.url + path, headers={**headers, **asks})
+        for answer in (asked, asked_before):
+            assert "access-control-allow-origin" not in answer.headers
+            assert "access-control-allow-credentials" not in answer.headers
+
+
+def test_a_server_without_datasets_answers(tmp_path: Path) -> None:
+    """Before: status 500 for the rows and the CSV of a board."""
+    server = Server(create_app([], Store(tmp_path / "store")), "127.0.0.1", free_port())
+    try:
+        for path, status in (("/", 200), ("/data", 200), ("/submit", 200), ("/rows", 404), ("/board.csv", 404)):
+            answer = httpx.get(server.url + path)
+            assert answer.status_code == status, path
+            assert status == 200 or "this server has no dataset" in answer.text
+    finally:
+        server.close()

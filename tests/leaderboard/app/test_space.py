@@ -142,6 +142,18 @@ def send(url: str, folder: DatasetFolder, path: Path, name: str, **client: Any) 
     return answer
 
 
+def test_who_says_no_is_told_so_on_a_page(space: tuple[str, LoopbackHub]) -> None:
+    """Before: status 500 and a traceback in the log."""
+    url, _ = space
+    answer = httpx.get(f"{url}/login/callback?error=access_denied&error_description=%3Cb%3Eby%20phone&state=x")
+    assert answer.status_code == 400
+    assert "has not signed you in" in answer.text
+    assert "by phone" not in answer.text
+    for target in ("https://evil.example", "//evil.example", "////evil.example", "/%5C%5Cevil.example"):
+        back = httpx.get(f"{url}/login/callback?state=x&_target_url={target}", headers={"cookie": sign_in(url)})
+        assert back.headers["location"].startswith("/login/huggingface?"), "a state that nobody asked for begins anew"
+
+
 def test_a_space_takes_entries_of_who_signs_in(
     space: tuple[str, LoopbackHub], synthetic: DatasetFolder, tmp_path: Path
 ) -> None:

@@ -5,8 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,16 @@ import httpx
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
+from huggingface_hub import HfApi
+from scipy.stats import binomtest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.client import nominate_at_url
 from leaderboard.app.server import Settings, create_app, serve
 from leaderboard.release import close_round, feedback, nominate
-from leaderboard.store import LOCAL_SUBMITTER, Store
+from leaderboard.store import LOCAL_SUBMITTER, Store, open_store
+from tests.hub.server import WRITE, running_hub
+from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.release.gold import (
     DOMAINS,
@@ -134,6 +140,69 @@ def test_no_answer_hangs_on_the_ranking_half_between_rounds(gold: DatasetFolder,
     assert all(name.startswith("/submit") for name in told)
 
 
+N_PAIRS, LEAST_CHANCE, LEAST_RATIO = 41, 1e-6, 1.25
+
+
+def slower(first: Callable[[], Any], second: Callable[[], Any]) -> bool:
+    """Test whether one of two requests takes longer, by pairs of which each comes first in turn.
+
+    Equal ones pass but once in a million times, whatever the noise: it is the same for both of a pair.
+    """
+    for _ in range(3):
+        first(), second()
+    ratios = []
+    for number in range(N_PAIRS):
+        seconds = {}
+        for request in (first, second) if number % 2 else (second, first):
+            begun = time.perf_counter()
+            request()
+            seconds[request] = time.perf_counter() - begun
+        ratios.append(seconds[second] / seconds[first])
+    n_longer = sum(ratio > 1 for ratio in ratios)
+    ratio = sorted(ratios)[N_PAIRS // 2]
+    far = not 1 / LEAST_RATIO < ratio < LEAST_RATIO
+    return far and float(binomtest(n_longer, N_PAIRS).pvalue) < LEAST_CHANCE
+
+
+@pytest.mark.long
+def test_no_answer_takes_longer_for_other_labels_of_the_ranking_half(
+    gold: DatasetFolder, store: Store, tmp_path: Path
+) -> None:
+    servers = []
+    for folder in (gold, with_permuted_half(gold, tmp_path / "permuted", feedback=False)):
+        root = tmp_path / f"store {len(servers)}"
+        shutil.copytree(store.root, root)
+        servers.append(serve([folder], Store(root), port=free_port(), settings=SETTINGS, block=False))
+    file = file_of(gold, with_errors(gold, 0.3, 20), tmp_path / "sent.parquet")
+    card = json.dumps({"name": "timed", "paradigm": "other", "data": gold.content_hash})
+    uploads = [attacks.upload(server.url, file.read_bytes(), "sent.parquet").json()[0] for server in servers]
+    sent = [[{"path": path, "meta": {"_type": "gradio.FileData"}}, card] for path in uploads]
+    pair = store.ids()[:2]
+    try:
+        with attacks.client() as session:
+
+            def requests(path: str) -> list[Callable[[], Any]]:
+                return [partial(session.get, server.url + path) for server in servers]
+
+            def calls(name: str, *data: Sequence[Any]) -> list[Callable[[], Any]]:
+                return [
+                    partial(attacks.call, session, server.url, name, each)
+                    for server, each in zip(servers, data, strict=True)
+                ]
+
+            asked = {path: requests(path) for path in (form.format(*pair) for form in (*PAGES[:5], *OF_ENTRY))}
+            asked |= {"board": calls("board", [BOARD], [BOARD]), "scores": calls("scores", pair[:1], pair[:1])}
+            asked |= {"check": calls("check", *sent), "submit": calls("submit", *sent)}
+            assert '"ok": true' in asked["check"][0]()
+            assert '"ok": true' in asked["submit"][1]()
+            assert [name for name, both in asked.items() if slower(*both)] == []
+            # It would see a difference: of two pages, of which one is more work.
+            assert slower(requests("/healthz")[0], asked["/"][1])
+    finally:
+        for server in servers:
+            server.close()
+
+
 def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:
     root = tmp_path / "store"
     shutil.copytree(store.root, root)
@@ -165,6 +234,31 @@ def test_a_quota_is_needed(gold: DatasetFolder, synthetic: DatasetFolder, tmp_pa
     with pytest.raises(InvalidInput, match="a leaderboard on withheld labels needs a quota"):
         create_app([synthetic, gold], Store(tmp_path / "store"), Settings(sign_in=True))
     create_app([synthetic, gold], Store(tmp_path / "store"), SETTINGS)
+
+
+def test_a_store_that_everybody_may_read_is_refused(
+    gold: DatasetFolder, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    """Before: a server started on it, and wrote predictions and feedback there."""
+    with running_hub(tmp_path / "hub") as hub:
+        repository = hub.stored.create("org/entries", private=False)
+
+        def opened() -> Store:
+            api = HfApi(endpoint=hub.url, token=WRITE)
+            return open_store("hf://datasets/org/entries", cache=tmp_path / "cache", api=api)
+
+        create_app([synthetic], opened(), SETTINGS)
+        with pytest.raises(InvalidInput, match=r"everybody may read this store of withheld labels.*make it private"):
+            create_app([synthetic, gold], opened(), SETTINGS)
+        repository.private = True
+        store = opened()
+        create_app([gold], store, SETTINGS)
+        repository.private = False  # while the server runs
+        for use in (store.refresh, lambda: store.add_records(lambda: {"look-a.json": b"{}"})):
+            with pytest.raises(InvalidInput, match="everybody may read this store"):
+                use()
+        assert "everybody may read" in str(store.behind)
+        assert not [path for path in hub.stored.files("org/entries") if path.startswith("records")]
 
 
 def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: Store, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ def test_a_speedup_is_no_cost_ratio() -> None:
     assert (within.speedup, within.cost_ratio, within.met) == (None, 1.5, True)
 
 
+@pytest.mark.long
 def test_yardsticks_start_from_joined_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the dataset is read while a yardstick is timed."""
     folder, path = bench._submission(tmp_path / "grid", 0.01)

@@ -200,9 +200,10 @@ def test_replicates_are_those_of_the_ranked_figure(filled: Filled, id_folder: Da
         row = {"task": name, "basis": task.summary.basis, "trained_on": task.id_ood.source if task.id_ood else None}
         drawn = ranked_replicates(scored.table, row, folder.task(name))
         assert drawn is not None
-        assert drawn.shape == (401,)
-        assert drawn[0] == pytest.approx(task.summary.mean_st.value, abs=1e-6)
-        assert drawn[1:].std() > 0
+        assert drawn.values.shape == (401,)
+        assert drawn.values[0] == pytest.approx(task.summary.mean_st.value, abs=1e-6)
+        assert drawn.values[1:].std() > 0
+        assert (drawn.training, drawn.n_runs < 5) == (0.0, True)
 
 
 def test_nobodys_scores_change_when_somebody_submits(filled: Filled, store: Store) -> None:
@@ -212,7 +213,7 @@ def test_nobodys_scores_change_when_somebody_submits(filled: Filled, store: Stor
     index.refresh()
     after = settled(index)
     assert after.height == before.height + 5
-    ranks = ("rank", "rank_low", "rank_high")
+    ranks = ("rank", "rank_low", "rank_high", "with_leader", "corrected")
     same = after.filter(pl.col("id").is_in(before["id"].implode())).sort("id")
     assert same.drop(ranks).equals(before.drop(ranks).sort("id"))
     assert after["rank"].drop_nulls().to_list() == sorted(after["rank"].drop_nulls())

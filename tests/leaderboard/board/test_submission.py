@@ -34,6 +34,16 @@ def test_check_previews_and_keeps_nothing(index: Index, filled: Filled, card_tex
     assert f"{100 * task['mean_st']['value']:.1f}" in answer_html(answer)
 
 
+def test_what_takes_minutes_is_not_previewed(
+    index: Index, filled: Filled, card_text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: anybody could have generated text scored for minutes, in one of two places."""
+    monkeypatch.setattr(submission, "takes_long", lambda frame, folder: len(frame) > 0)
+    answer = check(index, str(filled.files["good"]), card_text)
+    assert (answer["ok"], answer["summary"]) == (True, {})
+    assert "takes minutes to score" in answer_html(answer)
+
+
 def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path) -> None:
     index = Index([filled.folder], Store(tmp_path / "store"))
     first = submit(index, str(filled.files["good"]), card_text, sender=lambda: "local", daily_quota=None)

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.comparing.entries import Side, command, compare_sides, distinct_names, sentence
-from leaderboard.comparing.files import Comparison, Difference, Entrant, compare_entrants, compare_first, winner
-from leaderboard.metrics.comparison import holm
+from leaderboard.comparing.entries import Side, compare_sides, distinct_names
+from leaderboard.comparing.files import Entrant, compare_entrants, compare_first
+from leaderboard.comparing.shape import Comparison, winner
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
@@ -41,12 +41,14 @@ def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled,
     ]
     alone = compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
     assert p_values(alone, "p") == p_values(pairs[:1], "p")
-    # Twice as many tests: a correction at least as strong, and Holm's over them all.
-    assert all(more >= less for more, less in zip(p_values(pairs, "p_holm"), p_values(alone, "p_holm"), strict=False))
-    assert p_values(pairs, "p_holm") == holm(p_values(pairs, "p")).tolist()
+    # Each pair has half of the level.
+    both = zip(p_values(alone, "p_corrected"), p_values(pairs[:1], "p_corrected"), strict=True)
+    known = [(less, more) for less, more in both if less is not None]
+    assert len(known) >= 12
+    assert all(more == pytest.approx(min(2 * less, 1.0)) for less, more in known)
     # The command makes the same of the same files.
     entrants = [Entrant(filled.files[name], filled.folder) for name in ("good", "poor", "script")]
-    assert p_values(compare_first(entrants, n_swaps=SWAPS), "p_holm") == p_values(pairs, "p_holm")
+    assert p_values(compare_first(entrants, n_swaps=SWAPS), "p_corrected") == p_values(pairs, "p_corrected")
 
 
 def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_path: Path) -> None:
@@ -96,36 +98,11 @@ def test_numbers_of_entries_and_shifts_that_are_not_shared(filled: Filled, tmp_p
         compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), "sa", n_swaps=SWAPS)
 
 
-def test_the_sentence_counts_who_wins(filled: Filled, tmp_path: Path) -> None:
-    chosen = sides(filled, "poor", "good")
-    (pair,) = compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=SWAPS)
-    told = [0.01, 0.9, 0.04, 0.05]  # the fourth is not below the level
-    higher = Difference(figure="ST", value=-0.1, p=0.001, p_holm=0.01)
-    shifts = [
-        shift.model_copy(
-            update={"differences": (higher, shift.differences[1], Difference(figure="TD", value=0.1, p=p, p_holm=p))}
-        )
-        for shift, p in zip(pair.shifts, told, strict=False)
-    ]
-    said = sentence(pair.model_copy(update={"shifts": tuple(shifts)}), ("Poor", "Good"), "dr")
-    assert said == (
-        "Good is more robust than Poor on 2 of 4 shifts (TD, Holm-corrected p < 0.05), Poor on 0, "
-        "2 undecided; ST is higher for Poor on 0, for Good on 4; "
-        f"dr/nli, data {filled.folder.content_hash[:6]}, entries {chosen[0].id} and "
-        f"{chosen[1].id}, metric version {METRIC_VERSION}, 2,000 swaps, seed 0"
-    )
-    assert command(chosen, "nli") == (
-        f"shiftbench compare {chosen[0].id}.parquet {chosen[1].id}.parquet --data DIR --task nli"
-    )
-
-
-def test_without_a_drop_the_sentence_is_about_scores(filled: Filled, tmp_path: Path) -> None:
-    (pair,) = compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
-    nothing = [Difference(figure=name, value=None, p=None, p_holm=None) for name in ("SD", "TD")]
-    higher = Difference(figure="ST", value=0.2, p=0.001, p_holm=0.01)
-    shifts = [shift.model_copy(update={"differences": (higher, *nothing)}) for shift in pair.shifts]
-    said = sentence(pair.model_copy(update={"shifts": tuple(shifts)}), ("Good", "Poor"), "dr")
-    assert said.startswith("Good scores higher than Poor on 12 of 12 shifts (ST, Holm-corrected p < 0.05), Poor on 0,")
+def test_few_swaps_are_refused(filled: Filled, tmp_path: Path) -> None:
+    chosen = sides(filled, "good", "poor", "script")
+    with pytest.raises(InvalidInput, match=r"can reach a corrected p below 0.05; found 199; draw at least 200"):
+        compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=199)
+    compare_sides(chosen, filled.folder, Store(tmp_path), n_swaps=200)
 
 
 def test_names_that_are_the_same_get_the_first_digits_of_their_ids(filled: Filled) -> None:
@@ -154,12 +131,11 @@ def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: D
         files.append(tmp_path / f"{name}.csv")
         pl.concat(parts).write_csv(files[-1])
     result = compare_entrants(*(Entrant(file, id_folder) for file in files), n_swaps=SWAPS)
-    (mean,) = result.means
+    mean = result.means[0]
     assert (mean.task, mean.source, set(mean.targets)) == ("sa", "amazon", {"dynasent", "semeval", "sst"})
     scores = [score_file(file, id_folder, n_draws=0).tasks[0].id_ood for file in files]
     values = [each.mean_ood.value for each in scores if each is not None and each.mean_ood.value is not None]
     assert mean.difference.value == pytest.approx(values[0] - values[1], abs=1e-12)
+    assert mean.ranked
     assert winner(mean.difference) == "a"
-    tests = [d.p for shift in result.shifts for d in shift.differences] + [mean.difference.p]
-    given = [np.nan if p is None else p for p in tests]
-    assert mean.difference.p_holm == holm(given)[-1]
+    assert mean.difference.p_corrected == pytest.approx(mean.difference.p / 0.8)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from leaderboard.metrics import comparison
-from leaderboard.metrics.comparison import RankedReplicates, holm, rank_intervals, rank_stability, swap_test
+from leaderboard.metrics.comparison import holm, rank_stability, swap_test
+from leaderboard.metrics.ranking import RankedReplicates, rank_intervals
 
 
 def rng(seed=0):
@@ -135,7 +136,7 @@ def test_clear_differences_reach_the_smallest_p_value():
     a = np.ones((200, 2))
     b = a * [0.0, 1.0]
     found = swap_test([a], [b], ratio, rng())
-    assert found.n_swaps >= 100_000
+    assert found.n_swaps >= 20_000
     assert found.p_value == pytest.approx(1 / (1 + found.n_swaps))
 
 

@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
-from leaderboard.metrics.correlation import effective_robustness, fit_line, id_ood_shape, pearson, r_squared, spearman
+from leaderboard.metrics.correlation import (
+    LEAST_STATES,
+    effective_robustness,
+    fit_line,
+    id_ood_shape,
+    pearson,
+    r_squared,
+    spearman,
+)
 
 X = np.linspace(0.2, 0.9, 15)
 VALUES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=12)
@@ -58,6 +66,72 @@ def test_shapes_are_told_apart(ood, kind, boss_type, noise):
         assert np.isnan(shape.r2)
     else:
         assert shape.r2 == 0
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(0.9, -1.5), (1.5, -1.0), (2.0, -2.0)])
+def test_a_line_on_logits_is_no_type_two(slope, intercept):
+    """It is a curve in scores, which straight lines and knees fit worse; without it 79 to 100% are typed II."""
+    rng = np.random.default_rng(18)
+    kinds = {"I": 0, "II": 0, "straight or knee": 0}
+    for n in (10, 20):
+        for _ in range(12):
+            x = rng.uniform(0.3, 0.95, n)
+            y = special.expit(slope * special.logit(x) + intercept)
+            shape = id_ood_shape(x, y + 0.005 * rng.normal(size=n))
+            kinds[shape.boss_type or "none"] += 1
+            without = {name: value for name, value in shape.criterion.items() if name != "one line on logits"}
+            kinds["straight or knee"] += min(without, key=without.get) not in ("one line", "constant")
+    found, before = (100 * kinds[name] / 24 for name in ("II", "straight or knee"))
+    print(f"logit(OOD) = {slope} logit(ID) {intercept:+}: typed II in {found:.0f}%, before in {before:.0f}%")
+    assert kinds["I"] >= 22
+    assert before >= 75
+
+
+def test_a_line_on_logits_is_fitted_in_scores():
+    y = special.expit(1.4 * special.logit(X) - 0.7)
+    shape = id_ood_shape(X, y)
+    assert (shape.kind, shape.boss_type, shape.axis) == ("line up", "I", "logit")
+    assert shape.slopes == pytest.approx((1.4,), abs=1e-6)
+    np.testing.assert_allclose(shape.predict(X), y, atol=1e-9)
+    wobbly = y + 0.01 * np.random.default_rng(0).normal(size=15)
+    best = optimize.curve_fit(lambda x, a, b: special.expit(a * special.logit(x) + b), X, wobbly, (1, 0))[0]
+    assert id_ood_shape(X, wobbly).slopes == pytest.approx(best[:1], abs=1e-4)
+    down = id_ood_shape(X, 1 - y)
+    assert (down.kind, down.boss_type) == ("line down", None)
+    assert id_ood_shape([0.0, *X], [0.0, *y]).criterion["one line on logits"] == np.inf
+
+
+TYPES = {
+    "I": lambda x: 0.6 * x,
+    "II": lambda x: 0.3 + 0.1 * x + np.maximum(0, x - 0.6),
+    "III": lambda x: 0.4 + np.abs(x - 0.6),
+}
+
+
+def share_typed(type_, n, times, rng):
+    """Share of curves of a type over n states, their noise a tenth of the range of OOD scores, that are typed so."""
+    range_ = np.ptp(TYPES[type_](np.linspace(0.3, 0.9, 50)))
+    found = 0
+    for _ in range(times):
+        x = rng.uniform(0.3, 0.9, n)
+        found += id_ood_shape(x, TYPES[type_](x) + 0.1 * range_ * rng.normal(size=n)).boss_type == type_
+    return found / times
+
+
+@pytest.mark.parametrize("type_", ["I", "II", "III"])
+def test_the_least_number_of_states_finds_a_true_type(type_):
+    assert share_typed(type_, LEAST_STATES[type_], 40, np.random.default_rng(3)) >= 0.7
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("type_", ["I", "II", "III"])
+def test_types_by_number_of_states(type_):
+    rng = np.random.default_rng(18)
+    shares = {n: share_typed(type_, n, 400, rng) for n in (5, 6, 8, 10, 11, 15, 16, 20)}
+    print(f"type {type_}: " + ", ".join(f"{100 * share:.0f}% of {n}" for n, share in shares.items()))
+    least = LEAST_STATES[type_]
+    assert shares[least] >= 0.79
+    assert all(share < 0.8 for n, share in shares.items() if n < least)
 
 
 def test_the_knee_is_found_between_states():

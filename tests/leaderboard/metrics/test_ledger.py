@@ -47,22 +47,22 @@ def test_flips_of_right_and_wrong() -> None:
     assert found.turnover == 0.625
     assert found.churn_cross_domain == 0.25
     assert np.isnan(found.churn_in_domain)
-    assert np.isnan(found.excess_turnover)
 
 
 def test_a_target_drop_of_zero_may_hide_two_flows() -> None:
     found = flip_ledger(flip_counts([[1, 0, 1, 0]] * 2, [[0, 1, 0, 1]] * 2).sum(axis=0))
     assert found.target_drop == 0
-    assert found.turnover == found.excess_turnover == 1
+    assert found.turnover == 1
+    assert found.excess_turnover(0.4) == pytest.approx(0.6)
 
 
-def test_runs_of_one_recipe_have_no_excess_turnover() -> None:
+def test_runs_of_one_recipe_turn_over_their_churn() -> None:
     rng = np.random.default_rng(0)
     chance = rng.random(20_000)
     tt, st_ = (rng.random((4, 20_000)) < chance for _ in range(2))
     found = flip_ledger(flip_counts(tt, st_).sum(axis=0))
     assert found.turnover == pytest.approx(1 / 3, abs=0.01)  # 2 p (1 - p) over uniform p
-    assert found.excess_turnover == pytest.approx(0, abs=0.005)
+    assert found.excess_turnover((found.churn_in_domain + found.churn_cross_domain) / 2) == pytest.approx(0, abs=0.005)
 
 
 @given(sides(st.floats(0, 1)), st.integers(0, 2**32 - 1))

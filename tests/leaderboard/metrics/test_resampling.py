@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from leaderboard.metrics import resampling
-from leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts, run_weights
+from leaderboard.metrics.resampling import group_weights, half_weights, replicate_counts
 
 
 def rng(seed=0):
@@ -33,13 +33,6 @@ def test_replicates_depend_on_the_seed_alone(n_groups, block, monkeypatch):
     np.testing.assert_allclose(sums, np.einsum("bg,gij->bij", expected, counts), rtol=1e-6)
     whole = replicate_counts((counts > 0.5) * 1.0, 50, rng(3))
     np.testing.assert_array_equal(whole, np.einsum("bg,gij->bij", expected, (counts > 0.5) * 1.0))
-
-
-def test_run_weights_give_the_variance_of_a_mean_over_new_runs():
-    scores = np.array([0.1, 0.4, 0.5, 0.7, 0.8])
-    weights = run_weights(5, 40_000, rng())
-    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
-    assert (weights @ scores).var() == pytest.approx(scores.var(ddof=1) / 5, rel=0.03)
 
 
 def test_halves_split_the_groups():

@@ -10,7 +10,7 @@ from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study, choose
 from leaderboard.protocol.report import reason_words
 from leaderboard.protocol.rule import Candidate
 from leaderboard.protocol.run import settled
-from leaderboard.scoring.intervals import Figure
+from leaderboard.scoring.intervals import Figure, Reason
 
 NAMES = {"Wide": "wide", "Law": "law", "Court": "court"}
 
@@ -31,8 +31,10 @@ def study(scores: dict[str, Figure], train: int = 20_000) -> Study:
 
 def figure(score: float, groups: float = 40, n_draws: int = 200) -> Figure:
     rng = np.random.default_rng([round(1000 * score)])
-    drawn = rng.normal(score, 0.02, n_draws) if groups >= 2 else np.full(n_draws, np.nan)
-    return Figure(np.concatenate([[score], drawn]), groups)
+    if groups < 5:
+        return Figure(np.array([score, *[np.nan] * n_draws]), groups, no_interval=Reason.FEW_GROUPS)
+    values = np.concatenate([[score], rng.normal(score, 0.02, n_draws)])
+    return Figure(values, groups, low=score - 0.04, high=score + 0.04)
 
 
 def test_where_one_data_set_has_no_replicates() -> None:

@@ -90,7 +90,7 @@ def test_the_choice_and_its_reasons(choice: Choice) -> None:
 def test_json_has_the_promised_shape(choice: Choice) -> None:
     read = json.loads(choice.model_dump_json())
     assert (read["task"], read["id"], read["ood"]) == ("nli", "Wide", ["Hard", "Court"])
-    assert set(read["candidates"][1]["margin"]) == {"value", "low", "high"}
+    assert set(read["candidates"][1]["margin"]) == {"value", "low", "high", "no_interval"}
     assert Choice.model_validate(read) == choice
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.release.ladder import Measured, next_rung, step_between
+from leaderboard.release.ladder import Measured, Rung, is_apart, next_rung, round_figure
 from validation.vocabulary import NO_SOURCE, UNPARSED
 
 Ids = Mapping[str, Sequence[str]]
@@ -14,7 +14,7 @@ Ids = Mapping[str, Sequence[str]]
 Shown = Callable[[pl.DataFrame], Mapping[tuple[str, str], float | None]]
 """Sends a file; gives the accuracy that is shown of each source and target, None where none is."""
 Look = Callable[[NDArray[np.int64]], float | None]
-"""Sends predicted labels; gives the number that is told."""
+"""Sends predicted labels; gives the number that is told of them, None where nothing new is."""
 
 WEIGHTS = (1, 2, 4)
 """Seeds in which a label is asked about: one number holds as many labels as there are weights."""
@@ -70,26 +70,56 @@ def _code(number: float, n_texts: int) -> int:
 
 
 class Laddered:
-    """The Ladder as one account meets it, with labels of its own, each of a group of its own."""
+    """The Ladder as one account meets it, with labels of its own, each of a group of its own.
 
-    def __init__(self, gold: NDArray[np.int64], rng: np.random.Generator) -> None:
+    Files go to variants of the data in turn, all of which have the same labels.
+    """
+
+    def __init__(
+        self, gold: NDArray[np.int64], rng: np.random.Generator, *, can_be_guessed: bool = True, n_variants: int = 1
+    ) -> None:
         self.gold, self.rng = gold, rng
-        self.best: float | None = None
-        self._rung: Measured | None = None
+        self.can_be_guessed, self.n_variants, self.n_looks = can_be_guessed, n_variants, 0
+        self.best: tuple[float, int, Measured] | None = None
 
     def look(self, predicted: NDArray[np.int64]) -> float | None:
-        """Return the number that is told of a file: the best so far."""
-        own = self._measured(predicted)
-        compared = self._rung or self._measured(self.rng.permutation(predicted))
-        best = compared.value if self.best is None else self.best
-        new = next_rung(own.value, best, step_between(own, compared))
-        if new is not None:
-            self.best, self._rung = new, own
-        return self.best
+        """Return the number that is told of a file; None where it is no better than the best so far by a step."""
+        own, variant = measured(predicted == self.gold), self.n_looks % self.n_variants
+        self.n_looks += 1
+        guess = measured(self.rng.permutation(predicted) == self.gold) if self.can_be_guessed else None
+        rung = None
+        if self.best is not None:
+            told, place, file = self.best
+            rung = Rung(told, file if place == variant else None)
+        number = next_rung(own, rung, guess, self.rng.random())
+        if number is not None:
+            self.best = (number, variant, own)
+        return number
 
-    def _measured(self, predicted: NDArray[np.int64]) -> Measured:
-        right = (predicted == self.gold).astype(np.float64)
-        return Measured(float(right.mean()), (right.sum() - right) / (right.size - 1))
+
+class Rounds:
+    """The rounds as one account meets them: the figure of each file, None where it has none of its own."""
+
+    def __init__(self, gold: NDArray[np.int64], rng: np.random.Generator, *, can_be_guessed: bool = True) -> None:
+        self.gold, self.rng, self.can_be_guessed = gold, rng, can_be_guessed
+        self.last: Rung | None = None
+
+    def look(self, predicted: NDArray[np.int64]) -> float | None:
+        """Return the figure that a round releases of a file; None where it has none, or repeats the last."""
+        own = measured(predicted == self.gold)
+        guess = measured(self.rng.permutation(predicted) == self.gold) if self.can_be_guessed else None
+        if self.last is not None and not is_apart(own, self.last):
+            return None
+        figure = round_figure(own, self.last, guess, self.rng.random())
+        if figure is not None:
+            self.last = Rung(figure, own)
+        return figure
+
+
+def measured(right: NDArray[np.bool_]) -> Measured:
+    """Return the share of right labels, with each left out."""
+    ones = right.astype(np.float64)
+    return Measured(float(ones.mean()), (ones.sum() - ones) / (ones.size - 1))
 
 
 Attack = Callable[[Look, NDArray[np.int64], int, int, np.random.Generator], NDArray[np.int64]]
@@ -100,28 +130,34 @@ def random_files(
     look: Look, start: NDArray[np.int64], n_classes: int, n_looks: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Send files dealt at random, and keep the best."""
-    best, told = start, None
+    best, told = start, 1 / n_classes
     for _ in range(n_looks):
         file = rng.integers(n_classes, size=start.size)
         answer = look(file)
-        if answer != told:
+        if answer is not None and answer > told:
             best, told = file, answer
     return best
 
 
 def flips(share: float) -> Attack:
-    """Change a share of the best file's labels at random, and keep what is told to be better."""
+    """Change a share of the best file's labels at random, and keep what is told to be better.
+
+    A file that is told to be worse than chance is turned round first: each label becomes another one.
+    """
 
     def attack(
         look: Look, start: NDArray[np.int64], n_classes: int, n_looks: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        best, told = start, look(start)
+        chance, best, told = 1 / n_classes, start, look(start)
+        if told is not None and told < chance:
+            best = (start + rng.integers(1, n_classes, start.size)) % n_classes
+            told = chance + (chance - told) / (n_classes - 1)
         for _ in range(n_looks - 1):
             file = best.copy()
             changed = rng.random(file.size) < share
             file[changed] = (file[changed] + rng.integers(1, n_classes, int(changed.sum()))) % n_classes
             answer = look(file)
-            if answer != told:
+            if answer is not None and answer > (told or 0):
                 best, told = file, answer
         return best
 
@@ -131,15 +167,13 @@ def flips(share: float) -> Attack:
 def boosting(
     look: Look, start: NDArray[np.int64], n_classes: int, n_looks: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Send files dealt at random, and let them vote: by what was told to be better, against what was not."""
-    votes, told = np.zeros((start.size, n_classes)), None
+    """Send files dealt at random, and let them vote: by what was told of them, and a little against the others."""
+    votes = 1e-9 * rng.random((start.size, n_classes))
     for _ in range(n_looks):
         file = rng.integers(n_classes, size=start.size)
         answer = look(file)
-        better = answer != told and answer is not None
-        # A file that is not told to be better is a little worse than chance: by 0.055 of its standard deviation.
-        votes[np.arange(start.size), file] += 10 * ((answer or 0) - 1 / n_classes) if better else -0.055
-        told = answer
+        # A file of which nothing is told is a little worse than chance: by 0.055 of its standard deviation.
+        votes[np.arange(start.size), file] += -0.055 if answer is None else 10 * (answer - 1 / n_classes)
     return votes.argmax(axis=1)
 
 
@@ -150,3 +184,76 @@ ATTACKS: dict[str, Attack] = {
     "flips of 50%": flips(0.5),
     "boosting": boosting,
 }
+
+
+def climb_with_known_labels(
+    look: Look,
+    gold: NDArray[np.int64],
+    known: float,
+    start: float,
+    raised: float,
+    n_looks: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Climb the Ladder at will, and let files vote on the labels that are not known: those are binary.
+
+    Somebody who knows some labels holds them back: each file has some more of them right than the last one that was
+    told of (all others wrong), so that it is better by a step, and is told of, however the unknown ones were dealt.
+
+    Args:
+        look: sends a file.
+        gold: the labels, 0 or 1.
+        known: share of them that are known, the first ones.
+        start: share of the known ones that the first file has right.
+        raised: share of all labels that each file has right on top of the last one that was told of.
+        n_looks: looks.
+        rng: deals the unknown labels.
+    Returns: the best file it can make.
+    """
+    n_known = int(known * gold.size)
+    n_right, best = round(start * n_known) - round(raised * gold.size), gold.copy()
+    votes = 1e-9 * rng.random(gold.size - n_known)
+    for _ in range(n_looks):
+        file = gold.copy()
+        mine = min(n_known, n_right + round(raised * gold.size))
+        file[mine:n_known] = 1 - file[mine:n_known]
+        file[n_known:] = rng.integers(2, size=votes.size)
+        answer = look(file)
+        signs = 2 * file[n_known:] - 1
+        if answer is None:
+            votes -= signs * 0.1 * np.sqrt(votes.size)
+        else:
+            votes += signs * (answer * gold.size - mine - votes.size / 2)
+            n_right = mine
+    best[n_known:] = votes > 0
+    return best
+
+
+WRONG = -1
+"""An answer that is surely wrong, though it can be read: there is one wherever answers are free texts."""
+
+
+def ramp(shares: Sequence[float]) -> Attack:
+    """Answer at random a growing share of the texts, surely wrong all others, and let files vote by their numbers.
+
+    So each file is better than the last one by a step, whatever chance does, and is told of; its number tells of the
+    answers that it has. Where labels can be guessed nothing is surely wrong: it needs free texts.
+
+    Args:
+        shares: of each look the share of texts that are answered; the last one for all further looks.
+    """
+
+    def attack(
+        look: Look, start: NDArray[np.int64], n_classes: int, n_looks: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        votes = 1e-9 * rng.random((start.size, n_classes))
+        for number in range(n_looks):
+            file = np.full(start.size, WRONG)
+            mine = rng.permutation(start.size)[: round(shares[min(number, len(shares) - 1)] * start.size)]
+            file[mine] = rng.integers(n_classes, size=mine.size)
+            answer = look(file)
+            if answer is not None:
+                votes[mine, file[mine]] += answer * start.size / mine.size - 1 / n_classes
+        return votes.argmax(axis=1)
+
+    return attack

@@ -13,6 +13,12 @@ def gold(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
 
 
 @pytest.fixture(scope="session")
+def ranked(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """Three domains of 1,150 test texts, binary labels: what rounds can rank."""
+    return build_gold(tmp_path_factory.mktemp("ranked"), 1_150)
+
+
+@pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
     """Three domains of 150 test texts, binary labels: too few for feedback."""
     return build_gold(tmp_path_factory.mktemp("small"), 150)

@@ -1,7 +1,7 @@
 """A build that withholds its test labels, of any size, and files that predict them."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,14 @@ Labels = Mapping[str, NDArray[np.int64]]
 """Codes of predicted labels by target, in the order of the target's ids."""
 
 
-def build_gold(out: Path, n_test: int, *, classes: int = 2, domains: tuple[str, ...] = DOMAINS) -> DatasetFolder:
+def build_gold(
+    out: Path,
+    n_test: int,
+    *,
+    classes: int = 2,
+    domains: tuple[str, ...] = DOMAINS,
+    spell: Callable[[str], str] = str,
+) -> DatasetFolder:
     """Build invented tickets with labels dealt at random, and open the gold folder."""
     rng = np.random.default_rng([n_test, classes])
     rows = []
@@ -32,7 +39,7 @@ def build_gold(out: Path, n_test: int, *, classes: int = 2, domains: tuple[str, 
             label = number % classes if number < 12 else int(rng.integers(classes))
             split = "test" if number >= 12 else "train"
             text = f"The {domain} came back with number {number}, and the note beside it says {rng.integers(10**9)}."
-            rows.append((domain, f"label{label}", text, split))
+            rows.append((domain, f"label{label}", spell(text), split))
     frame = pl.DataFrame(rows, schema=["domain", "label", "text", "split"], orient="row")
     out.mkdir(parents=True, exist_ok=True)
     frame.write_csv(out / "rows.csv")
@@ -68,17 +75,28 @@ def in_feedback(folder: DatasetFolder, target: str) -> NDArray[np.bool_]:
 
 
 def file_of(folder: DatasetFolder, predicted: Labels, path: Path) -> Path:
-    """Write a prediction file of models trained on each other domain, which all predict the same."""
+    """Write a prediction file of models trained on each other domain, which all predict the same, with 90% confidence.
+
+    Confidences and probabilities are there so that whatever is told of a file might tell of them, too.
+    """
     names = np.array(folder.task(TASK).labels)
+    sure = np.where(np.eye(names.size, dtype=bool), 0.9, 0.1 / (names.size - 1))
     parts = [
         folder.split(TASK, target, "test")
         .sort("id")
-        .select("id", source=pl.lit(source), prediction=pl.Series(names[codes]))
+        .select(
+            "id",
+            source=pl.lit(source),
+            prediction=pl.Series(names[codes]),
+            confidence=pl.lit(0.9),
+            probabilities=pl.Series(sure[codes]).arr.to_list(),
+        )
         for target, codes in predicted.items()
         for source in folder.task(TASK).domains
         if source != target
     ]
-    pl.concat(parts).select("source", "id", "prediction").write_parquet(path)
+    columns = ["source", "id", "prediction", "confidence", "probabilities"]
+    pl.concat(parts).select(columns).write_parquet(path)
     return path
 
 
@@ -96,5 +114,10 @@ def with_errors(folder: DatasetFolder, share: float, seed: int = 0) -> dict[str,
 
 def send(store: Store, folder: DatasetFolder, predicted: Labels, path: Path, account: str, name: str = "m") -> Entry:
     """Submit a file to a store."""
+    return send_file(store, folder, file_of(folder, predicted, path), account, name)
+
+
+def send_file(store: Store, folder: DatasetFolder, path: Path, account: str, name: str = "m") -> Entry:
+    """Submit a file that is written."""
     card = Card(name=name, paradigm="other", data=folder.content_hash)
-    return store.submit(file_of(folder, predicted, path), card, [folder], account)[0]
+    return store.submit(path, card, [folder], account)[0]

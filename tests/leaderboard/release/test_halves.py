@@ -12,7 +12,7 @@ from builders.folder.manifest import SourceFacts
 from builders.folder.reader import DatasetFolder
 from builders.specs.spec import TaskSpec
 from builders.writing.writer import write_folder
-from leaderboard.release.halves import gold_keys, half_of, halves, refuse_split_twice, released_tasks
+from leaderboard.release.halves import _gold_key, gold_keys, half_of, halves, refuse_split_twice, released_tasks
 from tests.leaderboard.release.gold import DOMAINS, KEY, TASK, build_gold, with_permuted_half
 from validation.report import InvalidInput
 from validation.vocabulary import TaskKind
@@ -87,6 +87,26 @@ def test_a_larger_build_moves_no_label_to_the_other_half(small: DatasetFolder, t
     both = halves(small).join(halves(fewer), on="gold", suffix="_fewer")
     assert both.height == 300
     assert both.filter(pl.col("feedback") != pl.col("feedback_fewer")).is_empty()
+
+
+@pytest.mark.parametrize(
+    "respelt",
+    ["the caf\u00e9 on  the quay ",
+     "The Caf\u00e9 On The Quay", "THE CAFE\u0301 ON THE QUAY", "the caf\u00e9\u00a0on the quay",
+     "\uff54\uff48\uff45 cafe\u0301 on the qu\u00aday", "the caf\u00e9 on\u200b the \u202aquay"],
+)  # fmt: skip
+def test_a_text_spelt_another_way_has_the_same_key(respelt: str) -> None:
+    assert _gold_key([respelt, "b"]) == _gold_key(["the caf\u00e9 on the quay", "B"])
+    assert _gold_key([respelt, "b"]) != _gold_key(["the cafe on the quay", "B"])
+    assert _gold_key([respelt, "b"]) != _gold_key([respelt + "b"])
+
+
+def test_copies_spelt_another_way_are_in_one_half(small: DatasetFolder, tmp_path: Path) -> None:
+    """Under another group they may lie in the other half: then both folders are not served together."""
+    shouted = build_gold(tmp_path / "shouted", 150, domains=DOMAINS[:2], spell=str.upper)
+    assert set(gold_keys(halves(shouted))) < set(gold_keys(halves(small)))
+    with pytest.raises(InvalidInput, match="lay the same labels in different halves"):
+        refuse_split_twice([small, shouted])
 
 
 def test_public_folders_have_no_halves(synthetic: DatasetFolder) -> None:

@@ -13,7 +13,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index
 from leaderboard.board.submission import submit
 from leaderboard.release import LOOKS_A_YEAR, close_round, nominate
-from leaderboard.release.looks import MIN_TEXTS
+from leaderboard.release.halves import MIN_TEXTS
 from leaderboard.scoring.score import checked_predictions, score_predictions
 from leaderboard.store import Store
 from tests.leaderboard.release.attacks import flips, read_off
@@ -26,6 +26,7 @@ from tests.leaderboard.release.gold import (
     in_feedback,
     with_permuted_half,
 )
+from validation.report import InvalidInput
 
 QUOTA = 10_000
 
@@ -56,7 +57,8 @@ class Account:
         answer = submit(self.index, str(file), json.dumps(card), sender=lambda: self.name, daily_quota=QUOTA)
         assert answer["ok"], answer["problems"]
         self.answers.append(json.dumps(answer))
-        return {each["target"]: each["best"] for each in answer["summary"]["feedback"]}
+        told = answer["summary"]["feedback"]
+        return {each["target"]: each["best"] if each["is_new"] else None for each in told}
 
     def shown(self, file: pl.DataFrame) -> dict[tuple[str, str], float | None]:
         file.write_parquet(self.path)
@@ -92,7 +94,7 @@ def test_binary_labels_three_domains_of_150_texts_one_account(small: DatasetFold
     assert again.answers == account.answers
 
 
-@pytest.mark.parametrize(("n_texts", "looks"), [(1_000, 2), (1_150, LOOKS_A_YEAR)])
+@pytest.mark.parametrize(("n_texts", "looks"), [(1_000, 2), pytest.param(1_150, LOOKS_A_YEAR, marks=pytest.mark.long)])
 def test_a_thousand_texts_three_classes_five_accounts(n_texts: int, looks: int, tmp_path: Path) -> None:
     """Accounts that join hands climb on the feedback half; the ranking half tells them nothing before a round.
 
@@ -130,14 +132,24 @@ def test_a_thousand_texts_three_classes_five_accounts(n_texts: int, looks: int, 
     assert abs(recovered - prior) <= 2 * np.sqrt(prior * (1 - prior) / n_ranking)
 
 
-def test_a_round_tells_of_one_entry_an_account_and_task(small: DatasetFolder, tmp_path: Path) -> None:
-    """The thirteen probes of the first attack are worth one file in a round, which four times a year gives."""
-    account = Account(Index([small], Store(tmp_path / "store")), small, "mallory", tmp_path / "probe.parquet")
-    ids = {target: small.split(TASK, target, "test").sort("id")["id"].to_list() for target in DOMAINS}
-    read_off(ids, small.task(TASK).labels[1], account.shown)
-    store = account.index.store
-    for identity in store.ids():
-        nominate(store, identity, "mallory", [small])
-    (board,) = close_round(store, [small]).boards
-    assert [each.account for each in board.entries] == ["mallory"]
-    assert len(board.entries[0].targets) == len(DOMAINS)
+def test_rounds_tell_nothing_of_few_texts_or_of_guesses(
+    small: DatasetFolder, ranked: DatasetFolder, tmp_path: Path
+) -> None:
+    """On 150 texts there is no round at all; on more, a file that knows nothing has no figure."""
+    for folder in (small, ranked):
+        root = tmp_path / folder.content_hash
+        root.mkdir()
+        account = Account(Index([folder], Store(root / "store")), folder, "mallory", root / "probe.parquet")
+        account.send(file_of(folder, {target: gold_codes(folder, target) * 0 for target in DOMAINS}, account.path))
+        store = account.index.store
+        nominate(store, store.ids()[0], "mallory", [folder])
+        if folder is small:
+            with pytest.raises(InvalidInput, match="no test set has 500 texts in each half"):
+                close_round(store, [folder])
+            assert not store.records("round-")
+            continue
+        closed = close_round(store, [folder])
+        (entry,) = closed.boards[0].entries
+        # A file of one label is its own dealing: it cannot be told apart from guessing.
+        assert (entry.targets, entry.mean, entry.place) == ({}, None, None)
+        assert {each.why for each in closed.left_out} == {"it cannot be told apart from guessing"}

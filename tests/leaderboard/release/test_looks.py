@@ -10,6 +10,8 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.release import LOOKS_A_YEAR, Told, feedback, ledger, looks
+from leaderboard.release.halves import halves
+from leaderboard.release.history import History, Telling
 from leaderboard.release.ladder import MIN_STEP
 from leaderboard.release.ledger import records_of
 from leaderboard.store import Store
@@ -112,6 +114,53 @@ def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder
     assert (told.looks_left, told.why_not) == (0, "")
     (told,) = asker.ask(0.9, 51)
     assert told.why_not == "all 12 looks of a year are used up"
+
+
+def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder, tmp_path: Path) -> None:
+    """A second version of the data begins no new Ladder: the best number so far stands there too."""
+    wider = build_gold(tmp_path / "wider", 1_150, classes=3)
+    asker = Asker(gold, tmp_path)
+    (first,) = asker.ask(0.5)
+    asker.folder = wider
+    (same,) = asker.ask(0.5)
+    assert (same.best, same.is_new, same.looks_left) == (first.best, False, LOOKS_A_YEAR - 2)
+    (better,) = asker.ask(0.1, 2)
+    assert better.is_new
+    asker.folder = gold
+    (back,) = asker.ask(0.3, 3)  # better than what was told of this version, worse than what was told of the other
+    assert (back.best, back.is_new) == (better.best, False)
+
+
+def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
+    """Two domains that have the odd text in common: looks are counted together, numbers are not compared."""
+    keys = np.arange(1_000, dtype=np.uint64)
+    place = ("data", "all", TASK, TARGET)
+    history = History([Telling(place, "entry", 0.9, date(2026, 1, 1), keys)])
+    for first, shared in ((999, False), (951, False), (950, True), (0, True)):
+        other = np.arange(first, first + 1_000, dtype=np.uint64)
+        assert history.looks(other, date(2025, 1, 1)) == 1
+        assert (history.best(other, (*place[:3], "other")) is not None) == shared
+    assert history.best(np.arange(40, dtype=np.uint64), place) is not None  # a part of them: the smaller one counts
+    assert history.looks(keys, date(2026, 1, 1)) == 0  # a year later
+
+
+def test_few_looks_where_labels_cannot_be_guessed(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for every thousand labels, here one; the first number comes without a hurdle, and in steps."""
+    monkeypatch.setattr(looks, "can_be_guessed", lambda _: False)
+    (told,) = asker.ask(0.7)
+    assert (told.is_new, told.looks_left) == (True, 0)
+    (again,) = asker.ask(0.1, 1)
+    assert (again.best, again.is_new, again.why_not) == (told.best, False, "the one look of a year is used up")
+
+
+def test_looks_left_tell_no_half(asker: Asker, gold: DatasetFolder) -> None:
+    """Looks are counted at all labels of a target, so one in common with another counts in whichever half it is."""
+    asker.ask(0.5)
+    (content,) = asker.store.records("gold-").values()
+    counted = np.frombuffer(content, dtype=np.uint64)
+    rows = halves(gold).filter(domain=TARGET)
+    assert counted.tolist() == sorted(rows["gold"].unique().to_list())
+    assert {*rows.filter(pl.col("gold").is_in(counted.tolist()))["feedback"]} == {True, False}
 
 
 def test_many_unusable_outputs_or_few_texts_are_told_nothing(

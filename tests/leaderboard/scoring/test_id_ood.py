@@ -87,7 +87,7 @@ def test_the_summary_is_over_the_shifts_from_the_id_domain(id_folder: DatasetFol
     assert summary.worst_sd_split_half is not None
     grid_only = ("sd_std", "td_std", "average_worst_sd", "average_worst_td", "highest_ss", "lowest_ss")
     assert all(getattr(summary, name).value is None for name in grid_only)
-    assert (summary.source_permutation_p, summary.spearman_st_ss, summary.r2_idd_sd) == (None, None, None)
+    assert (summary.home_advantage, summary.spearman_st_ss, summary.r2_idd_sd) == (None, None, None)
     assert (summary.mean_td.value, summary.worst_td.value) == (None, None)
     assert set(summary.depth_f1) == {"0", "25", "50", "75", "90"}
     # TT is named once, and no OOD domain is wanted as a source.

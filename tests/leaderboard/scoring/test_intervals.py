@@ -1,19 +1,21 @@
 """Intervals: the same draws everywhere, recomputed here by taking rows again and again."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 from sklearn.metrics import f1_score
 
+from builders.building.synthetic import build_synthetic
 from builders.building.synthetic_grid import noisy_predictions
 from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.bootstrap import interval, sampling_spread
-from leaderboard.metrics.depth import effective_size
 from leaderboard.metrics.resampling import group_weights
-from leaderboard.scoring.intervals import Figure, estimates
+from leaderboard.scoring.intervals import DROP, Figure, Reason, difference, estimate, mean, worst
 from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
 from leaderboard.scoring.shape import Estimate, Scores
 
@@ -46,28 +48,64 @@ def drawn_rows(folder: DatasetFolder, target: str, n_draws: int) -> list[np.ndar
     return [np.repeat(np.arange(len(groups)), row[groups]) for row in weights]
 
 
-def test_an_interval_of_sd_is_that_of_taking_rows_again(
+def test_replicates_are_those_of_taking_rows_again(
     synthetic: DatasetFolder, predictions: pl.DataFrame, one_run: Scored
 ) -> None:
     task = one_run.scores.tasks[0]
-    shift = task.shifts[0]
     labels = list(synthetic.task("nli").labels)
-    home, away = [], []
-    n_groups = np.inf
-    for target, found in ((shift.source, home), (shift.target, away)):
-        gold = synthetic.split("nli", target, "test").sort("id")
+    for shift in task.shifts[:2]:
+        gold = synthetic.split("nli", shift.target, "test").sort("id")
         rows = gold.join(predictions.filter(source=shift.source), on="id", how="left", maintain_order="left")
         names = np.array([labels[code] for code in rows["label"]])
         said = rows["prediction"].to_numpy()
-        n_groups = min(n_groups, effective_size(gold["group"].value_counts()["count"].to_numpy()))
-        for chosen in [np.arange(len(gold)), *drawn_rows(synthetic, target, 200)]:
+        found = one_run.table.filter(task="nli", source=shift.source, target=shift.target, metric="macro_f1")
+        for drawn, chosen in zip(found["replicates"][0], drawn_rows(synthetic, shift.target, 200), strict=True):
             each = f1_score(names[chosen], said[chosen], labels=labels, average=None, zero_division=np.nan)
-            found.append(np.nanmean(each))
-    drops = np.array(home) - np.array(away)
-    low, high = interval(sampling_spread(drops[0], drops[1:], n_groups=n_groups))
-    assert shift.sd.value == pytest.approx(drops[0], abs=1e-12)
-    assert shift.sd.low == pytest.approx(float(low), abs=1e-9)
-    assert shift.sd.high == pytest.approx(float(high), abs=1e-9)
+            assert drawn == pytest.approx(np.nanmean(each), abs=1e-6)
+
+
+def test_an_interval_of_sd_is_made_of_the_scores_own(one_run: Scored) -> None:
+    """Source and target have test sets of their own, so the ways down and up add as squares."""
+    for shift in one_run.scores.tasks[0].shifts:
+        down = np.hypot(shift.ss.value - shift.ss.low, shift.st.high - shift.st.value)
+        up = np.hypot(shift.ss.high - shift.ss.value, shift.st.value - shift.st.low)
+        # Replicates of the two are independent, and correlated by chance alone.
+        assert shift.sd.value - shift.sd.low == pytest.approx(down, rel=0.12)
+        assert shift.sd.high - shift.sd.value == pytest.approx(up, rel=0.12)
+
+
+def test_macro_f1_of_plenty_of_texts_has_the_interval_that_replicates_give(tmp_path: Path) -> None:
+    """Away from the edges, and with many groups, a normal interval of the replicates' spread is right as well."""
+    build_synthetic(tmp_path / "many", encoder=None, n_train=10, n_test=900)
+    folder = DatasetFolder.open(tmp_path / "many")
+    found = scored(folder, noisy_predictions(folder).filter(pl.col("id").str.contains("/nli/")), tmp_path, 400)
+    for shift in found.scores.tasks[0].shifts:
+        table = found.table.filter(task="nli", source=shift.source, target=shift.target, metric="macro_f1")
+        expected = 2 * stats.norm.ppf(0.975) * np.std(table["replicates"][0].to_numpy())
+        assert shift.st.high - shift.st.low == pytest.approx(expected, rel=0.15)
+
+
+def test_a_mean_over_one_source_has_its_cells_own_interval(
+    synthetic: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path
+) -> None:
+    alone = predictions.filter(pl.col("id").str.contains("/nli/"), source="kitchen")
+    task = scored(synthetic, alone, tmp_path).scores.tasks[0]
+    assert task.summary.mean_ss == task.in_domain[0].score
+    assert task.summary.mean_ss.low is not None
+
+
+def test_only_the_domains_of_a_figure_matter_to_it(synthetic: DatasetFolder, predictions: pl.DataFrame) -> None:
+    one, few = (Figure(np.array([0.8, 0.79, 0.81]), n, low=0.7, high=0.9, square=0.05) for n in (40, 6))
+    assert mean([one]) is one
+    assert mean([one, few]).effective_groups == 6
+
+
+def test_a_worst_drop_is_held_all_at_once_and_so_wider(one_run: Scored) -> None:
+    task = one_run.scores.tasks[0]
+    own = max(task.shifts, key=lambda shift: shift.sd.value).sd
+    worst_sd = task.summary.worst_sd
+    assert worst_sd.value == own.value
+    assert worst_sd.high - worst_sd.low > 1.2 * (own.high - own.low)
 
 
 def test_draws_are_the_same_for_every_entry(
@@ -92,8 +130,8 @@ def test_scoring_twice_gives_the_same_intervals(
 def test_every_figure_lies_in_its_interval(one_run: Scored) -> None:
     task = one_run.scores.tasks[0]
     estimates = [getattr(shift, name) for shift in task.shifts for name in ("st", "ss", "tt", "sd", "td", "idd")]
-    # At lambda 90 three texts are left of 30, and some replicates draw none of them: no interval.
-    estimates += [item for shift in task.shifts for item in (shift.depth_f1["0"], shift.depth_td["25"])]
+    # At lambda 90 six texts are left of 60, too few for an interval of any figure.
+    estimates += [item for shift in task.shifts for item in (shift.depth_f1["0"], shift.depth_f1["25"])]
     names = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
     estimates += [getattr(task.summary, name) for name in names]
     assert all(_holds(estimate) for estimate in estimates)
@@ -158,27 +196,54 @@ def test_no_draws_no_bounds(synthetic: DatasetFolder, predictions: pl.DataFrame,
     assert found.table["replicates"].null_count() == len(found.table)
 
 
-def test_one_group_says_nothing_about_groups(
-    synthetic: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_few_groups_give_no_interval_and_no_replicates(
+    synthetic: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path, n_groups: int
 ) -> None:
-    """A test set of one document has a score and no interval."""
+    """A test set of three documents has a score and no interval, and no rank made of it has one either."""
 
-    class OneGroup(DatasetFolder):
+    class FewGroups(DatasetFolder):
         def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
             rows = super().test(task, subset, columns)
             if "group" not in rows.columns:
                 return rows
-            alone = pl.col("domain") == "harbour"
-            return rows.with_columns(group=pl.when(alone).then(pl.lit("g")).otherwise("group"))
+            number = pl.int_range(pl.len()) % n_groups
+            return rows.with_columns(
+                group=pl.when(pl.col("domain") == "harbour").then(number.cast(pl.String)).otherwise("group")
+            )
 
-    folder = OneGroup(synthetic.path, synthetic.manifest)
-    task = scored(folder, predictions, tmp_path, n_draws=20).scores.tasks[0]
+    folder = FewGroups(synthetic.path, synthetic.manifest)
+    found = scored(folder, predictions, tmp_path, n_draws=20)
+    task = found.scores.tasks[0]
     shifts = {(shift.source, shift.target): shift for shift in task.shifts}
     into, elsewhere = shifts["kitchen", "harbour"], shifts["kitchen", "orchard"]
     assert into.st.value is not None
-    assert into.st.low is None
-    assert into.sd.low is None
-    assert elsewhere.sd.low is not None
+    for figure in (into.st, into.sd, into.td, task.summary.mean_st, task.summary.worst_sd):
+        assert (figure.low, figure.high) == (None, None)
+        assert figure.no_interval == "fewer than 5 effective groups"
+    assert (elsewhere.sd.low is None, elsewhere.sd.no_interval) == (False, None)
+    assert found.table.filter(task="nli", target="harbour", metric="macro_f1")["replicates"].null_count() == 4
+    assert not into.resolved
+
+
+def test_a_rare_class_gives_no_interval(synthetic: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path) -> None:
+    class OneRareClass(DatasetFolder):
+        def _few(self, rows: pl.DataFrame) -> pl.DataFrame:
+            rare = (pl.col("label") == 2).cum_sum().over("domain") > 3
+            return rows.with_columns(label=pl.when((pl.col("label") == 2) & rare).then(0).otherwise("label"))
+
+        def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
+            rows = super().test(task, subset, columns)
+            return self._few(rows) if "label" in rows.columns and task == "nli" else rows
+
+    found = scored(OneRareClass(synthetic.path, synthetic.manifest), predictions, tmp_path, n_draws=20)
+    nli, sa = found.scores.tasks
+    shift = nli.shifts[0]
+    assert shift.st.low is None
+    assert shift.st.no_interval == "a class has fewer than 10 effective gold groups"
+    # Depth F1 is a mean over texts, whatever their classes.
+    assert shift.depth_f1["0"].low is not None
+    assert sa.shifts[0].st.low is not None
 
 
 def test_a_few_undefined_replicates_do_no_harm_and_many_leave_no_interval() -> None:
@@ -186,7 +251,28 @@ def test_a_few_undefined_replicates_do_no_harm_and_many_leave_no_interval() -> N
     few, many = values.copy(), values.copy()
     few[[3, 500]] = np.nan
     many[5:40] = np.nan
-    found = estimates({name: Figure(array, 50) for name, array in (("all", values), ("few", few), ("many", many))})
-    assert found["few"].low == pytest.approx(found["all"].low, abs=0.002)
-    assert found["few"].high == pytest.approx(found["all"].high, abs=0.002)
-    assert (found["many"].value, found["many"].low) == (found["all"].value, None)
+    away = Figure(np.random.default_rng(1).normal(0.4, 0.01, 1001), 50, low=0.38, high=0.42)
+    whole, some, none = (difference(Figure(array, 50, low=0.48, high=0.52), away) for array in (values, few, many))
+    assert (some.low, some.high) == pytest.approx((whole.low, whole.high), abs=0.002)
+    assert estimate(none) == Estimate(value=whole.values[0], no_interval="undefined on resampled test sets")
+
+
+def test_a_reason_passes_on_to_what_is_made_of_a_figure() -> None:
+    values = np.random.default_rng(0).normal(0.5, 0.01, 101)
+    known = Figure(values, 50, low=0.4, high=0.6)
+    refused = Figure(values, 3, no_interval=Reason.FEW_GROUPS)
+    for found in (difference(known, refused), mean([known, refused], DROP)):
+        assert (found.low, found.no_interval) == (None, Reason.FEW_GROUPS)
+    assert worst([known, refused]).no_interval == Reason.FEW_GROUPS
+    unknown = Figure(np.array([np.nan]), np.inf)
+    assert estimate(difference(known, unknown)) == Estimate(value=None)
+
+
+def test_scores_without_reasons_are_read_as_before(one_run: Scored) -> None:
+    """Scores of metric version 4 had no ``no_interval``."""
+    without = json.loads(one_run.scores.model_dump_json(), object_hook=_without_reasons)
+    assert Scores.model_validate(without).tasks[0].shifts[0].st == one_run.scores.tasks[0].shifts[0].st
+
+
+def _without_reasons(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name != "no_interval"}

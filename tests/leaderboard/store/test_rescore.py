@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, open_store
+from leaderboard.store.interval_changes import interval_changes
 from leaderboard.store.rescore import Change, rescore
 from shiftbench.command import app
 from tests.hub.server import WRITE, running_hub
@@ -59,10 +60,46 @@ def test_ranks_are_compared_with_the_version_before(aged: Filled) -> None:
         Change(ids["poor"], "Poor model", 1, 3, 0.99, poor),
     }
     assert [each.new_rank for each in changes] == [1, 1, 3]
+    assert found.intervals == {f"{BOARD}{aged.folder.content_hash[:8]}": ()}
     again = rescore(aged.store, [aged.folder])
     assert (again.scored, again.kept) == ((), found.scored)
     assert again.changes == found.changes
     assert rescore(aged.store, [aged.folder], every=True).scored == found.scored
+
+
+def test_what_changed_in_intervals_is_told(aged: Filled) -> None:
+    """One entry's SD had narrow intervals that exclude 0."""
+    good = aged.entries["good"]
+    path = aged.store.root / "scores" / "2" / f"{good.id}.json"
+    old = json.loads(path.read_text())
+    for shift in old["tasks"][0]["shifts"]:
+        shift["sd"] |= {"low": 0.001, "high": 0.011}
+    path.write_text(json.dumps(old))
+    found = rescore(aged.store, [aged.folder])
+    (changes,) = found.intervals.values()
+    scores = [aged.store.scores(entry, aged.folder).tasks[0] for entry in aged.entries.values()]
+    (sd,) = changes
+    assert sd.figure == "SD"
+    every = [shift.sd for task in scores for shift in task.shifts if shift.sd.value is not None]
+    there = [drop for drop in every if drop.low is not None]
+    own = [shift.sd for shift in aged.store.scores(good, aged.folder).tasks[0].shifts]
+    assert sd.values == len(every)
+    assert sd.new_intervals == len(there)
+    assert sd.old_intervals == sd.new_intervals + sum(drop.low is None for drop in own)
+    assert sd.new_clear == sum(drop.low > 0 or (drop.high or 0) < 0 for drop in there if drop.low is not None)
+    assert (sd.old_clear or 0) >= len(own)
+    result = CliRunner().invoke(app, ["rescore", "--store", str(aged.store.root), "--data", str(aged.folder.path)])
+    assert "95% intervals of" in result.output
+    assert f"{sd.old_intervals} -> {sd.new_intervals}" in result.output
+
+
+def test_widths_are_those_of_values_that_have_an_interval_twice() -> None:
+    old = {("e", "a -> b", "SD"): (0.0, 0.1), ("e", "b -> a", "SD"): None, ("f", "", "mean ST"): (0.5, 0.6)}
+    new = {("e", "a -> b", "SD"): (-0.1, 0.2), ("e", "b -> a", "SD"): (0.1, 0.2), ("f", "", "mean ST"): (0.5, 0.6)}
+    (found,) = interval_changes(old, new)
+    assert (found.figure, found.values, found.old_intervals, found.new_intervals) == ("SD", 2, 1, 2)
+    assert (found.old_width, found.new_width) == pytest.approx((0.1, 0.3))
+    assert (found.old_clear, found.new_clear) == (0, 1)
 
 
 def test_what_cannot_be_scored_is_told_and_the_rest_goes_on(aged: Filled) -> None:

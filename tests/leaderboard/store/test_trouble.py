@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
 import httpx
@@ -180,6 +181,22 @@ def test_one_folder_without_a_card_stops_no_other(damage: str, sender: Sender, t
     sent, new = sender.send(again, "one more", "ada")
     assert new
     assert rescore(again, [sender.folder]).kept == tuple(sorted([entry.id, sent.id]))
+
+
+def test_a_card_that_is_restored_counts_again(sender: Sender, tmp_path: Path) -> None:
+    """Before: it counted for nobody until a restart, so that its sender had another entry on the day's quota."""
+    store = Store(tmp_path / "store")
+    entry, _ = sender.send(store, "hurt", "ada")
+    card = store.entry_files(entry.id).card
+    sound = card.read_bytes()
+    again = Store(store.root)
+    day = date.fromisoformat(entry.submitted_at[:10])
+    card.write_bytes(sound[:50])
+    assert again.sent_on("ada", day) == 0
+    card.write_bytes(sound)
+    assert again.sent_on("ada", day) == 1
+    card.write_bytes(b"{")  # what was read once never changes
+    assert again.sent_on("ada", day) == 1
 
 
 @contextmanager

@@ -17,9 +17,10 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, find_board
 from leaderboard.scoring.shape import Estimate
 from leaderboard.store import Store
+from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_data import board_csv, board_rows
 from leaderboard.views.board_page import board_page, rows_fragment
-from leaderboard.views.board_query import PAGE_ROWS, BoardQuery
+from leaderboard.views.board_query import PAGE_ROWS, BoardQuery, matching, whole_table
 from leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
 from leaderboard.views.site import script
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
@@ -215,6 +216,29 @@ def test_sorting_keeps_missing_values_last(index: Index, key: str, order: str) -
             assert known == (wanted[-len(known) :] if len(known) == len(values) else known)
 
 
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_the_drop_of_a_constant_predictor_leads_nothing(filled: Filled, tmp_path: Path, order: str) -> None:
+    shutil.copytree(filled.store.root, tmp_path / "store")
+    store = Store(tmp_path / "store")
+    label = filled.folder.task("nli").labels[0]
+    pl.read_parquet(filled.files["good"]).with_columns(prediction=pl.lit(label)).write_parquet(tmp_path / "c.parquet")
+    constant, _ = store.submit(tmp_path / "c.parquet", filled.card("good"), [filled.folder])
+    index = Index([filled.folder], store)
+    assert index.settle()
+    board = find_board("synthetic/nli", index.boards())
+    table = whole_table(index, board).filter("complete")
+    assert table.filter("at_floor")["id"].to_list() == [constant.id]
+    # Its drop is the smallest, its score the lowest.
+    assert table.sort("average_drop")["id"][0] == table.sort("mean_st")["id"][0] == constant.id
+    asked = query(index, f"board=synthetic/nli&sort=average_drop&order={order}")
+    assert matching(table, asked, columns_of(board))["id"][-1] == constant.id
+    by_score = query(index, "board=synthetic/nli&sort=mean_st&order=asc")
+    assert matching(table, by_score, columns_of(board))["id"][0] == constant.id
+    shown = Visible(rows_fragment(index, asked)).text
+    assert shown.count("at chance: drops say nothing") == 1
+    assert shown.count("leads; less selection ") == 1
+
+
 def test_headings_sort_and_say_which_way(index: Index) -> None:
     found = rows(index, "sort=worst_td&order=asc")
     assert list(found.heads.values()).count("ascending") == 1
@@ -288,7 +312,8 @@ def test_rows_as_data(index: Index) -> None:
     assert first["rank"] == 1
     assert first["rank_interval"] == [frame["rank_low"][0], frame["rank_high"][0]]
     assert first["mean_st"] == {
-        "value": frame["mean_st"][0], "low": frame["mean_st.low"][0], "high": frame["mean_st.high"][0], "placebo": None,
+        "value": frame["mean_st"][0], "low": frame["mean_st.low"][0], "high": frame["mean_st.high"][0],
+        "no_interval": None, "placebo": None,
     }  # fmt: skip
     assert set(first["depth_f1"]) == {"0", "50", "90"}
     assert found[-1]["rank"] is None

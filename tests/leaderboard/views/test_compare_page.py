@@ -37,26 +37,31 @@ def content(filled: Filled, found: Compared) -> Markup:
 def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
     found = compared(filled, tmp_path, "good", "poor", "script")
     shown = Visible(content(filled, found))
-    assert "Good model is more robust than Poor model on " in shown.text
+    assert "These trained models, nli: Good model scores higher than Poor model (mean ST, " in shown.text
+    assert "5 runs of every source on either side (seeds) would tell about recipes; here are 1 and 1" in shown.text
+    assert "more robust" not in shown.text
     assert "p 1.0000, undecided" in shown.text
     assert "shiftbench compare " in shown.text
-    assert shown.tags.count("table") == 3  # two pairs, and the flips
+    assert shown.tags.count("table") == 5  # two for each of two pairs, and the flips
     assert shown.tags.count("details") == 4
     # One bar for each difference there is, and three pictures with their legends.
     assert shown.tags.count("figure") == 3
-    assert shown.tags.count("rect") == 2 * 12 * 3
+    n_means = sum(len(pair.means) for pair in found.pairs)
+    assert shown.tags.count("rect") == 2 * 12 * 3 + n_means
 
 
 def test_who_is_better_is_said_in_words(filled: Filled, tmp_path: Path) -> None:
     found = compared(filled, tmp_path, "good", "poor")
     first = found.pairs[0].shifts[0]
     # Sure that A has the higher score, and that B has the lower drop.
-    sure = [each.model_copy(update={"value": 0.2, "p_holm": 0.00001}) for each in first.differences]
-    pair = found.pairs[0].model_copy(update={"shifts": (first.model_copy(update={"differences": tuple(sure)}),)})
+    sure = {"value": 0.2, "p_corrected": 0.00001, "p": 0.00001, "at_floor": None}
+    differences = tuple(each.model_copy(update=sure) for each in first.differences)
+    shift = first.model_copy(update={"differences": differences})
+    pair = found.pairs[0].model_copy(update={"shifts": (shift,), "means": ()})
     shown = Visible(content(filled, dataclasses.replace(found, pairs=[pair])))
     assert shown.text.count("p < 0.0001, Good model better") == 1
     assert shown.text.count("p < 0.0001, Poor model better") == 2
-    assert "Poor model is more robust than Good model on 1 of 1 shifts" in shown.text
+    assert "TD is lower for Good model on 0 and for Poor model on 1 of 1" in shown.text
 
 
 def test_files_are_offered(filled: Filled, tmp_path: Path) -> None:

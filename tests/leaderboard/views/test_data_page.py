@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from builders.folder.manifest import SourceFile
 from leaderboard.views.data_page import data_page
 from tests.leaderboard.conftest import Filled, Visible
 
@@ -28,3 +29,20 @@ def test_a_task_that_is_not_there_is_said_so_and_its_name_is_no_markup(filled: F
     page = data_page([filled.folder], "<script>alert(1)</script>")
     assert "There is no such task here" in page
     assert "<script>" not in page
+
+
+def test_unverified_files_are_named_beside_partial(filled: Filled) -> None:
+    manifest = filled.folder.manifest
+    slug, source = next(iter(manifest.sources.items()))
+    file = SourceFile(path="letters/train.csv", sha256="0" * 64, rows=9, recorded_rows=None, unverified=True)
+    of = {**manifest.sources, slug: source.model_copy(update={"files": (file,)})}
+    marked = manifest.model_copy(update={"unverified": True, "synthetic": False, "sources": of})
+    page = str(data_page([replace(filled.folder, manifest=marked)], "synthetic/nli"))
+    assert "Unverified build. " in page
+    assert "unverified, not known to be whole: letters/train.csv" in page
+    both = marked.model_copy(update={"partial": True})
+    page = str(data_page([replace(filled.folder, manifest=both)], "synthetic/nli"))
+    assert "Partial build. " in page
+    assert "partial, unverified" in page
+    assert "also unverified: see the data page" in page
+    assert "nverified" not in str(data_page([filled.folder], "synthetic/nli"))

@@ -10,14 +10,16 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.board.effective import AboveLine
 from leaderboard.scoring.examples import wrong_examples
 from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from leaderboard.scoring.shape import Scores
+from leaderboard.scoring.shape import Estimate, Scores
 from leaderboard.scoring.unseen import unseen_drops
 from leaderboard.store import Entry
+from leaderboard.views.detectable import ABOUT_DETECTABLE
 from leaderboard.views.entry_page import entry_page, public_years
 from leaderboard.views.headline import TRAINING_UNKNOWN
-from leaderboard.views.numbers import drop_points
+from leaderboard.views.numbers import drop_points, points
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
@@ -81,14 +83,27 @@ def test_headline_stands_with_intervals_and_placebo_values(scored: Scored) -> No
     for drop in ("average_drop", "worst_sd", "worst_td"):
         assert f"placebo {drop_points(getattr(placebo.summary, drop).value)}" in text
     assert f"split-half {drop_points(moods.summary.worst_td_split_half)}" in text
+    assert f"worst true one, estimated {drop_points(moods.summary.worst_td_posterior)}" in text
+    assert "it estimates the shift that looks worst" in text
+    assert "What to expect of the next domain, were it drawn like these 3" in text
+    assert moods.summary.depth_slope is not None
+    assert f"Slope on depth{drop_points(moods.summary.depth_slope.value)}" in text
     assert TRAINING_UNKNOWN in text
     assert "total [" not in text
+
+
+def test_the_line_of_other_entries_stands_on_the_page(folder: DatasetFolder, scored: Scored) -> None:
+    found = AboveLine(Estimate(value=0.02, low=-0.01, high=0.05), expected=0.6, n_others=4, is_extended=False)
+    text = seen(scored.scores, folder=folder, above_line=lambda _: found).text
+    assert "Against the line of other entries" in text
+    assert "+2.0 [\N{MINUS SIGN}1.0, 5.0]" in text
+    assert "Against the line" not in seen(scored.scores, folder=folder, above_line=lambda _: None).text
 
 
 def test_five_seeds_have_total_intervals(folder: DatasetFolder, tmp_path: Path) -> None:
     labels_with_errors(folder, "moods", DOMAINS, 0.3, range(5)).write_parquet(tmp_path / "p.parquet")
     text = seen(score(folder, tmp_path / "p.parquet").scores, folder=folder).text
-    assert text.count("total [") == 3
+    assert text.count("total [") == 3 + 3  # headline, and home advantage on three scales
     assert TRAINING_UNKNOWN not in text
     assert "No predictions of moods.placebo: no placebo value beside drops." in text
 
@@ -105,6 +120,17 @@ def test_placebo_tasks_are_no_choices_of_their_own(filled: Filled, scored: Score
     assert "dealt/moods" in seen(both, task="no such task").text
 
 
+def test_the_smallest_detectable_drop_stands_beside_every_drop(scored: Scored) -> None:
+    task = scored.scores.tasks[0]
+    text = seen(scored.scores).text
+    assert f"detectable {points(task.summary.detectable['average_drop'].models)}" in text
+    for shift in task.shifts:
+        for name in ("sd", "td"):
+            found = shift.detectable[name]
+            assert f"detectable {points(found.models)} ({points(found.models_corrected)})" in text
+    assert ABOUT_DETECTABLE in text
+
+
 def test_every_shift_stands_in_the_table(scored: Scored) -> None:
     task = scored.scores.tasks[0]
     table = page(scored.scores).split("Every shift</h2>")[1]
@@ -112,7 +138,10 @@ def test_every_shift_stands_in_the_table(scored: Scored) -> None:
     assert [(source, target) for source, target, _ in rows] == [(s.source, s.target) for s in task.shifts]
     for (_, _, cells), shift in zip(rows, task.shifts, strict=True):
         assert drop_points(shift.td.value) in cells
-        assert ("not resolved" in cells) != shift.resolved
+        if shift.at_floor:
+            assert "no scenario is concluded" in cells
+        else:
+            assert ("not resolved" in cells) != shift.resolved
         assert f"{shift.n:,}" in cells
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.comparing.files import Comparison, Difference, MeanComparison, ShiftComparison, p_text
+from leaderboard.comparing.shape import Comparison, Difference, MeanComparison, ShiftComparison, p_text
 from leaderboard.views.exports import bibtex, csv_table, latex, latex_text, markdown, markdown_text
 
 NASTY = r"=a_b & 50% {x} \input{y} $1|2# ~^ <i> [z](https://e.org)"
@@ -17,16 +17,16 @@ NASTY = r"=a_b & 50% {x} \input{y} $1|2# ~^ <i> [z](https://e.org)"
 
 def pair(b: str = "b" * 16) -> Comparison:
     differences = (
-        Difference(figure="ST", value=0.1234, p=0.00001, p_holm=0.00003),
-        Difference(figure="SD", value=-0.0001, p=0.5, p_holm=0.5),
-        Difference(figure="TD", value=None, p=None, p_holm=None),
+        Difference(figure="ST", value=0.1234, p=0.00001, p_corrected=0.00003),
+        Difference(figure="SD", value=-0.0001, p=0.5, p_corrected=0.5),
+        Difference(figure="TD", value=None, p=None, p_corrected=None),
     )
     shift = ShiftComparison(task="nli", source="a_b", target="c", n=10, runs=1, differences=differences)
     mean = MeanComparison(
         task="nli",
         source="a_b",
         targets=("c", "d"),
-        difference=Difference(figure="mean OOD", value=0.1, p=0.2, p_holm=0.4),
+        difference=Difference(figure="mean OOD", value=0.1, p=0.2, p_corrected=0.4),
     )
     return Comparison(
         a="a" * 16,
@@ -46,8 +46,8 @@ def pair(b: str = "b" * 16) -> Comparison:
 def test_latex_is_a_booktabs_table() -> None:
     lines = latex([pair()], ["Good", "Poor"]).splitlines()
     assert lines[:2] == [r"\begin{tabular}{llrrrrrr}", r"\toprule"]
-    assert lines[4] == r"nli: a\_b $\to$ c & Poor & $\mathbf{+12.3}$ & $<$0.0001 & $+0.0$ & 0.5000 & n/a & n/a \\"
-    assert lines[5] == r"nli: a\_b, mean OOD & Poor & $+10.0$ & 0.4000 &  &  &  &  \\"
+    assert lines[5] == r"nli: a\_b $\to$ c & Poor & $\mathbf{+12.3}$ & $<$0.0001 & $+0.0$ & 0.5000 & n/a & n/a \\"
+    assert lines[4] == r"nli: a\_b, mean OOD & Poor & $+10.0$ & 0.4000 &  &  &  &  \\"
     assert lines[-3:-1] == [r"\bottomrule", r"\end{tabular}"]
     assert lines[-1].startswith("% Good minus the other, in points")
 
@@ -55,8 +55,8 @@ def test_latex_is_a_booktabs_table() -> None:
 def test_markdown_is_a_table_of_as_many_cells_in_each_row() -> None:
     rows = [line for line in markdown([pair()], ["Good", NASTY]).splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {9}
-    assert "**+12.3**" in rows[2]
-    assert "&lt; 0.0001" in rows[2]
+    assert "**+12.3**" in rows[3]
+    assert "&lt; 0.0001" in rows[3]
 
 
 def test_csv_has_a_row_for_each_difference_and_no_formula() -> None:

@@ -228,7 +228,7 @@ def test_mean_drops_by_depth_are_means_over_the_shifts(task: TaskScores) -> None
     assert means["mean TD"]["50"].value == pytest.approx(by_hand)
 
 
-def test_flips_show_loss_gain_and_half_the_churn(task: TaskScores) -> None:
+def test_flips_show_loss_gain_and_half_of_those_without_a_shift(task: TaskScores) -> None:
     picture = svg(flips.flip_bars(task))
     groups = list(picture.iter("g"))
     assert len(groups) == 6
@@ -240,18 +240,19 @@ def test_flips_show_loss_gain_and_half_the_churn(task: TaskScores) -> None:
         assert bars["sb-loss"] * shift.flips.gain == pytest.approx(bars["sb-gain"] * shift.flips.loss, abs=0.1)
         ticks = [line for line in group.iter("line") if line.get("class") == "sb-churn"]
         assert len(ticks) == 2
-        churn = [shift.flips.churn_in_domain, shift.flips.churn_cross_domain]
-        assert None not in churn
+        assert shift.flips.without_shift is not None
+        assert "flip without any shift (placebo)" in words(group)
         reach = float(ticks[1].get("x1", "")) - float(ticks[0].get("x1", ""))
         scale = bars["sb-loss"] / shift.flips.loss
-        assert reach == pytest.approx(scale * sum(part or 0 for part in churn) / 2, abs=0.3)
+        assert reach == pytest.approx(scale * shift.flips.without_shift, abs=0.3)
 
 
-def test_one_run_has_no_churn(folder: DatasetFolder, tmp_path: Path) -> None:
+def test_without_a_placebo_flips_without_a_shift_are_not_measured(folder: DatasetFolder, tmp_path: Path) -> None:
     scores = score(folder, labels_with_errors(folder, "moods", DOMAINS, 0.3), tmp_path)
     drawn = flips.flip_bars(scores.tasks[0])
     assert "sb-churn" not in drawn
-    assert "seed churn not measured" in drawn
+    assert "flips without any shift: not measured (needs a placebo)" in drawn
+    assert "was not measured" in flips.mean_flip_words(scores.tasks[0])
 
 
 def test_id_ood_plane(id_folder: DatasetFolder, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from baselines import majority
 from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import Estimate, Scores
-from leaderboard.views.terminal import print_board, print_comparisons, print_coverage, print_scores
+from leaderboard.views.terminal import print_board, print_comparisons, print_scores
 from tests.leaderboard.conftest import Filled
 
 
@@ -79,16 +79,10 @@ def test_a_reference_td_is_shown_apart(scores: Scores) -> None:
     assert "12.3" in printed(out).split(title)[1]
 
 
-def test_what_p_is_of_and_what_training_variance_needs(scores: Scores) -> None:
+def test_what_home_advantage_is_of_and_what_training_variance_needs(scores: Scores) -> None:
     out = console(120)
     print_scores(scores, out)
     text = " ".join(printed(out).split())
-    assert "p if training on a domain did not help there (permutation)" in text
+    assert "home advantage (logits, not points)" in text
+    assert "Home advantage: none is concluded, as mean ST is not shown to be above chance." in text
     assert "Training variance was not measured; that needs single sources, every shift among them" in text
-
-
-def test_coverage_has_its_standard_error() -> None:
-    out = console(120)
-    print_coverage({"total": {"ST": 0.9, "scenario": 1.0}}, 100, out)
-    assert "90.00% ± 3.00" in printed(out)
-    assert "100.00% ± 0.00" in printed(out)

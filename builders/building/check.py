@@ -1,0 +1,160 @@
+"""Checking upstream files against what is recorded of them, without building anything."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from builders.building.build import chosen_tasks
+from builders.building.records import facts_beside
+from builders.cache import cache_folder
+from builders.checksums import file_sha256
+from builders.reading.intake import read_file
+from builders.reading.places import find_file
+from builders.specs.sources import SourceSpec
+from builders.specs.spec import FileFacts, FileSpec, TotalFacts, Upstream, upstream
+from validation.report import InvalidInput
+
+State = Literal["whole", "there", "unverified", "missing", "closed"]
+"""``there``: it lies there, but is not the whole file that is recorded. ``closed``: it is missing, and its terms do
+not let it be passed on; its instructions say whom to ask."""
+
+STATES: Mapping[State, str] = {
+    "whole": "as recorded",
+    "there": "there, but not as recorded",
+    "unverified": "there, with nothing recorded to tell a whole file by",
+    "missing": "not there",
+    "closed": "not there, and not free to pass on",
+}
+
+
+class CheckedFile(NamedTuple):
+    """An upstream file beside its records.
+
+    ``recorded_rows`` counts its own rows, or those of all files of its total. ``verified`` names what agrees here:
+    ``checksum``, ``rows`` or ``total``; empty for none. ``found`` says what does not.
+    """
+
+    path: str
+    state: State
+    recorded_rows: int | None
+    recorded_sha256: str | None
+    verified: str
+    found: str = ""
+
+
+def check_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -> list[CheckedFile]:
+    """Compare every file that tasks read with its records. Files whose checksum agrees are not parsed.
+
+    Args:
+        benchmark: one benchmark; None checks those of all.
+        task: one of its tasks, as for ``build``; None checks all.
+        raws: folders of upstream files, searched in order.
+    Returns: a row for each file and for what readers read beside it, in the order of the specs. Files that hold a
+        release in part are in it where they are there.
+    """
+    records = upstream()
+    files: dict[str, FileSpec] = {}
+    for spec in chosen_tasks(benchmark, task):
+        for domain in spec.domains:
+            for file in (file for split in domain.files.values() for file in split):
+                # In one task a file may stand for the whole release, in another for a part of it.
+                if file.path not in files or not file.partial:
+                    files[file.path] = file
+    checked: dict[str, CheckedFile] = {}
+    n_rows: dict[str, int] = {}
+    for file in files.values():
+        path = find_file(raws, file.path)
+        if path is None:
+            if not file.partial:
+                checked[file.path] = _absent(file.source, file.path, records)
+            continue
+        checked[file.path] = _check(file, path, records, n_rows)
+        checked |= {row.path: row for row in _check_beside(file, path, records)}
+    for total in records.totals:
+        for place in (place for place in total.files if place in n_rows):
+            checked[place] = _check_total(checked[place], total, n_rows)
+    return list(checked.values())
+
+
+def print_check(files: Sequence[CheckedFile], console: Console) -> None:
+    """Print the table of checked files, and how many there are of each state."""
+    table = Table()
+    for column in ("file", "state", "recorded rows", "recorded checksum", "verified here", "what differs"):
+        table.add_column(column, justify="right" if column == "recorded rows" else "left", overflow="fold")
+    for file in files:
+        rows = "" if file.recorded_rows is None else f"{file.recorded_rows:,}"
+        table.add_row(file.path, file.state, rows, (file.recorded_sha256 or "")[:16], file.verified, file.found)
+    console.print(table)
+    for state, meaning in STATES.items():
+        n_files = sum(file.state == state for file in files)
+        console.print(f"{state}: {n_files} ({meaning})", soft_wrap=True, highlight=False)
+    unknown = sum(file.recorded_rows is None and file.recorded_sha256 is None for file in files)
+    n_sums = sum(file.recorded_sha256 is not None for file in files)
+    line = f"{len(files)} files, {n_sums} with a recorded checksum, {unknown} with nothing recorded"
+    console.print(line, soft_wrap=True, highlight=False)
+
+
+def _absent(source: SourceSpec, path: str, records: Upstream) -> CheckedFile:
+    """Return what is recorded of a file that is absent: the checksum is that of any form it may lie in."""
+    rows, _ = _recorded(path, path, records)
+    forms = (path, f"{path}.gz", str(Path(path).with_suffix(".zip")))
+    sha256 = next(filter(None, (_recorded(path, form, records)[1] for form in forms)), None)
+    return CheckedFile(path, "missing" if source.open_licence else "closed", rows, sha256, "")
+
+
+def _check(file: FileSpec, path: Path, records: Upstream, n_rows: dict[str, int]) -> CheckedFile:
+    """Compare a file that is there; the rows of one that had to be parsed are put into ``n_rows``."""
+    rows, sha256 = _recorded(file.path, str(Path(file.path).with_name(path.name)), records)
+    if sha256 is not None and file_sha256(path) == sha256:
+        return CheckedFile(file.path, "whole", rows, sha256, "checksum")
+    try:
+        n_rows[file.path] = read_file(path, file.read, (), cache=cache_folder()).n_rows
+    except InvalidInput as unreadable:  # the table is of all files, with what is wrong of each
+        return CheckedFile(file.path, "there", rows, sha256, "", str(unreadable.problems[0]))
+    return _judge(file.path, n_rows[file.path], rows, sha256)
+
+
+def _check_beside(file: FileSpec, path: Path, records: Upstream) -> Iterator[CheckedFile]:
+    for name in file.beside:
+        place = str(Path(file.path).with_name(name))
+        if not path.with_name(name).exists():
+            yield _absent(file.source, place, records)
+            continue
+        facts = facts_beside(path.with_name(name), place)
+        rows, sha256 = _recorded(place, place, records)
+        if facts.sha256 == sha256:
+            yield CheckedFile(place, "whole", rows, sha256, "checksum")
+        else:
+            yield _judge(place, facts.rows, rows, sha256)
+
+
+def _judge(path: str, n_rows: int, rows: int | None, sha256: str | None) -> CheckedFile:
+    """Judge a file by its rows, as no recorded checksum agrees."""
+    if rows is not None and n_rows != rows:
+        by = f"{abs(n_rows - rows):,} {'too many' if n_rows > rows else 'too few'}"
+        return CheckedFile(path, "there", rows, sha256, "", f"{n_rows:,} rows, {by}")
+    if sha256 is not None:
+        return CheckedFile(path, "there", rows, sha256, "rows" if rows else "", "another checksum: another revision?")
+    return CheckedFile(path, "unverified" if rows is None else "whole", rows, sha256, "" if rows is None else "rows")
+
+
+def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]) -> CheckedFile:
+    """Judge a file by the rows that it has together with others."""
+    lacking = [Path(place).name for place in total.files if place not in n_rows]
+    n_all = sum(n_rows.get(place, 0) for place in total.files)
+    if lacking:
+        found = f"{n_rows[file.path]:,} rows; its total needs {', '.join(lacking)}"
+    else:
+        found = "" if n_all == total.rows else f"{n_all:,} rows in {len(total.files)} files"
+    state: State = "there" if found else "whole"
+    return file._replace(state=state, recorded_rows=total.rows, verified="" if found else "total", found=found)
+
+
+def _recorded(path: str, form: str, records: Upstream) -> tuple[int | None, str | None]:
+    """Return the recorded rows of a file, or of its total, and the checksum of the form that it lies in."""
+    total = records.total_of(path)
+    rows = total.rows if total else records.files.get(path, FileFacts()).rows
+    return rows, records.files.get(form, FileFacts()).sha256

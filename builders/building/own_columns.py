@@ -1,0 +1,188 @@
+"""Which columns of one's own data hold what: as they are named on the command line, or by their usual names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from builders.building.own_tables import OwnTable
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.schemas import ANSWERS
+from validation.vocabulary import GOLD, TOKENS, TaskKind
+
+KINDS = {
+    "labels": TaskKind.CLASSIFICATION,
+    "tags": TaskKind.TAGGING,
+    "answers": TaskKind.EXTRACTIVE_QA,
+    "texts": TaskKind.GENERATION,
+}
+"""Kinds of own data, by the words that people type."""
+
+_INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
+    TaskKind.CLASSIFICATION: (("text",), ("premise", "hypothesis")),
+    TaskKind.TAGGING: ((TOKENS,), ("text",)),
+    TaskKind.EXTRACTIVE_QA: (("context", "question"),),
+    TaskKind.GENERATION: (("text",), ("source_text",)),
+}
+"""Names that input columns have where none are given, the usual ones first."""
+_GOLD: Mapping[TaskKind, tuple[str, ...]] = {kind: (name,) for kind, name in GOLD.items()} | {
+    TaskKind.EXTRACTIVE_QA: ("answers", "answer"),
+    TaskKind.GENERATION: ("target_text", "target", "summary"),
+}
+START = "answer_start"
+_USES = {"domain": "domains", "gold": "what is to be predicted", "text": "texts", "id": "ids", "split": "splits",
+         "group": "groups"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold what; those without a name have the usual one, ids have none.
+
+    Attributes:
+        domain: the domain.
+        label: what is to be predicted: label, tags, answers or target text.
+        text: texts; two of a premise and a hypothesis, or of a context and a question.
+        id: ids of the rows; they are checked to be there once each.
+        split: train, validation or test; by default rows are dealt by group.
+        group: what makes rows belong together, such as a document; by default equal texts do.
+    """
+
+    domain: str | None = None
+    label: str | None = None
+    text: tuple[str, ...] = ()
+    id: str | None = None
+    split: str | None = None
+    group: str | None = None
+
+    def by_use(self) -> dict[str, str]:
+        """Return the names that were given, by what they hold."""
+        one = {"domain": self.domain, "gold": self.label, "id": self.id, "split": self.split, "group": self.group}
+        return {use: name for use, name in one.items() if name is not None}
+
+
+def kind_of(columns: Sequence[str]) -> TaskKind:
+    """Tell what is predicted by the names of columns."""
+    found = set(columns)
+    if "tags" in found:
+        return TaskKind.TAGGING
+    if found & {"answers", "answer"} and {"context", "question"} <= found:
+        return TaskKind.EXTRACTIVE_QA
+    if "label" not in found and "target_text" in found:
+        return TaskKind.GENERATION
+    return TaskKind.CLASSIFICATION
+
+
+def find_kind(word: str | None) -> TaskKind | None:
+    """Return the kind that a word stands for, None for None; InvalidInput lists the words."""
+    if word is not None and word not in KINDS:
+        raise InvalidInput(Problem("there is no such kind", "--kind", repr(word), did_you_mean(word, list(KINDS))))
+    return KINDS[word] if word is not None else None
+
+
+@dataclass
+class FoundColumns:
+    """A table's own columns, found for a kind.
+
+    Attributes:
+        table: the table.
+        columns: the names that were given.
+        kind: what is predicted.
+        problems: what is missing or named twice.
+        inputs: our names of the input columns.
+        names: the table's own column for each of ours: ``domain``, the inputs, the gold, ``answer_start``, ``split``,
+            ``group`` and ``own_id``, as far as they are there.
+    """
+
+    table: OwnTable
+    columns: Columns
+    kind: TaskKind
+    problems: list[Problem] = field(default_factory=list)
+    inputs: tuple[str, ...] = ()
+    names: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._find_columns()
+
+    def _find_columns(self) -> None:
+        found = self.table.frame.columns
+        given = self.columns.by_use()
+        for use, name in (*given.items(), *(("text", text) for text in self.columns.text)):
+            if name not in found:
+                what = f"the column named for {_USES[use]} is not there"
+                self._missing(what, name, did_you_mean(name, found))
+        wanted = [*given.values(), *self.columns.text]
+        for name in sorted({name for name in wanted if wanted.count(name) > 1}):
+            self.problems.append(
+                Problem("one column cannot be two things", self.table.name, f"'{name}' given twice", column=name)
+            )
+        if self.problems:
+            return
+        self._find_inputs(found, set(given.values()))
+        self._find_more("domain", given, found)
+        if "domain" not in self.names and self.table.domain is None:
+            cure = _other_case(("domain",), found) or "add 'domain', or give --domain-column, or a file a domain"
+            self._missing("a column is missing", "domain", cure)
+        self._find_gold(found, set(self.columns.text))
+        for name in ("group", "split"):
+            self._find_more(name, given, found)
+        if "id" in given:
+            self.names["own_id"] = given["id"]
+        elif self.table.kind is TaskKind.EXTRACTIVE_QA and "id" in found:
+            self.names["own_id"] = "id"
+
+    def _find_more(self, name: str, given: Mapping[str, str], found: Sequence[str]) -> None:
+        """Find a column by the name given or its usual one, unless that one holds something else."""
+        own = given.get(name, name)
+        if name in given or (own in found and own not in {*given.values(), *self.names.values()}):
+            self.names[name] = own
+
+    def _find_inputs(self, found: Sequence[str], taken: set[str]) -> None:
+        """Find the input columns; tokens may be words of a text parted by blanks."""
+        usual = _INPUTS[self.kind]
+        free = [name for name in found if name not in taken]
+        if self.columns.text:
+            ours = next((names for names in usual if len(names) == len(self.columns.text)), None)
+            if ours is None:
+                what, cure = (
+                    "these are too many or too few text columns",
+                    f"give {' or '.join(str(len(n)) for n in usual)}",
+                )
+                self.problems.append(Problem(what, self.table.name, ", ".join(self.columns.text), cure))
+                return
+            self.inputs, own = ours, self.columns.text
+        else:
+            own = next((names for names in usual if set(names) <= set(free)), ())
+            self.inputs = (TOKENS,) if self.kind is TaskKind.TAGGING and own else own
+            if not own:
+                names = [name for names in usual for name in names]
+                like = " or ".join(" and ".join(f"'{name}'" for name in names) for names in usual)
+                cure = _other_case(names, found) or f"name it {like.replace(' or ', ', or ')}, or give --text-column"
+                self._missing("the text column is missing", usual[0][0], cure)
+        self.names |= dict(zip(self.inputs, own, strict=True))
+
+    def _find_gold(self, found: Sequence[str], taken: set[str]) -> None:
+        gold, usual = GOLD[self.kind], _GOLD[self.kind]
+        own = self.columns.label or next((name for name in usual if name in found and name not in taken), None)
+        if own is None:
+            self._missing("a column is missing", usual[0], _other_case(usual, found) or f"add '{usual[0]}'")
+            return
+        self.names[gold] = own
+        if self.kind is TaskKind.EXTRACTIVE_QA and START in found and self.table.frame.schema[own] == pl.String:
+            self.names[START] = START
+        allowed = {TaskKind.TAGGING: (pl.List(pl.String), pl.String), TaskKind.EXTRACTIVE_QA: (ANSWERS, pl.String)}
+        for name, column in self.names.items():
+            dtype = self.table.frame.schema[column]
+            lists = allowed.get(self.kind, (pl.String,)) if name in (gold, TOKENS) else (pl.String,)
+            if dtype not in lists:
+                what = "this column must hold text" if lists == (pl.String,) else "this column holds something else"
+                self.problems.append(Problem(what, self.table.name, str(dtype), column=column))
+
+    def _missing(self, what: str, name: str, cure: str) -> None:
+        found = f"columns {', '.join(self.table.frame.columns)}"
+        self.problems.append(Problem(what, self.table.name, found, cure, column=name))
+
+
+def _other_case(names: Sequence[str], columns: Sequence[str]) -> str:
+    """Name the columns to rename where only case or spaces around keep them from being one of these names."""
+    pairs = [(column, column.strip().lower()) for column in columns if column not in names]
+    return " and ".join(f"rename '{column}' to '{name}'" for column, name in pairs if name in names)

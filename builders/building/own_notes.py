@@ -1,0 +1,69 @@
+"""What is odd about rows of one's own, and stops no build: repeats, labels in conflict, names that look alike."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from builders.specs.transforms import as_texts
+from validation.vocabulary import GOLD, TaskKind
+
+SHOWN = 8
+"""Row numbers that are listed."""
+_SHEET_ERRORS = ("#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!")
+
+
+def row_list(rows: Sequence[int]) -> str:
+    """Write row numbers.
+
+    >>> row_list([3]), row_list([3, 7]), row_list(range(1, 12))
+    ('row 3', 'rows 3, 7', 'rows 1, 2, 3, 4, 5, 6, 7, 8 and 3 more')
+    """
+    more = f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
+    return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:SHOWN]))}{more}"
+
+
+def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> Iterator[str]:
+    """Find what is odd about sound rows and stops no build.
+
+    Args:
+        frame: rows as ``builders.building.own_rows.OwnRows`` has them.
+        inputs: the input columns.
+        kind: what is predicted.
+    Returns: a line for each oddity, with its rows.
+    """
+    gold = GOLD[kind]
+    numbered = frame.with_columns(
+        pl.int_range(1, pl.len() + 1).alias("_row"),
+        _inputs=as_texts(frame.select("domain", *inputs)),
+        _gold=as_texts(frame.select(gold)),
+    )
+    again = numbered.filter(~pl.struct("_inputs", "_gold").is_first_distinct())["_row"].to_list()
+    if again:
+        yield f"rows that repeat another of their domain word for word leave: {row_list(again)}"
+    torn = numbered.filter(pl.col("_gold").n_unique().over("_inputs") > 1)["_row"].to_list()
+    if torn and kind is not TaskKind.GENERATION:
+        word = "labels" if kind is TaskKind.CLASSIFICATION else gold
+        yield f"equal texts of a domain have different {word}: {row_list(torn)}"
+    texts = as_texts(frame.select(inputs[0]))
+    away = numbered.with_columns(_text=texts).filter(pl.col("domain").n_unique().over("_text") > 1)["_row"].to_list()
+    if away and kind is not TaskKind.EXTRACTIVE_QA:
+        yield f"texts stand in more than one domain: {row_list(away)}"
+    words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
+    for name in words:
+        by_folded: dict[str, list[str]] = {}
+        for value in sorted(frame[name].unique().to_list()):
+            by_folded.setdefault(" ".join(value.casefold().split()), []).append(value)
+        for alike in by_folded.values():
+            if len(alike) > 1:
+                yield f"{name}s that differ in case or spaces alone stay different: {', '.join(map(repr, alike))}"
+    if kind is TaskKind.CLASSIFICATION:
+        for (domain,), rows in frame.group_by("domain", maintain_order=True):
+            if rows["label"].n_unique() == 1:
+                yield f"domain {domain!r} has one label alone: {rows['label'][0]!r}"
+        errors = frame.with_row_index("_row", 1).filter(pl.col("label").is_in(_SHEET_ERRORS))["_row"].to_list()
+        if errors:
+            yield f"labels that a spreadsheet writes where a formula fails: {row_list(errors)}"
+        rare = frame["label"].value_counts().filter(pl.col("count") == 1)["label"].sort().to_list()
+        if rare:
+            row = [int((frame["label"] == label).arg_true()[0]) + 1 for label in rare]
+            yield f"labels that stand once: {', '.join(map(repr, rare[:SHOWN]))} ({row_list(row)})"

@@ -1,0 +1,295 @@
+"""Rows of one's own data: which columns hold what, and everything that is wrong with their values, told at once."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import polars as pl
+
+from builders.building.own_columns import START, Columns, FoundColumns, kind_of
+from builders.building.own_notes import odd_rows, row_list
+from builders.building.own_tables import OwnTable
+from builders.specs.transforms import as_texts, text_digest
+from leaderboard.metrics.tagging import tag_notation, tag_scheme
+from validation.report import InvalidInput, Problem, first_line
+from validation.schemas import ANSWERS
+from validation.vocabulary import GOLD, NO_SOURCE, SPLITS, TOKENS, TaskKind
+
+MAX_DOMAINS = 1_000
+"""Every domain is a row and a column of the grid of shifts: more of them are ids in the wrong column."""
+MAX_NAME = 100
+"""Letters of a domain's name, of which files and folders are named."""
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """Sound rows of one's own data.
+
+    Attributes:
+        kind: what is predicted.
+        inputs: the input columns.
+        frame: columns ``domain`` (as written), the inputs (String; ``tokens`` List(String)), the kind's gold by name,
+            ``group``, and where given ``split`` and ``own_id``; no nulls, rows in the order of the files.
+        notes: what is odd about the rows and does not stop a build.
+    """
+
+    kind: TaskKind
+    inputs: tuple[str, ...]
+    frame: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+
+def own_rows(tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None = None) -> OwnRows:
+    """Find and check the rows of one's own data.
+
+    Args:
+        tables: the tables, as they were read.
+        columns: which of their columns hold what.
+        kind: what is predicted; by default told by the form of the file or the names of its columns.
+    Returns: the rows, with what is odd about them.
+    Raises: InvalidInput with every problem of every table: file, column, rows, cure.
+    """
+    problems: list[Problem] = []
+    frames: list[pl.DataFrame] = []
+    kinds = {kind or table.kind or kind_of(table.frame.columns) for table in tables}
+    if len(kinds) > 1:
+        found = ", ".join(sorted(each.value for each in kinds))
+        raise InvalidInput(Problem("the files are of several kinds", tables[0].name, found, "give --kind"))
+    (kind,) = kinds
+    inputs: tuple[str, ...] = ()
+    for table in tables:
+        reading = _Reading(table, columns, kind)
+        frame = reading.rows()
+        problems += reading.problems
+        inputs = reading.inputs or inputs
+        if frame is not None:
+            frames.append(frame)
+    if len({tuple(frame.columns) for frame in frames}) > 1:
+        problems.append(Problem("the files have different columns", tables[0].name, cure="give all files the same"))
+    elif len(frames) == len(tables):
+        problems += _of_all(frames, tables, columns, kind)
+    if problems:
+        raise InvalidInput(problems)
+    frame = pl.concat(frames)
+    _check_notation(frame, tables[0].name, columns, kind)
+    if "group" not in frame.columns:
+        texts = as_texts(frame.select(inputs[0])) if kind is TaskKind.TAGGING else frame[inputs[0]]
+        frame = frame.with_columns(text_digest(texts).alias("group"))
+    return OwnRows(kind, inputs, frame, tuple(odd_rows(frame, inputs, kind)))
+
+
+class _Fault(NamedTuple):
+    """Rows that are wrong in one way: what, the column (by use), which rows, and what to do."""
+
+    what: str
+    column: str
+    bad: pl.Series
+    cure: str
+
+
+@dataclass
+class _Reading:
+    """One table on its way to rows."""
+
+    table: OwnTable
+    columns: Columns
+    kind: TaskKind
+    problems: list[Problem] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        found = FoundColumns(self.table, self.columns, self.kind)
+        self.inputs, self.names, self.has_columns = found.inputs, found.names, not found.problems
+        self.problems += found.problems
+
+    def rows(self) -> pl.DataFrame | None:
+        """Return the rows with our columns' names, sound or not; None where a column is missing."""
+        if not self.has_columns:
+            return None
+        frame = self.table.frame.select(pl.col(own).alias(name) for name, own in self.names.items())
+        if "domain" not in frame.columns:
+            frame = frame.with_columns(domain=pl.lit(self.table.domain))
+        if self.table.split is not None and "split" not in frame.columns:
+            frame = frame.with_columns(split=pl.lit(self.table.split))
+        for fault in self._empty(frame):
+            self._add(fault, frame)
+        if self.kind is TaskKind.TAGGING:
+            frame = _in_lists(frame)
+            self._check(frame, _tag_faults(frame))
+        elif self.kind is TaskKind.EXTRACTIVE_QA:
+            frame, faults = _with_answers(frame)
+            self._check(frame, faults)
+        if "split" in frame.columns:
+            unknown = ~frame["split"].is_in(SPLITS)
+            self._check(frame, [_Fault("a split is unknown", "split", unknown, f"use {', '.join(SPLITS)}")])
+        if "own_id" in frame.columns:
+            again = ~frame["own_id"].is_first_distinct() & (frame["own_id"] != "")
+            self._check(frame, [_Fault("an id is repeated", "own_id", again, "give every row an id of its own")])
+        order = ("domain", *self.inputs, GOLD[self.kind], "group", "split", "own_id")
+        return frame.select(name for name in order if name in frame.columns)
+
+    def _empty(self, frame: pl.DataFrame) -> Iterator[_Fault]:
+        """Find values that are missing; of answers, an empty one says that there is none."""
+        for name in frame.columns:
+            column = frame[name]
+            if name == START:
+                continue
+            bad = column.is_null()
+            if column.dtype == pl.String and name != "answers":
+                bad |= (column.str.strip_chars() == "").fill_null(value=True)
+            what = "an id is empty" if name == "own_id" else "a value is empty"
+            yield _Fault(what, name, bad, "give every row an id" if name == "own_id" else "fill it in or drop the row")
+
+    def _check(self, frame: pl.DataFrame, faults: Sequence[_Fault]) -> None:
+        for fault in faults:
+            self._add(fault, frame)
+
+    def _add(self, fault: _Fault, frame: pl.DataFrame) -> None:
+        rows = [row + 1 for row in fault.bad.fill_null(value=False).arg_true().to_list()]
+        if not rows:
+            return
+        value = frame[fault.column][rows[0] - 1]
+        shown = "" if value is None or (isinstance(value, str) and not value.strip()) else repr(value)[:80]
+        if isinstance(value, pl.Series):
+            shown = repr(value.to_list())[:80]
+        many = row_list(rows) if len(rows) > 1 else ""
+        found = f"{shown} ({many})" if shown and many else shown or many
+        column = self.names.get(fault.column, fault.column)
+        self.problems.append(Problem(fault.what, self.table.name, found, fault.cure, column=column, row=rows[0]))
+
+
+def _in_lists(frame: pl.DataFrame) -> pl.DataFrame:
+    """Part tokens and tags that are texts at their blanks."""
+    texts = [name for name in (TOKENS, "tags") if frame.schema[name] == pl.String]
+    return frame.with_columns(
+        pl.col(name).str.strip_chars().str.split(" ").list.filter(pl.element() != "") for name in texts
+    )
+
+
+def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
+    tokens, tags = frame[TOKENS].list, frame["tags"].list
+    lengths = frame.select((pl.col(TOKENS).list.len() != pl.col("tags").list.len()).alias("bad"))["bad"]
+    blank = frame.select(
+        (pl.col(name).list.eval(pl.element().is_null() | (pl.element().str.strip_chars() == "")).list.any()).alias(name)
+        for name in (TOKENS, "tags")
+    )
+    return [
+        _Fault("a row has no tokens", TOKENS, tokens.len() == 0, "fill it in or drop the row"),
+        _Fault("tags and tokens differ in number", "tags", lengths & (tokens.len() > 0), "give each token one tag"),
+        _Fault("a token is empty", TOKENS, blank[TOKENS], "fill it in or drop it with its tag"),
+        _Fault("a tag is empty", "tags", blank["tags"] & (tags.len() > 0), "write O where a token is in no span"),
+    ]
+
+
+def _with_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
+    """Give answers that are texts their place in the context: the one that is named, or else the first."""
+    wrong, unread = [], []
+    answers: list[dict[str, list[str] | list[int]]] = []
+    starts = frame[START].to_list() if START in frame.columns else [None] * len(frame)
+    for context, value, start in zip(frame["context"].to_list(), frame["answers"].to_list(), starts, strict=True):
+        texts, places, is_read = _places(context or "", value, start)
+        unread.append(not is_read)
+        pairs = zip(texts, places, strict=False)
+        wrong.append(is_read and any(place < 0 or not (context or "").startswith(text, place) for text, place in pairs))
+        answers.append({"text": texts, "answer_start": places})
+    faults = [
+        _Fault("an answer does not stand in its context", "answers", pl.Series(wrong), "give it as the context has it"),
+        _Fault("an offset is no whole number", START, pl.Series(unread), "count characters from 0"),
+    ]
+    if START not in frame.columns:
+        faults.pop()
+    return frame.with_columns(pl.Series("answers", answers, ANSWERS)) if not any(wrong) else frame, faults
+
+
+def _places(
+    context: str, value: str | dict[str, list[object]] | None, start: str | None
+) -> tuple[list[str], list[int], bool]:
+    """Return an answer's texts, where they begin, and whether the offset could be read."""
+    if isinstance(value, dict):
+        return [str(text) for text in value["text"]], [int(str(place)) for place in value["answer_start"]], True
+    if not (value or "").strip():
+        return [], [], True
+    text = str(value)
+    if start is None or not start.strip():
+        return [text], [context.find(text)], True
+    return ([text], [int(start)], True) if start.strip().isdigit() else ([text], [-1], False)
+
+
+def _of_all(
+    frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns, kind: TaskKind
+) -> Iterator[Problem]:
+    """Find what is wrong with the rows of all tables together."""
+    name, gold = tables[0].name, GOLD[kind]
+    plain = [each for each in ("domain", "split", "own_id", "label") if each in frames[0].columns]
+    frame = pl.concat(each.select(plain) for each in frames).with_row_index("_row", 1)
+    if "own_id" in plain and len(tables) > 1:
+        again = frame.filter(~frame["own_id"].is_first_distinct())["own_id"]
+        if len(again):
+            found = f"{again[0]!r}, {len(again):,} in all"
+            yield Problem("an id is in two files", name, found, "give every row an id of its own", column=columns.id)
+    if "split" in plain:
+        for (domain,), rows in frame.group_by("domain", maintain_order=True):
+            if rows["split"].unique().to_list() == ["validation"]:
+                what, cure = f"domain {domain!r} has validation rows only", "give it train or test rows"
+                yield Problem(what, name, "validation", cure, column=columns.split or "split", row=rows["_row"][0])
+    own = {"domain": columns.domain or "domain"} | ({"label": columns.label or "label"} if gold == "label" else {})
+    for ours, column in own.items():
+        if frame[ours].n_unique() < 2:
+            what = f"at least two different values are needed to measure a shift in column '{column}'"
+            found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows of another one"
+            yield Problem(what, name, found, cure, column=column)
+    yield from name_domains(frame["domain"], name, own["domain"])[1]
+
+
+def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: TaskKind) -> None:
+    if kind is TaskKind.TAGGING:
+        tags = tag_names(frame)
+        try:
+            tag_scheme(tags, tag_notation(tags))
+        except ValueError as error:
+            cure = "write O outside, B-X where a span of X begins and I-X where it goes on"
+            column = columns.label or "tags"
+            raise InvalidInput(
+                Problem("the tags are of no notation", name, first_line(error), cure, column=column)
+            ) from error
+
+
+def tag_names(frame: pl.DataFrame) -> tuple[str, ...]:
+    """Return the tags of rows, ``O`` first, others in the order of the alphabet."""
+    found = set(frame["tags"].explode().unique().to_list())
+    return ("O", *sorted(found - {"O"}))
+
+
+def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple[dict[str, str], list[Problem]]:
+    """Name every domain in lower case, digits, ``-`` and ``_``.
+
+    Args:
+        domains: what the file calls them, in any order and number; empty ones are passed over.
+        file: the file, for the report.
+        column: the file's name of their column.
+    Returns: a name for each distinct domain, by what the file calls it; and a problem for each that would share its
+        name with another, or have the word for 'no source' or too long a name. Of too many domains one problem alone.
+    """
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    problems = []
+    if domains.n_unique() > MAX_DOMAINS:
+        found, cure = f"{domains.n_unique():,} different values", f"name the column of at most {MAX_DOMAINS:,} domains"
+        return {}, [Problem("there are too many domains", file, found, cure, column=column)]
+    for text in domains.unique(maintain_order=True).to_list():
+        name = re.sub(r"[^a-z0-9_]+", "-", (text or "").strip().lower()).strip("-_")
+        if text is None or not text.strip():
+            continue
+        what = ""
+        if name == NO_SOURCE:
+            what = f"'{NO_SOURCE}' stands for models without a source domain"
+        elif name in taken or not name:
+            what = "a domain has no name of its own in lower case letters, digits, - and _"
+        elif len(name) > MAX_NAME:
+            what = f"a domain's name is longer than {MAX_NAME} letters"
+        if what:
+            row = int((domains == text).arg_true()[0]) + 1
+            problems.append(Problem(what, file, repr(text)[:80], "give it another name", column=column, row=row))
+        names[text] = name
+        taken.add(name)
+    return names, problems

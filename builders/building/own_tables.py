@@ -1,0 +1,244 @@
+"""Reading data of one's own: CSV, JSON lines, JSON, Parquet, lines of tokens or a frame become columns of text.
+
+Values stay as written: ``1`` is ``1``, ``1.0`` is ``1.0``, true is ``true``, and ``NA`` is a text.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builders.readers.squad import squad
+from builders.readers.token_lines import token_lines
+from builders.specs.upstream_file import UpstreamFile
+from validation.csv_text import csv_text, repeated_columns
+from validation.report import InvalidInput, Problem, and_more, first_line
+from validation.schemas import ANSWERS
+from validation.vocabulary import SPLITS, TaskKind
+
+_JSON_LINES = (".jsonl", ".ndjson", ".jsonlines")
+_TOKENS = (".conll", ".bio", ".iob", ".iob2", ".txt", ".tsv")
+_SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
+_SUFFIXES = (".csv", *_JSON_LINES, ".json", ".parquet", *_TOKENS)
+_CURE = "give CSV, JSON lines, Parquet, SQuAD's JSON (.json) or lines of tokens (.conll, .txt)"
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A table of one's own as it was read.
+
+    Attributes:
+        name: the file's path, or what a frame is called, for reports.
+        frame: rows in file order; every column is String, List(String) or ``ANSWERS``; nulls where nothing stands.
+        kind: what is predicted, where the form of the file alone says so.
+        domain: the domain of all rows where no column has it: the file's name, or its folder's.
+        split: the split of all rows, where the file is named ``<domain>/<split>.<ending>``.
+        path: the file; None of a frame.
+    """
+
+    name: str
+    frame: pl.DataFrame
+    kind: TaskKind | None = None
+    domain: str | None = None
+    split: str | None = None
+    path: Path | None = None
+
+
+def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
+    """Read files of one's own, or a folder of them.
+
+    Args:
+        paths: files, or folders with a file a domain (``books.csv``) or a folder a domain (``books/test.csv``).
+    Returns: a table a file. Of several, each file is a domain where no column says otherwise.
+    Raises: InvalidInput naming what cannot be read: file, row, cure.
+    """
+    files = [file for path in paths for file in _files(path)]
+    return [_read(file, alone=len(files) == 1) for file in files]
+
+
+def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
+    """Turn a frame into a table; InvalidInput names a column whose values have no text form."""
+    return OwnTable(name, pl.DataFrame([_as_written(frame[column], name) for column in frame.columns]))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    if not path.is_dir():
+        raise InvalidInput(Problem("there is no such file", str(path), cure="check --raw"))
+    found = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if file.suffix.lower() in _SUFFIXES)
+    if not found:
+        raise InvalidInput(Problem("the folder holds no file of one's own data", str(path), cure=_CURE))
+    yield from found
+
+
+def _read(path: Path, *, alone: bool) -> OwnTable:
+    suffix = path.suffix.lower()
+    kind = None
+    if suffix == ".csv":
+        frame = _read_csv(path)
+    elif suffix == ".parquet":
+        frame = _read_parquet(path)
+    elif suffix in _JSON_LINES:
+        frame = _columns_of(list(_json_lines(path)), str(path))
+    elif suffix == ".json":
+        frame, kind = _read_json(path)
+    elif suffix in _TOKENS:
+        frame, kind = _read_tokens(path), TaskKind.TAGGING
+    else:
+        cure = f"save it as CSV (UTF-8); {_CURE}" if suffix in _SHEETS else _CURE
+        raise InvalidInput(Problem("this is no form that own data may have", str(path), f"'{path.name}'", cure))
+    in_folder = path.stem in SPLITS
+    domain = None if alone and not in_folder else path.parent.name if in_folder else path.stem
+    return OwnTable(str(path), frame, kind, domain, path.stem if in_folder else None, path)
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    nothing = Problem("the file is empty", str(path), "no header", "give it a header and a row an example")
+
+    def check(columns: list[str]) -> None:
+        if problems := repeated_columns(columns, str(path)):
+            raise InvalidInput(problems)
+
+    return csv_text(path, check, nothing)
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        return table_of(pl.read_parquet(path), str(path)).frame
+    except pl.exceptions.PolarsError as error:
+        what, cure = "the file is damaged, or is not Parquet", "write it again"
+        raise InvalidInput(Problem(what, str(path), first_line(error), cure)) from error
+
+
+def _json_lines(path: Path) -> Iterator[Any]:
+    with UpstreamFile(path) as file:
+        for number, line in file.lines():
+            if line.strip():
+                try:
+                    yield json.loads(line, parse_int=str, parse_float=str)
+                except (ValueError, RecursionError) as error:
+                    what, cure = "this line is not JSON, or nests too deep", "write an object a line"
+                    raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=number)) from error
+
+
+def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
+    """Read SQuAD's JSON, or a list of objects."""
+    with UpstreamFile(path) as file:
+        text = file.text()
+    try:
+        content = json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError) as error:
+        what = "the file nests too deep" if isinstance(error, RecursionError) else "the file is not JSON"
+        cure = "end its name in .jsonl where it holds an object a line"
+        raise InvalidInput(Problem(what, str(path), first_line(error), cure)) from error
+    if isinstance(content, list):
+        return _columns_of(content, str(path)), None
+    with UpstreamFile(path) as file:
+        rows = pl.concat(squad(file))
+    return rows.select("context", "question", "answers", id="question_id"), TaskKind.EXTRACTIVE_QA
+
+
+def _read_tokens(path: Path) -> pl.DataFrame:
+    """Read one token a line, its tag in the last field; fields are parted by tabs where the first line has one."""
+    with UpstreamFile(path) as file:
+        first = next((line for _, line in file.lines() if line.strip()), "")
+    separator = "\t" if "\t" in first else " "
+    with UpstreamFile(path) as file:
+        read = token_lines(separator, tag=max(1, first.count(separator)))
+        rows = pl.concat(read(file))
+    documents = rows["document"].n_unique() < len(rows)
+    return rows.rename({"document": "group"}) if documents else rows.drop("document")
+
+
+def _columns_of(rows: Sequence[Any], name: str) -> pl.DataFrame:
+    """Lay JSON's objects out as columns; what one of them lacks is null."""
+    odd = [number for number, row in enumerate(rows, start=1) if not isinstance(row, dict)]
+    if odd:
+        what = "this is not an object with keys" + and_more(len(odd) - 1)
+        raise InvalidInput(Problem(what, name, repr(rows[odd[0] - 1])[:80], "write objects", row=odd[0]))
+    if not rows:
+        raise InvalidInput(Problem("the file is empty", name, "no row", "give it a row an example"))
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return pl.DataFrame([_column_of(key, [row.get(key) for row in rows], name) for key in keys])
+
+
+def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
+    form = next((type(value) for value in values if isinstance(value, list | dict)), str)
+    odd = [
+        row
+        for row, value in enumerate(values, 1)
+        if value is not None and isinstance(value, list | dict) != (form is not str)
+    ]
+    try:
+        if form is list and not odd:
+            return pl.Series(key, [value and [_text(item) for item in value] for value in values], pl.List(pl.String))
+        if form is dict and not odd:
+            return pl.Series(key, [_answers(value) for value in values], ANSWERS)
+        if not odd:
+            return pl.Series(key, [_text(value) for value in values], pl.String)
+    except (TypeError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
+        what, cure = (
+            "the values of this key have no form that can be read",
+            "give texts, lists of them, or SQuAD's answers",
+        )
+        raise InvalidInput(Problem(what, name, first_line(error), cure, key=key)) from error
+    what = "some values are texts and some lists or objects" + and_more(len(odd) - 1)
+    raise InvalidInput(Problem(what, name, repr(values[odd[0] - 1])[:80], "write all alike", row=odd[0], key=key))
+
+
+def _text(value: Any) -> str | None:
+    """Return a value of JSON as it is written there; numbers were left as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(f"{type(value).__name__} {value!r}"[:80])
+
+
+def _answers(value: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
+    if value is None:
+        return None
+    starts = [int(start) for start in value["answer_start"]]
+    return {"text": [_text(text) for text in value["text"]], "answer_start": starts}
+
+
+def _as_written(column: pl.Series, name: str) -> pl.Series:
+    """Write a frame's column as text, lists of text or answers."""
+    dtype = column.dtype
+    if isinstance(dtype, pl.List | pl.Array):
+        inner = _as_written(column.explode(), name)
+        if inner.dtype != pl.String:
+            raise InvalidInput(Problem("lists of lists cannot be read", name, str(dtype), column=column.name))
+        return column.cast(pl.List(pl.String))
+    if isinstance(dtype, pl.Struct):
+        if {field.name for field in dtype.fields} != {"text", "answer_start"}:
+            cure = "give answers as SQuAD does: text and answer_start, a list each"
+            raise InvalidInput(Problem("this column must hold text", name, str(dtype), cure, column=column.name))
+        return (
+            column.to_frame()
+            .select(pl.struct(pl.col(column.name).struct.field("text", "answer_start")))
+            .to_series()
+            .alias(column.name)
+            .cast(ANSWERS)
+        )
+    if dtype.is_float():
+        return pl.Series(column.name, _numbers(column.to_list()), pl.String)
+    if dtype == pl.Object:
+        raise InvalidInput(Problem("this column must hold text", name, "objects", column=column.name))
+    return column.cast(pl.String)
+
+
+def _numbers(values: Sequence[float | None]) -> list[str | None]:
+    """Write numbers; whole ones that are floats only because some are missing get no ``.0``."""
+    there = [value for value in values if value is not None and not math.isnan(value)]
+    has_gap = len(there) < len(values)
+    whole = has_gap and all(value.is_integer() for value in there)
+    return [
+        None if value is None or math.isnan(value) else str(int(value)) if whole else repr(value) for value in values
+    ]

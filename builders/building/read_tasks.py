@@ -1,0 +1,248 @@
+"""From upstream files to the tasks that are written: each file is read once for all that takes rows from it."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from builders.assembling.assemble import AssembledTask, assemble
+from builders.assembling.placebo import placebo_task
+from builders.building.reading import Reading
+from builders.building.records import differences, upstream_rows
+from builders.folder.manifest import TransformCount
+from builders.reading.intake import FileRead, StepCount, Taken, in_file
+from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
+from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
+from builders.stored_rows import Rows, in_memory, joined
+from builders.writing.withhold import told_by
+from validation.report import InvalidInput, Problem
+
+
+class _NoFilesError(InvalidInput):
+    """A partial build found no file of a task."""
+
+
+@dataclass
+class ReadTasks:
+    """Tasks as they were read, and the problems of those that could not be."""
+
+    tasks: list[AssembledTask] = field(default_factory=list)
+    failed: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
+    without_files: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
+
+
+def read_tasks(
+    specs: Sequence[TaskSpec], reading: Reading, *, partial: bool, withhold: bool, placebo: bool, only: str | None
+) -> ReadTasks:
+    """Read tasks; one gated or vanished source does not keep the others from being built."""
+    read = ReadTasks()
+    for spec in specs:
+        if withhold and (problems := told_by(spec, [task.spec for task in read.tasks])):
+            read.failed[spec.name] = problems
+            continue
+        try:
+            task = _read_task(spec, reading, partial=partial, withhold=withhold, only=only)
+        except _NoFilesError as error:
+            read.without_files[spec.name] = tuple(error.problems)
+            continue
+        except InvalidInput as error:
+            read.failed[spec.name] = tuple(error.problems)
+            continue
+        read.tasks.append(task)
+        if placebo and only is None and not (spec.variant_of or spec.candidates_for or spec.pairing):
+            store = reading.store if spec.as_upstream else None
+            dealt = placebo_task(task, reading.seed, balanced=not withhold, store=store)
+            read.tasks += [dealt] if dealt is not None else []
+    return read
+
+
+def narrowed(spec: TaskSpec, only: str | None) -> TaskSpec:
+    """Return a task with one of its domains alone; None keeps all."""
+    return replace(spec, domains=tuple(domain for domain in spec.domains if only in (None, domain.name)))
+
+
+def _read_task(
+    spec: TaskSpec, reading: Reading, *, partial: bool, withhold: bool, only: str | None = None
+) -> AssembledTask:
+    whole = spec
+    spec = narrowed(spec, only)
+    takers: dict[FileSpec, list[tuple[DomainSpec, str]]] = {}
+    for domain in spec.domains:
+        for split, files in domain.files.items():
+            for file in files:
+                takers.setdefault(file, []).append((domain, split))
+    found = _found(spec, reading, takers, partial=partial)
+    found_in: dict[FileSpec, FileRead] = {}
+    rows: dict[str, dict[str, list[Rows]]] = {}
+    counts: dict[tuple[str, str, str], TransformCount] = {}
+    for file, path in found.items():
+        with _left_out_if(partial, spec, reading, takers[file]):
+            found_in[file] = reading.read(spec, file, path, takers[file])
+    for file, read in found_in.items():
+        for domain, split in takers[file]:
+            taken = read.results[f"{domain.name}/{split}"]
+            labelled = reading.rows.setdefault(f"{spec.id}.{domain.name}", {})
+            labelled[split] = labelled.get(split, 0) + _n_labelled(taken)
+            if domain.draw is not None and split in domain.draw.splits:
+                taken = _after_draw(taken, domain.draw, found[file])
+            rows.setdefault(domain.name, {}).setdefault(split, []).append(taken.rows)
+            for step in taken.counts:
+                key = (domain.name, split, step.name)
+                so_far = counts.get(key) or TransformCount(
+                    domain=domain.name, split=split, name=step.name, before=0, after=0
+                )
+                counts[key] = so_far.model_copy(
+                    update={
+                        "before": so_far.before + step.before,
+                        "after": so_far.after + step.after,
+                        "changed": so_far.changed + step.changed,
+                    }
+                )
+    domains = {
+        domain.name: {split: joined(parts) for split, parts in rows[domain.name].items()}
+        for domain in spec.domains
+        if domain.name in rows
+    }
+    if not partial:
+        facts = {place: facts for place, (_, facts) in reading.files.items()}
+        raise_if_any(
+            differences(spec, facts, reading.rows, found, reading.records, other_revisions=reading.other_revisions)
+        )
+    tally = list(counts.values())
+    if spec.as_upstream:
+        # Test labels that are withheld must not tell which copies leave (see builders.writing.withhold).
+        alike = [*spec.inputs, "group"] if withhold else None
+        tally += _drop_copies(domains, [(file, takers[file]) for file in found], alike, f"{reading.seed}/{spec.id}")
+    # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
+    enough = any if spec.as_upstream else all
+    domains = {
+        domain.name: domains[domain.name]
+        for domain in spec.domains
+        if enough(len(domains.get(domain.name, {}).get(split, ())) for split in domain.files if split != "validation")
+    }
+    if not domains:
+        _raise_malformed(spec, reading)
+        what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
+        raise InvalidInput(Problem(what, reading.place, cure="fetch more of the upstream files"))
+    sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
+    store = reading.store if spec.as_upstream else None
+    equal = not partial and only is None
+    try:
+        task = assemble(
+            whole, domains, sources, seed=reading.seed, equal=equal, counts=tally, withhold=withhold, store=store
+        )
+    except InvalidInput:
+        _raise_malformed(spec, reading)
+        raise
+    task.upstream = upstream_rows(spec, {file: reading.files[file.path][1].rows for file in found_in}, reading.records)
+    shutil.rmtree(reading.store / "read", ignore_errors=True)  # finished rows lie elsewhere
+    return task
+
+
+def _drop_copies(
+    domains: Mapping[str, dict[str, Rows]],
+    read: Iterable[tuple[FileSpec, Sequence[tuple[DomainSpec, str]]]],
+    alike: Sequence[str] | None,
+    key: str,
+) -> Iterator[TransformCount]:
+    """Drop the rows that files have in common which hold one release in part; where rows are kept, none else would.
+
+    Copies are alike in these columns, None: in all.
+    """
+    files: dict[tuple[str, str], list[FileSpec]] = {}
+    for file, takers in read:
+        for domain, split in takers:
+            files.setdefault((domain.name, split), []).append(file)
+    for (name, split), of_split in files.items():
+        if len(of_split) > 1 and any(file.partial for file in of_split):
+            before = in_memory(domains[name][split])
+            after = equal_inputs_leave(before, alike, key) if alike else repeated_rows_leave(before)
+            domains[name][split] = after
+            yield TransformCount(domain=name, split=split, name="copies_leave", before=len(before), after=len(after))
+
+
+def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
+    """Let the rows drawn from a file through the steps that follow."""
+    rows, counts = in_memory(taken.rows), list(taken.counts)
+    for step in draw.after:
+        before, changed = len(rows), step.n_changed(rows)
+        try:
+            rows = step.apply(rows)
+        except InvalidInput as refused:
+            raise in_file(refused, path, None) from refused
+        counts.append(StepCount(step.name, before, len(rows), changed))
+    return Taken(rows, tuple(counts))
+
+
+def _n_labelled(taken: Taken) -> int:
+    """Rows that the named steps left, before any sampling."""
+    return next(step.after for step in reversed(taken.counts) if step.name not in ("sample", "repeats_noticed_leave"))
+
+
+def _found(
+    spec: TaskSpec, reading: Reading, takers: Mapping[FileSpec, Sequence[tuple[DomainSpec, str]]], *, partial: bool
+) -> dict[FileSpec, Path]:
+    """Find the files of a task; a partial build goes on without those in whose place something else lies.
+
+    Raises: InvalidInput naming what is missing, of a partial build where nothing is there.
+    """
+    found = {}
+    for file in takers:
+        with _left_out_if(partial, spec, reading, takers[file]):
+            path = reading.find(file.path) if partial or not file.partial else None
+            if path is not None:
+                found[file] = path
+    if not partial:
+        there = any(file in found or (file.partial and reading.find(file.path)) for file in takers)
+        missing = [file for file in takers if not file.partial and file not in found]
+        raise_if_any(_absent(spec, missing, reading.place, partly=there))
+    if not found:
+        _raise_malformed(spec, reading)
+        raise _NoFilesError(_absent(spec, list(takers), reading.place, partly=False))
+    return found
+
+
+def _raise_malformed(spec: TaskSpec, reading: Reading) -> None:
+    """Raise what is wrong with a task's files, where nothing of the task could be read."""
+    names = [name for domain in spec.domains if (name := f"{spec.name}.{domain.name}") in reading.malformed]
+    raise_if_any(list(dict.fromkeys(problem for name in names for problem in reading.malformed.pop(name))))
+
+
+@contextmanager
+def _left_out_if(
+    partial: bool, spec: TaskSpec, reading: Reading, takers: Sequence[tuple[DomainSpec, str]]
+) -> Iterator[None]:
+    """Leave a malformed file out of a partial build; what is wrong with it is kept for each domain that lacks it."""
+    try:
+        yield
+    except InvalidInput as error:
+        if not partial:
+            raise
+        for name in dict.fromkeys(f"{spec.name}.{domain.name}" for domain, _ in takers):
+            reading.malformed[name] = (*reading.malformed.get(name, ()), *error.problems)
+
+
+def _absent(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bool) -> list[Problem]:
+    """Name the files that are missing, source by source, with the way to get them.
+
+    Where others of the task are there, building from them comes first.
+    """
+    sources = dict.fromkeys(file.source for file in files)
+    return [
+        Problem(
+            f"upstream files of {spec.id} are missing",
+            place,
+            "no " + ", ".join(dict.fromkeys(file.path for file in files if file.source == source and not file.partial)),
+            f"give --partial to build from the files that are there; or {source.instructions}"
+            if partly
+            else f"{source.instructions}; or give --partial to build what there is",
+        )
+        for source in sources
+    ]
+
+
+def raise_if_any(problems: Sequence[Problem]) -> None:
+    """Raise InvalidInput with all problems; nothing where there is none."""
+    if problems:
+        raise InvalidInput(problems)

@@ -1,0 +1,102 @@
+"""Upstream files as a build reads them: found, looked at, compared with what is recorded of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from builders.building.from_hub import hub_revision
+from builders.building.records import facts_beside, with_records
+from builders.cache import cache_folder
+from builders.folder.manifest import SourceFacts, SourceFile
+from builders.reading.forms import check_form
+from builders.reading.intake import Consumer, FileRead, Sample, read_file
+from builders.reading.places import find_file
+from builders.specs.sources import SourceSpec
+from builders.specs.spec import DomainSpec, FileFacts, FileSpec, TaskSpec, Upstream
+from validation.report import Problem
+
+
+@dataclass
+class Reading:
+    """Upstream files as they are read, with what was found in each."""
+
+    raws: tuple[Path, ...]
+    seed: int
+    store: Path
+    """A folder for rows that are too many to be held."""
+    records: Upstream
+    """What is recorded of upstream files."""
+    other_revisions: bool = False
+    files: dict[str, tuple[SourceSpec, SourceFile]] = field(default_factory=dict)
+    rows: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Rows after the named steps, by ``<task id>.<domain>`` and split."""
+    malformed: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
+    """What is wrong with files that a partial build left out, by ``<task>.<domain>``."""
+
+    @property
+    def place(self) -> str:
+        """The folders of upstream files, for a report."""
+        return ", ".join(map(str, self.raws))
+
+    def find(self, place: str) -> Path | None:
+        """Find a file under the folders of upstream files; see ``find_file``."""
+        return find_file(self.raws, place)
+
+    def read(self, spec: TaskSpec, file: FileSpec, path: Path, takers: Sequence[tuple[DomainSpec, str]]) -> FileRead:
+        """Read a file once for all the domains and splits that take rows from it."""
+        consumers = [
+            Consumer(f"{domain.name}/{split}", domain.transforms, self._sample(spec, domain, split))
+            for domain, split in takers
+        ]
+        for part in (path, *(path.with_name(name) for name in file.beside)):
+            if part.is_file():
+                check_form(part)
+        store = self.store / "read" / file.path if spec.as_upstream else None
+        found = read_file(path, file.read, consumers, cache=cache_folder(), store=store)
+        place = str(Path(file.path).with_name(path.name))
+        facts = SourceFile(path=place, sha256=found.sha256, rows=found.n_rows, recorded_rows=None)
+        self.files[file.path] = file.source, with_records(file.path, facts, self.records, partial=file.partial)
+        for name in file.beside:
+            place = str(Path(file.path).with_name(name))
+            beside = facts_beside(path.with_name(name), place)
+            self.files[place] = file.source, with_records(place, beside, self.records, partial=file.partial)
+        return found
+
+    def _sample(self, spec: TaskSpec, domain: DomainSpec, split: str) -> Sample | None:
+        """Say what part of a file's rows a domain's split takes; None for all."""
+        key = f"{self.seed}/{spec.id}"
+        if domain.draw is not None and split in domain.draw.splits:
+            return Sample(
+                domain.draw.stratum, domain.draw.size, domain.draw.identity or spec.inputs, f"{key}/{domain.name}"
+            )
+        if spec.sample is None:
+            return None
+        by_stratum = spec.balance is not None and isinstance(spec.balance.shares, Mapping)
+        stratum = spec.balance.stratum if spec.balance is not None and by_stratum else pl.lit(0)
+        return Sample(stratum, spec.sample, spec.inputs, key)
+
+    def sources(self) -> dict[str, SourceFacts]:
+        """Give what the manifest says of each source."""
+        owners = dict.fromkeys(owner for owner, _ in self.files.values())
+        return {
+            owner.slug: SourceFacts(
+                title=owner.title,
+                url=owner.url,
+                revision=hub_revision(self.raws, owner.slug, self.files) or owner.revision,
+                licence=owner.licence,
+                open_licence=owner.open_licence,
+                citation=owner.citation,
+                files=tuple(file for of, file in self.files.values() if of == owner),
+            )
+            for owner in owners
+        }
+
+    def recorded(self) -> Upstream:
+        """Give the facts to record: rows by the file's place in the spec, the checksum by its own name."""
+        facts: dict[str, FileFacts] = {}
+        for place, (_, file) in self.files.items():
+            facts[place] = FileFacts(rows=file.rows)
+            facts[file.path] = facts.get(file.path, FileFacts()).model_copy(update={"sha256": file.sha256})
+        return Upstream(files=facts, rows=self.rows)

@@ -1,0 +1,184 @@
+"""Sizes of splits here and in the paper's tables, and what each difference is made of, row by row."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from builders.folder.manifest import DomainFacts, Manifest, TaskManifest, TransformCount, UpstreamRows
+
+CUT, COPIES, FILL = "test_inputs_leave_train", "copies_leave", "fill_to_size"
+"""Steps that only this program takes: after a cut of its own, among files in part, and to sizes that domains share."""
+
+_NOT_STATED = "older builds do not state from which files their rows are"
+
+
+class SizePart(NamedTuple):
+    """So many rows more here than in the paper, fewer where negative, and why."""
+
+    rows: int
+    why: str
+
+
+class PaperSize(NamedTuple):
+    """The rows of a split here and in the paper's tables; ``parts`` add up to the difference."""
+
+    domain: str
+    split: str
+    rows: int
+    paper: int
+    parts: tuple[SizePart, ...]
+
+    @property
+    def why(self) -> str:
+        """Return the parts as words, each with its rows; empty where there are none."""
+        return "; ".join(f"{part.rows:+,}: {part.why}" for part in self.parts)
+
+
+def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
+    """Compare the sizes of a task's data sets with those that the paper's tables give.
+
+    Args:
+        manifest: of the folder.
+        name: the task.
+    Returns: an entry for each domain and split with a size in the paper, where sizes are equal without parts; none
+        where the tables give none.
+    """
+    task = manifest.tasks[name]
+    found: list[PaperSize] = []
+    for domain, facts in (task.domains | task.withheld).items():
+        paper = facts.provenance.paper_rows if facts.provenance else {}
+        if paper:
+            found += _beside_paper(_Domain(domain, facts, task), paper)
+        found += _filled(_Domain(domain, facts, task))
+    return found
+
+
+class _Domain(NamedTuple):
+    """A domain with what its task knows of it."""
+
+    name: str
+    facts: DomainFacts
+    task: TaskManifest
+
+    def rows(self, split: str) -> int:
+        return self.facts.splits[split].rows if split in self.facts.splits else 0
+
+    def steps(self, split: str) -> list[TransformCount]:
+        return [step for step in self.task.transforms if (step.domain, step.split) == (self.name, split)]
+
+    def typed(self, split: str) -> list[SizePart]:
+        """Return what the authors' code is known to do otherwise, as typed beside it."""
+        lines = [(line.rows.get(self.name, {}).get(split, 0), line.theirs) for line in self.task.differences]
+        return [SizePart(rows, f"the authors' code: {theirs}") for rows, theirs in lines if rows]
+
+
+def _beside_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[PaperSize]:
+    upstream = domain.facts.upstream
+    is_cut = "train" in upstream and "test" not in upstream and "test" in paper
+    parts = _parts_of_cut(domain, paper) if is_cut else {}
+    for split, n_paper in paper.items():
+        n_rows = domain.rows(split)
+        if n_rows == n_paper:
+            of_split = []
+        elif not upstream:
+            of_split = [SizePart(n_rows - n_paper, _NOT_STATED)]
+        elif is_cut:
+            of_split = parts[split]
+        else:
+            steps = domain.steps(split)
+            of_split = _parts(upstream.get(split, ()), steps, domain.typed(split), n_rows, n_paper)
+        yield PaperSize(domain.name, split, n_rows, n_paper, tuple(of_split))
+
+
+def _parts(
+    files: Sequence[UpstreamRows], steps: Sequence[TransformCount], typed: Sequence[SizePart], n_left: int, paper: int
+) -> list[SizePart]:
+    """Part the difference between the rows that files and steps left and the paper's into what made it.
+
+    Of a whole file as many rows leave by the steps that the paper takes too as its size says: the recorded rows, less
+    the paper's, less what its code does otherwise.
+    """
+    parts = [part for file in files for part in _of_file(file)]
+    parts += [*typed, *(SizePart(step.after - step.before, _copies(step)) for step in steps if step.name == COPIES)]
+    rest = n_left - paper - sum(part.rows for part in parts)
+    lost = {step.name: step.before - step.after for step in steps if step.before != step.after and step.name != COPIES}
+    unknown = [file.path for file in files if file.recorded_rows is None]
+    if rest and unknown:
+        n_read = sum(file.rows or 0 for file in files)
+        which = unknown[0] if len(unknown) == 1 else f"{len(unknown)} files, such as {unknown[0]}"
+        parts.append(SizePart(rest, f"no count is recorded of {which}; {n_read:,} rows were read, {n_left:,} are left"))
+    elif rest and not any(file.rows for file in files):
+        parts.append(SizePart(rest, "of the whole files so many leave by the steps, by the paper's size"))
+    elif rest and steps:
+        n_lost = sum(lost.values())
+        by = f"{n_lost:,} rows left by {', '.join(lost)}" if lost else "no row left by a step"
+        parts.append(SizePart(rest, f"{by}, {n_lost + rest:,} by the paper's size"))
+    elif rest:
+        parts.append(SizePart(rest, "left by steps whose counts are withheld"))
+    return [part for part in parts if part.rows]
+
+
+def _of_file(file: UpstreamRows) -> Iterator[SizePart]:
+    """Part off the rows of a file that is absent, short, longer than recorded, or read in place of others."""
+    if file.recorded_rows is None:
+        return
+    n_more = (file.rows or 0) - file.recorded_rows
+    if file.rows is None:
+        yield SizePart(n_more, f"{file.path} was not there")
+    elif not file.recorded_rows:
+        yield SizePart(n_more, f"{file.path}, which holds a part, was read")
+    elif n_more:
+        yield SizePart(n_more, f"{file.path} has {file.rows:,} rows, {file.recorded_rows:,} are recorded")
+
+
+def _copies(step: TransformCount) -> str:
+    return f"rows that files in part have in common left ({step.name})"
+
+
+def _parts_of_cut(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
+    """Part the differences of a domain that is cut into train and test here, as the paper cuts it in its own way.
+
+    What made the rows to be cut more or fewer is shared between the splits as the paper's cut shares them; what is
+    then left is due to the cut.
+    """
+    files, steps = domain.facts.upstream["train"], domain.steps("train")
+    more = {split: domain.rows(split) - paper[split] for split in ("train", "test")}
+    cut = next((place for place, step in enumerate(steps) if step.name == CUT), len(steps))
+    n_test, n_train = domain.rows("test"), steps[cut].before if cut < len(steps) else domain.rows("train")
+    after = [step for step in steps[cut:] if step.before != step.after]
+    if any(step.name not in (CUT, COPIES) for step in steps[cut:]):
+        # The paper's train rows are some of those it cut, whose number it does not give.
+        there = [file for file in files if file.rows is not None]
+        drawn = f"drawn from {len(there)} of {len(files)} files: {n_train + n_test:,} rows"
+        left = "".join(f", {step.after:,} after {step.name}" for step in after)
+        whys = {"test": f"{drawn}, {n_test:,} of them test", "train": f"{drawn}, {n_train:,} of them train{left}"}
+        return {split: [SizePart(rows, whys[split])] for split, rows in more.items()}
+    n_paper = paper["train"] + paper["test"]
+    parts: dict[str, list[SizePart]] = {"train": [], "test": []}
+    for rows, why in _parts(files, steps[:cut], domain.typed("train"), n_train + n_test, n_paper):
+        of_test = round(rows * paper["test"] / n_paper)
+        parts["test"].append(SizePart(of_test, why))
+        parts["train"].append(SizePart(rows - of_test, why))
+    by_cut = more["test"] - sum(part.rows for part in parts["test"])
+    why = f"cut here, {n_test:,} of {n_train + n_test:,} rows are test; {paper['test']:,} of {n_paper:,} in the paper"
+    parts["test"].append(SizePart(by_cut, why))
+    parts["train"].append(SizePart(-by_cut, why))
+    parts["train"] += [
+        SizePart(step.after - step.before, f"train rows with a text of test left ({CUT})") for step in after
+    ]
+    return {split: [part for part in of_split if part.rows] for split, of_split in parts.items()}
+
+
+def _filled(domain: _Domain) -> Iterator[PaperSize]:
+    """Compare the splits that were filled to a size, where it is below the paper's."""
+    for split, size in domain.task.sizes.items():
+        pool = next((step.before for step in domain.steps(split) if step.name == FILL), None)
+        n_rows = domain.rows(split)
+        if pool is None or n_rows == size.paper:
+            continue
+        no_more = min(pool, size.paper) - size.paper
+        smallest = f"the size of {size.smallest}, which has the fewest" if size.smallest else "the shares of the task"
+        parts = (
+            SizePart(no_more, f"there are {pool:,} rows to fill it"),
+            SizePart(n_rows - size.paper - no_more, f"left out for {smallest}"),
+        )
+        yield PaperSize(domain.name, split, n_rows, size.paper, tuple(part for part in parts if part.rows))

@@ -1,0 +1,113 @@
+"""Effective robustness: each entry's score under shift above the line through all other entries, on logits."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture
+from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
+from leaderboard.analysis.found import Found, found
+from leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
+from validation.vocabulary import NO_SOURCE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_ENTRIES = 500
+_ABOUT = (
+    "Score under shift (mean ST, mean OOD) less what the line of logit(OOD) on logit(ID) through all other entries "
+    "expects; 95% intervals: of both scores and of the line."
+)
+SCHEMA = pl.Schema(
+    {
+        "board": pl.String(), "entry": pl.String(), "id_score": pl.Float64(), "ood_score": pl.Float64(),
+        "expected": pl.Float64(), "value": pl.Float64(), "low": pl.Float64(), "high": pl.Float64(),
+        "interval": pl.String(), "baselines": pl.Int64(), "slope": pl.Float64(), "intercept": pl.Float64(),
+        "extended": pl.Boolean(),
+    }
+)  # fmt: skip
+"""One entry above (``value`` > 0) or below the line of the ``baselines`` others, ``slope`` and ``intercept`` on logits.
+
+Fractions; ``low``, ``high`` and ``interval`` are null where a score has no interval. ``extended``: the entry's ID score
+lies beyond all of theirs, where only the line's extension speaks. Rows by board, the highest value first.
+"""
+
+
+def find_effective(results: Sequence[Result]) -> Found:
+    """Compare each entry's OOD score (mean ST without an ID domain) with what the other entries' line expects.
+
+    Returns: rows of ``SCHEMA``.
+    """
+    rows: list[dict[str, Any]] = []
+    left_out: list[str] = []
+    for board, every in by_board(results):
+        mine = [(result, pair) for result in above_floor(board, every, left_out) if (pair := _scores(result))]
+        homes, aways = (np.array([_ends(pair[side]) for _, pair in mine]).reshape(-1, 3) for side in (0, 1))
+        compared = against_others(homes, aways)
+        told = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
+        if len(told) < len(every):
+            why = f"no home score, or fewer than {MIN_BASELINES} other entries to draw a line through"
+            left_out.append(f"{board}: {n_entries(len(every) - len(told))} without: {why}")
+        on_board = []
+        for result, (own, away), (line, effective) in told:
+            known_ends = not np.isnan(effective.low)
+            on_board.append(
+                {"board": board, "entry": result.entry, "id_score": own["value"], "ood_score": away["value"],
+                 "expected": line.expected(float(own["value"] or 0)), "value": effective.value,
+                 "low": effective.low if known_ends else None, "high": effective.high if known_ends else None,
+                 "interval": away["interval"] if known_ends else None, "baselines": line.n, "slope": line.slope,
+                 "intercept": line.intercept, "extended": not line.lowest <= float(own["value"] or 0) <= line.highest}
+            )  # fmt: skip
+        rows += sorted(on_board, key=lambda row: -row["value"])
+    return found(rows, left_out, f"no board has {MIN_BASELINES + 1} entries with a score at home", SCHEMA)
+
+
+def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
+    """Draw a mark for each entry with its interval; at the line the entry does as the others' line expects."""
+    boards = rows.partition_by("board", maintain_order=True)
+    heights = [1.0 + 0.24 * min(mine.height, _MOST_ENTRIES) for mine in boards]
+    panels = [Panel(partial(_panel, rows=mine)) for mine in boards]
+    margins = Margins(left=3.0, right=0.4, top=0.4, bottom=0.5)
+    title = "Effective robustness: score under shift above the line of the other entries (points)"
+    return picture(panels, columns=1, heights=heights, margins=margins, title=title, notes=[_ABOUT, *notes])
+
+
+Bounded = dict[str, float | str | None]
+
+
+def _scores(result: Result) -> tuple[Bounded, Bounded] | None:
+    """Return the score at home and the mean score under shift; None where a part is missing."""
+    summary, own = result.task.summary, result.task.id_ood
+    if own is not None:
+        pair, names, total = (own.id, own.mean_ood), ("id", "mean_ood"), own.total
+        whole = own.complete and own.source != NO_SOURCE
+    else:
+        pair, names, total = (summary.mean_ss, summary.mean_st), ("mean_ss", "mean_st"), summary.total
+        whole = summary.complete
+    if not whole or any(score.value is None for score in pair):
+        return None
+    home, away = (bounded(score, total.get(name)) for score, name in zip(pair, names, strict=True))
+    return home, away
+
+
+def _ends(score: Bounded) -> list[float]:
+    """Return a score and the ends of its interval; NaN where there is none."""
+    return [np.nan if score[key] is None else float(score[key] or 0) for key in ("value", "low", "high")]
+
+
+def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
+    shown = rows.head(_MOST_ENTRIES)
+    axis.axvline(0, color=GREY, linestyle=":", linewidth=1)
+    for place, row in enumerate(shown.iter_rows(named=True)):
+        if row["low"] is not None:
+            axis.plot([100 * row["low"], 100 * row["high"]], [place, place], color=GREY, linewidth=3)
+        axis.plot([100 * row["value"]], [place], "o", color=BLUE, markersize=7)
+    axis.set_yticks(range(shown.height), [cut(name, 42) for name in shown["entry"]])
+    axis.set_ylim(shown.height - 0.5, -0.5)
+    axis.tick_params(axis="y", length=0)
+    axis.set_xlabel("points above the line")
+    more = f": the first {shown.height} of {rows.height} entries" if rows.height > shown.height else ""
+    axis.set_title(rows["board"][0] + more)

@@ -1,0 +1,128 @@
+"""Gradio's queue, with bounds on what it keeps for readers who never come.
+
+Gradio keeps each answer until its session reads it, for up to 2,000 sessions that anybody may name, and each answer
+may have MiBs. It also keeps the ids of their calls, and of the last 10,000 calls the session's name, for good.
+"""
+
+import asyncio
+import re
+from typing import Any
+
+import fastapi
+import orjson
+from gradio.data_classes import PredictBodyInternal
+from gradio.queueing import Queue
+
+MAX_UNREAD_BYTES = 32 * 2**20
+"""Of all answers that wait for a reader, as JSON; where there are more, those that wait longest are dropped."""
+MAX_SESSIONS = 1_500
+"""Sessions that have or await answers: more than there are connections, so those with a reader are never dropped."""
+SESSION_NAME = re.compile(r"[\w-]{0,100}", re.ASCII)
+"""Clients make names of letters and digits."""
+_MESSAGE_BYTES = 1_000
+"""A message in memory, beside its answer."""
+_CALLS_REMEMBERED = 100
+"""Calls that Gradio has statistics of, which nothing here shows."""
+
+
+class GuardedQueue(Queue):  # type: ignore[misc]
+    """A queue whose unread answers are bounded in all, and which refuses calls that no page or client makes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.ANALYTICS_MAX_EVENTS = _CALLS_REMEMBERED
+        self.pending_messages_per_session = UnreadAnswers(self.pending_event_ids_session)
+
+    def compute_analytics_summary(self, records: Any) -> dict[str, Any]:
+        """Count nothing: Gradio tabulates all calls after each one, and half a character in one fails the others."""
+        return {}
+
+    async def push(
+        self, body: PredictBodyInternal, request: fastapi.Request, username: str | None
+    ) -> tuple[bool, Any, Any]:
+        """Take a call, or say why not: Gradio answers that with status 400."""
+        if not SESSION_NAME.fullmatch(body.session_hash or ""):
+            return False, "a session's name is up to 100 letters and digits", "error"
+        if body.fn_index is not None and body.fn_index not in self.blocks.fns:
+            return False, f"there is no function {body.fn_index}: /config lists them", "error"
+        taken: tuple[bool, Any, Any] = await super().push(body, request, username)
+        return taken
+
+
+class UnreadAnswers(dict[str, "Messages"]):
+    """The messages of each session: in the order in which sessions were named, or began to have unread ones.
+
+    A session that was dropped is not there any more; what is sent to it is lost, which is no fault.
+    """
+
+    def __init__(self, event_ids: dict[str, set[str]]) -> None:
+        super().__init__()
+        self.n_bytes = 0
+        self._event_ids = event_ids
+
+    def __setitem__(self, session: str, _: object) -> None:
+        """Take a new session, whatever kind of queue Gradio would give it."""
+        if session not in self and len(self) >= MAX_SESSIONS:
+            self.drop(next((each for each, waiting in self.items() if not waiting.n_readers), next(iter(self))))
+        super().__setitem__(session, Messages(self, session))
+
+    def __missing__(self, _: str) -> asyncio.Queue[Any]:
+        """Return a queue that nobody reads, for what is sent to a session that was dropped."""
+        return asyncio.Queue()
+
+    def __delitem__(self, session: str) -> None:
+        """Drop a session, which may have been dropped before."""
+        self.drop(session)
+
+    def drop(self, session: str) -> None:
+        """Forget a session, its unread messages and its calls."""
+        dropped = self.pop(session, None)
+        self._event_ids.pop(session, None)
+        if dropped is not None:
+            self.n_bytes -= dropped.n_bytes
+
+    def count(self, session: str, n_bytes: int) -> None:
+        """Count what came or was read; of what is too much the oldest is dropped."""
+        messages = self[session]
+        if n_bytes > 0 and messages.n_bytes == n_bytes:  # its first unread message
+            super().__setitem__(session, self.pop(session))
+        self.n_bytes += n_bytes
+        while self.n_bytes > MAX_UNREAD_BYTES:
+            self.drop(next(each for each, waiting in self.items() if waiting.n_bytes))
+
+
+class Messages(asyncio.Queue[Any]):
+    """A session's messages, each with its size."""
+
+    def __init__(self, unread: UnreadAnswers, session: str) -> None:
+        super().__init__()
+        self.n_bytes = self.n_readers = 0
+        self._unread, self._session = unread, session
+
+    async def get(self) -> Any:
+        """Return the next message, and note that there is a reader while it is waited for."""
+        self.n_readers += 1
+        try:
+            return await super().get()
+        finally:
+            self.n_readers -= 1
+
+    def _put(self, item: Any) -> None:
+        size = _size(item)
+        super()._put((item, size))
+        self._count(size)
+
+    def _get(self) -> Any:
+        item, size = super()._get()
+        self._count(-size)
+        return item
+
+    def _count(self, n_bytes: int) -> None:
+        self.n_bytes += n_bytes
+        if self._unread.get(self._session) is self:  # else the session was dropped while this was being read
+            self._unread.count(self._session, n_bytes)
+
+
+def _size(message: Any) -> int:
+    answer = getattr(message, "output", None)
+    return _MESSAGE_BYTES + (len(orjson.dumps(answer, default=str, option=orjson.OPT_NON_STR_KEYS)) if answer else 0)

@@ -1,0 +1,231 @@
+"""Tasks of known truth, drawn example by example and scored as a submission is: what intervals are tried on.
+
+Whether a model is right on a text depends on the text's group, the text itself and chance: three normal parts of one
+latent number that is compared with a threshold. The share of right answers on unlimited texts is thereby known without
+simulation, and so is every score made of it. Each task has three domains and one source for each of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal, NamedTuple, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.folder.manifest import DomainFacts, SplitFacts, TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.classification import accuracy, macro_f1
+from leaderboard.scoring.outcomes import Outcomes
+from leaderboard.scoring.replicates import TargetRuns, TaskValues, score_target
+from leaderboard.scoring.shape import Estimate, TaskScores, Total
+from leaderboard.scoring.summary import task_scores
+from validation.vocabulary import TaskKind
+
+Floats = NDArray[np.float64]
+Metric = Literal["accuracy", "macro_f1", "token_f1"]
+
+DOMAINS = ("a", "b", "c")
+NAMES = {"ss": "SS", "st": "ST", "sd": "SD", "td": "TD", "mean_st": "mean ST", "average_drop": "average drop"}
+"""Figures of every simulated task, as a table names them."""
+_OF_TEXT = 0.3
+"""Share of the latent variance that is the text's own, so that models err on the same texts."""
+_PARTIAL = 0.8
+"""Share of the answers not quite right that are partly right (token F1)."""
+_N_TRAIN = 40
+"""Train texts of a domain: the deepest of them gives the depth weights."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What tasks are drawn from.
+
+    Attributes:
+        name: how its rows are named in the table.
+        home, away: share of right answers at home and under shift, in (0, 1); of token F1 the mean.
+        sizes: examples of each group of a test set.
+        alike: share of the latent variance that examples of one group have in common, in [0, 1).
+        metric: the score.
+        rare: share of the rarer of two classes, in (0, 0.5]; its examples are drawn, so their number varies.
+        n_runs: runs of each source.
+        run_sd: standard deviation of a run's effect on the latent scale.
+        has_depth: whether scores are weighted by depth too (accuracy and token F1); depths say nothing of who is right.
+    """
+
+    name: str
+    home: float
+    away: float
+    sizes: tuple[int, ...]
+    alike: float = 0.0
+    metric: Metric = "accuracy"
+    rare: float = 0.5
+    n_runs: int = 1
+    run_sd: float = 0.0
+    has_depth: bool = False
+
+
+class Checked(NamedTuple):
+    """One interval beside the truth that it should hold; None without an interval."""
+
+    figure: str
+    truth: float
+    low: float | None
+    high: float | None
+
+
+def simulate_task(setting: Setting, rng: np.random.Generator, *, n_draws: int = 400) -> list[Checked]:
+    """Draw a task, score it, and set its intervals beside the truth.
+
+    Args:
+        setting: what it is drawn from.
+        rng: the generator.
+        n_draws: replicates.
+    Returns: every score, SD, TD, the mean ST, the average drop and the worst SD, in fractions; total intervals in place
+        of all but the last where runs differ, for those fixed runs have other truths.
+    """
+    values = TaskValues("simulated", _manifest(setting), DOMAINS)
+    folder = cast(DatasetFolder, _DepthTables(values.info, setting.has_depth, sum(setting.sizes), rng))
+    for target in DOMAINS:
+        score_target(values, _target_runs(setting, target, rng), folder, n_draws)
+    return list(_checked(task_scores(values), setting))
+
+
+def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
+    home, away = _truth(setting, setting.home), _truth(setting, setting.away)
+    truths = {
+        "ss": home,
+        "st": away,
+        "sd": home - away,
+        "td": home - away,
+        "mean_st": away,
+        "average_drop": home - away,
+    }
+    found: list[tuple[str, Estimate, Total]] = [("ss", own.score, own.total) for own in task.in_domain]
+    for shift in task.shifts:
+        found += [(name, getattr(shift, name), shift.total) for name in ("st", "sd", "td")]
+    found += [(name, getattr(task.summary, name), task.summary.total) for name in ("mean_st", "average_drop")]
+    for name, estimate, total in found:
+        shown = NAMES[name]
+        if not setting.run_sd:
+            yield Checked(shown, truths[name], estimate.low, estimate.high)
+            continue
+        ends = total.get("score" if name == "ss" else name)
+        yield Checked(shown, truths[name], ends.low if ends else None, ends.high if ends else None)
+    if not setting.run_sd:
+        yield Checked("worst SD", home - away, task.summary.worst_sd.low, task.summary.worst_sd.high)
+    for shift in task.shifts:
+        for lambda_ in ("0", "75") if setting.has_depth else ():
+            score, drop = shift.depth_score[lambda_], shift.depth_td[lambda_]
+            yield Checked(f"depth ST@{lambda_}", away, score.low, score.high)
+            yield Checked(f"depth TD@{lambda_}", home - away, drop.low, drop.high)
+
+
+class _DepthTables:
+    """The part of a dataset folder that scoring a target asks for."""
+
+    def __init__(self, info: TaskManifest, has_depth: bool, n_texts: int, rng: np.random.Generator) -> None:
+        self.has_depth = has_depth
+        self._info, self._n_texts, self._rng = info, n_texts, rng
+
+    def task(self, name: str) -> TaskManifest:
+        return self._info
+
+    def depths(self, task: str, sources: Sequence[str], target: str) -> dict[str, pl.DataFrame]:
+        ids = [f"train {number}" for number in range(_N_TRAIN)] + _ids(self._n_texts)
+        return {source: pl.DataFrame({"id": ids, "depth": self._rng.normal(size=len(ids))}) for source in sources}
+
+
+def _ids(n_texts: int) -> list[str]:
+    return [str(number) for number in range(n_texts)]
+
+
+def _manifest(setting: Setting) -> TaskManifest:
+    train = SplitFacts(rows=_N_TRAIN, groups=_N_TRAIN, inputs_sha256="", labels_sha256="")
+    facts = DomainFacts(sources=(), rebuild_only=False, splits={"train": train})
+    kind = TaskKind.EXTRACTIVE_QA if setting.metric == "token_f1" else TaskKind.CLASSIFICATION
+    return TaskManifest(
+        title="simulated",
+        kind=kind,
+        inputs=("text",),
+        labels=("common", "rare"),
+        metric=setting.metric,
+        domains=dict.fromkeys(DOMAINS, facts),
+        subsets={},
+    )
+
+
+def _target_runs(setting: Setting, target: str, rng: np.random.Generator) -> TargetRuns:
+    """Draw the test texts of a domain, and what the runs of every source predict on them."""
+    groups = np.repeat(np.arange(len(setting.sizes)), setting.sizes)
+    n, runs = groups.size, [(source, seed) for source in DOMAINS for seed in range(setting.n_runs)]
+    texts = np.sqrt(setting.alike) * rng.normal(size=len(setting.sizes))[groups]
+    texts = texts + np.sqrt(_OF_TEXT * (1 - setting.alike)) * rng.normal(size=n)
+    chance = np.sqrt((1 - _OF_TEXT) * (1 - setting.alike)) * rng.normal(size=(len(runs), n))
+    shares = np.array([setting.home if source == target else setting.away for source, _ in runs])
+    latent = texts + chance + setting.run_sd * rng.normal(size=(len(runs), 1))
+    labels = (rng.random(n) < setting.rare).astype(np.int64)
+    return TargetRuns(
+        task="simulated",
+        target=target,
+        ids=pl.Series("id", _ids(n)),
+        groups=groups,
+        runs=runs,
+        outcomes=_graded(latent, shares, setting, rng) if setting.metric == "token_f1" else _labelled(
+            latent < _thresholds(shares, setting), labels
+        ),
+    )  # fmt: skip
+
+
+def _thresholds(shares: Floats, setting: Setting) -> Floats:
+    spread = np.sqrt(1 + setting.run_sd**2)
+    return np.array([[spread * NormalDist().inv_cdf(share)] for share in shares])
+
+
+def _labelled(right: NDArray[np.bool_], labels: NDArray[np.int64]) -> Outcomes:
+    predicted = np.where(right, labels, 1 - labels)
+
+    def table(sums: Floats) -> Floats:
+        return sums.reshape(*sums.shape[:-1], 2, 3)
+
+    return Outcomes(
+        formulas={
+            "accuracy": lambda sums: accuracy(table(sums)),
+            "macro_f1": lambda sums: macro_f1(table(sums), [True, True]),
+        },
+        micro="accuracy",
+        n_counts=6,
+        example_scores=right.astype(np.float64),
+        unparsed=np.zeros(right.shape, dtype=bool),
+        cells=3 * labels + predicted,
+        example_metric="accuracy",
+        gold=lambda sums: table(sums).sum(axis=-1),
+    )
+
+
+def _graded(latent: Floats, shares: Floats, setting: Setting, rng: np.random.Generator) -> Outcomes:
+    """Draw answers that are right, partly right (0.2 to 0.8) or wrong."""
+    partly = _PARTIAL * (1 - shares)
+    right, some = _thresholds(shares - partly / 2, setting), _thresholds(shares + partly / 2, setting)
+    graded = rng.uniform(0.2, 0.8, size=latent.shape)
+    scores = np.where(latent < right, 1.0, np.where(latent < some, graded, 0.0))
+    return Outcomes(
+        formulas={"token_f1": lambda sums: sums[..., 0] / sums[..., 1]},
+        micro="token_f1",
+        n_counts=2,
+        example_scores=scores,
+        unparsed=np.zeros(scores.shape, dtype=bool),
+        values=np.stack([scores, np.ones(scores.shape)], axis=-1),
+        example_metric="token_f1",
+    )
+
+
+def _truth(setting: Setting, share: float) -> float:
+    """Return the score on unlimited texts, over all runs that there could be."""
+    if setting.metric != "macro_f1":
+        return share
+    prior = np.array([1 - setting.rare, setting.rare])
+    counts = np.zeros((2, 3))
+    counts[[0, 1], [0, 1]] = prior * share
+    counts[[0, 1], [1, 0]] = prior * (1 - share)
+    return float(macro_f1(counts, [True, True]))

@@ -1,0 +1,61 @@
+"""An entry's effective robustness: its score under shift above the line through the board's other entries."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from leaderboard.metrics.baseline_line import against_others
+from leaderboard.scoring.shape import Estimate
+from validation.vocabulary import NO_SOURCE
+
+_PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
+
+
+@dataclass(frozen=True)
+class AboveLine:
+    """One entry against the line of logit(OOD) on logit(ID) through other entries, fractions.
+
+    Attributes:
+        effective: the OOD score above what the line expects, with its 95% interval over test texts and over the line.
+        expected: the OOD score that the line expects.
+        n_others: entries that the line is drawn through.
+        is_extended: whether the entry's ID score lies beyond all of theirs.
+    """
+
+    effective: Estimate
+    expected: float
+    n_others: int
+    is_extended: bool
+
+
+def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | None:
+    """Compare an entry with the line through the other complete entries of its board that are above chance.
+
+    Args:
+        frame: the board's rows (``leaderboard.board.boards.PLACES``).
+        identity: the entry's id.
+    Returns: None where the entry is partial, at chance or zero-shot, or has fewer than three others to compare with.
+    """
+    trained = pl.col("trained_on").fill_null("") != NO_SOURCE
+    mine = frame.filter(pl.col("complete") & ~pl.col("at_floor").fill_null(value=False) & trained)
+    own, away = next((pair for pair in _PAIRS if mine[pair[0]].null_count() < mine.height), _PAIRS[0])
+    compared = against_others(_with_ends(mine, own), _with_ends(mine, away))
+    place = mine["id"].index_of(identity)
+    found = compared[place] if place is not None else None
+    if place is None or found is None:
+        return None
+    line, (value, low, high) = found
+    ends = (None, None) if np.isnan(low) else (low, high)
+    at_home = float(mine[own][place])
+    return AboveLine(
+        Estimate(value=value, low=ends[0], high=ends[1]),
+        expected=line.expected(at_home),
+        n_others=line.n,
+        is_extended=not line.lowest <= at_home <= line.highest,
+    )
+
+
+def _with_ends(frame: pl.DataFrame, figure: str) -> NDArray[np.float64]:
+    return frame.select(figure, f"{figure}.low", f"{figure}.high").cast(pl.Float64).fill_null(np.nan).to_numpy()

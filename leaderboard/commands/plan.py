@@ -1,0 +1,59 @@
+"""The command ``plan``. Everything heavier than typer is imported inside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from validation.command_line import DataOption, JsonOption, console, writable_file, write_json
+
+
+def _share(name: str, words: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, metavar="X", help=words, min=0.0, max=1.0)
+    return option
+
+
+def plan(
+    data: DataOption,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Training runs of each source.", min=1)] = 5,
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Plan this task alone.")] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file of the folder."),
+    ] = None,
+    accuracy: Annotated[float | None, _share("--accuracy", "Assumed mean score of a text. Default: 0.75.")] = None,
+    discordance: Annotated[
+        float | None, _share("--discordance", "Assumed share of texts that one of two models has right. Default: 0.25.")
+    ] = None,
+    icc: Annotated[
+        float | None, _share("--icc", "Assumed correlation of scores within a group. Default: 0.05.")
+    ] = None,
+    run_sd: Annotated[
+        float | None, _share("--run-sd", "Assumed standard deviation of a score over training runs. Default: 0.01.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture", metavar="FILE", help="Draw drops by runs and by texts as PNG.", callback=writable_file
+        ),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Tell before training which drops can be found, and how many runs or texts find 1, 2 and 5 points.
+
+    Example: shiftbench plan --data build/dr --task nli --runs 5
+    """
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.scoring.plan import plan as make_plan
+    from leaderboard.scoring.score import token_encoder
+    from leaderboard.views.plan_tables import plan_picture, print_plan
+
+    folder = DatasetFolder.open(data)
+    typed = {"accuracy": accuracy, "discordance": discordance, "icc": icc, "run_sd": run_sd}
+    given = {name: value for name, value in typed.items() if value is not None}
+    found = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
+    if picture is not None:
+        picture.write_bytes(plan_picture(found))
+    if json_ != "-":
+        print_plan(found, console())
+    write_json(found.model_dump(mode="json"), json_)

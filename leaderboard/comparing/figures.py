@@ -1,0 +1,105 @@
+"""Which figures of a task are compared: the one that ranks, other means, and every shift's scores and drops."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from builders.folder.manifest import TaskManifest
+from leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
+from leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
+from leaderboard.scoring.replicates import Cell
+from validation.vocabulary import NO_SOURCE, source_parts
+
+Statistic = Mapping[Place, float]
+"""Weights of mean scores; a weight below 0 takes away."""
+
+
+class TaskFigure(NamedTuple):
+    """A figure to compare.
+
+    Attributes:
+        name: as in ``Difference.figure``.
+        cells: the shifts that it is over.
+        weights: what it is made of; None where a score is missing.
+    """
+
+    name: str
+    cells: Sequence[Cell]
+    weights: Statistic | None
+
+    @property
+    def has_drop(self) -> bool:
+        """Whether something is taken away."""
+        return self.weights is not None and min(self.weights.values()) < 0
+
+
+def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:
+    """Return ST, SD and TD of a shift. SS of a joined source is the mean over its parts."""
+    source, target = cell
+    here = {(source, target, ""): 1.0}
+    away = {(source, target, ""): -1.0}
+    parts = source_parts(source)
+    home = {(source, part, ""): 1 / len(parts) for part in parts}
+    own = {(target, target, ""): 1.0}
+    found = (here, {**home, **away} if home else None, {**own, **away})
+    return [TaskFigure(name, [cell], _present(weights, a, b)) for name, weights in zip(FIGURES, found, strict=True)]
+
+
+def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[TaskFigure]:
+    """Return the means of a task: first the one that ranks, then average drop, mean OOD of other sources, Depth F1.
+
+    Args:
+        cells: the shifts that both entries have.
+        a: one entry.
+        b: the other.
+    Returns: at least the first.
+    """
+    info = a.folder.task(a.name)
+    groups = _groups(cells, info)
+    ranked = groups[0]
+    name = MEAN_OOD if info.id_domain is not None else MEAN_ST
+    found = [_mean(name, ranked, a, b)]
+    drops = [shift_figures(cell, a, b)[1].weights for cell in ranked]
+    if all(drops):
+        found.append(TaskFigure(AVERAGE_DROP, ranked, _average([each for each in drops if each])))
+    found += [_mean(name, group, a, b) for group in groups[1:] if len(group) > 1]
+    for lambda_ in DEPTH_LAMBDAS:
+        there = [cell for cell in ranked if lambda_ in a.depth_weightings(*cell)]
+        if there and len(there) == len(ranked):
+            weights = _average([{(*cell, str(lambda_)): 1.0} for cell in ranked])
+            found.append(TaskFigure(f"{DEPTH_F1}{lambda_}", ranked, weights))
+    return found
+
+
+def _groups(cells: Sequence[Cell], info: TaskManifest) -> list[list[Cell]]:
+    """Group shifts by what a board's figure averages; the group that ranks comes first."""
+    if info.id_domain is not None:
+        away = [cell for cell in cells if cell[1] != info.id_domain] or list(cells)
+        by_source: dict[str, list[Cell]] = {}
+        for cell in away:
+            by_source.setdefault(cell[0], []).append(cell)
+        order = sorted(by_source, key=lambda source: (source != info.id_domain, source != NO_SOURCE))
+        return [by_source[source] for source in order]
+    single = [cell for cell in cells if cell[0] in info.domains]
+    whole = [cell for cell in cells if cell[0] == info.joined_source]
+    zero = [cell for cell in cells if cell[0] == NO_SOURCE]
+    return [next(group for group in (whole, single, zero, list(cells)) if group)]
+
+
+def _mean(name: str, cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> TaskFigure:
+    return TaskFigure(name, cells, _present(_average([{(*cell, ""): 1.0} for cell in cells]), a, b))
+
+
+def _average(statistics: Sequence[Statistic]) -> Statistic:
+    found: dict[Place, float] = {}
+    for each in statistics:
+        for place, weight in each.items():
+            found[place] = found.get(place, 0.0) + weight / len(statistics)
+    return found
+
+
+def _present(weights: Statistic | None, a: EntryTask, b: EntryTask) -> Statistic | None:
+    """Return the weights if both entries have all of their scores."""
+    if weights is None or any((source, target) not in a.cells & b.cells for source, target, _ in weights):
+        return None
+    known = all(each.run_scores(place) is not None for place in weights for each in (a, b))
+    return weights if known else None

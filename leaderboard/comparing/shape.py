@@ -1,0 +1,234 @@
+"""The shape of comparisons: what ``shiftbench compare --json`` prints and a store keeps; fractions, unrounded."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import pydantic
+
+from leaderboard.metrics.crossed import MIN_RUNS
+from leaderboard.metrics.multiplicity import LEVEL, least_draws, pass_on
+from leaderboard.scoring.intervals import known
+from validation.report import InvalidInput, Problem
+
+FIGURES = ("ST", "SD", "TD")
+MEAN_ST, MEAN_OOD, AVERAGE_DROP, DEPTH_F1 = "mean ST", "mean OOD", "average drop", "DF1@"
+DROPS = ("SD", "TD", AVERAGE_DROP)
+"""Figures of which the smaller is better."""
+TRAINED_MODELS: Literal["these trained models"] = "these trained models"
+RECIPES: Literal["recipes"] = "recipes"
+_LEAST_SHOWN = 0.0001
+
+AtFloor = Literal["a", "b", "both"]
+
+
+class Difference(pydantic.BaseModel):
+    """A minus B in one figure. ``p`` is two-sided, ``p_corrected`` corrected over the whole comparison.
+
+    ``p_others`` is corrected among the figures of its task that are not ranked by. ``at_floor`` names entries that show
+    no skill in a score behind a drop: the drop is shown and not compared. ``p_equivalent`` tests that the difference
+    lies within the comparison's margin (TOST, uncorrected); null without a margin.
+    """
+
+    figure: str
+    value: float | None
+    p: float | None
+    p_corrected: float | None = pydantic.Field(
+        default=None, validation_alias=pydantic.AliasChoices("p_corrected", "p_holm")
+    )
+    p_others: float | None = None
+    at_floor: AtFloor | None = None
+    p_equivalent: float | None = None
+
+
+class ShiftComparison(pydantic.BaseModel):
+    """Two entries on one shift, each by the mean of all its runs; drops only where both have them.
+
+    ``runs`` are those of the entry with fewer.
+    """
+
+    task: str
+    source: str
+    target: str
+    n: int
+    runs: int
+    differences: tuple[Difference, ...]
+
+
+class MeanComparison(pydantic.BaseModel):
+    """Two entries by a mean over shifts. ``ranked`` marks the figure that the board ranks by, one of each task.
+
+    ``source`` is what the models were trained on where that is one thing, else null; ``targets`` are the test domains.
+    """
+
+    task: str
+    source: str | None
+    targets: tuple[str, ...]
+    difference: Difference
+    ranked: bool = False
+
+
+class TaskComparison(pydantic.BaseModel):
+    """What the tests of a task are about: the recipes, or no more than the models that were trained.
+
+    ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side.
+    """
+
+    task: str
+    about: Literal["recipes", "these trained models"]
+    runs_a: int
+    runs_b: int
+    at_floor: AtFloor | None = None
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def runs_needed(self) -> int | None:
+        """Runs of every source on either side that it takes to speak of recipes; None where they are spoken of."""
+        return None if self.about == RECIPES else MIN_RUNS
+
+    @property
+    def runs_missing(self) -> str:
+        """What it would take to speak of recipes, in words; empty where they are spoken of."""
+        if self.about == RECIPES:
+            return ""
+        return (
+            f"{MIN_RUNS} runs of every source on either side (seeds) would tell about recipes; "
+            f"here are {self.runs_a} and {self.runs_b}"
+        )
+
+
+class Comparison(pydantic.BaseModel):
+    """All shared shifts. For scores a positive difference favours A; for drops a negative one does."""
+
+    a: str
+    b: str
+    data: str
+    subset: str
+    metric_version: str
+    n_swaps: int
+    seed: int
+    shifts: tuple[ShiftComparison, ...]
+    means: tuple[MeanComparison, ...] = ()
+    tasks: tuple[TaskComparison, ...] = ()
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    margin: float | None = None
+    tuning_trials_a: int | None = None
+    tuning_trials_b: int | None = None
+
+    @property
+    def about(self) -> str:
+        """What may be concluded about: recipes, if every task allows it."""
+        return RECIPES if self.tasks and all(task.about == RECIPES for task in self.tasks) else TRAINED_MODELS
+
+
+def corrected(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Correct all p values of some comparisons together: each pair and task has an equal share of the level.
+
+    Args:
+        comparisons: with p values, corrected before or not.
+    Returns: the same comparisons with ``p_corrected`` anew (``metrics.multiplicity.pass_on``).
+    Raises: InvalidInput when there are too few swaps for any corrected p below the level.
+    """
+    n_blocks = sum(len({shift.task for shift in each.shifts}) for each in comparisons)
+    for each in comparisons:
+        refuse_few_swaps(each.n_swaps, n_blocks)
+    return tuple(_corrected(each, n_blocks) for each in comparisons)
+
+
+def refuse_few_swaps(n_swaps: int, n_blocks: int) -> None:
+    """Raise InvalidInput when no figure but the ranked ones could get a corrected p below the level."""
+    least = least_draws(n_blocks)
+    if n_swaps < least:
+        what = "with so few swaps no figure of the comparison can reach a corrected p below 0.05"
+        cure = f"draw at least {least:,} ({n_blocks} pairs and tasks)"
+        raise InvalidInput(Problem(what, "swaps", f"{n_swaps:,}", cure))
+
+
+def _corrected(comparison: Comparison, n_blocks: int) -> Comparison:
+    values: dict[int, float | None] = {}
+    for task in dict.fromkeys(shift.task for shift in comparison.shifts):
+        main = next((mean.difference for mean in comparison.means if mean.task == task and mean.ranked), None)
+        others = [each for each in _differences(comparison, task) if each is not main]
+        p_values = [_nan(each.p_others) for each in others]
+        found = pass_on(_nan(main.p if main else None), p_values, n_blocks)
+        if main is not None:
+            values[id(main)] = known(found.main)
+        values |= {id(each): known(p) for each, p in zip(others, found.others, strict=True)}
+
+    def correct(difference: Difference) -> Difference:
+        return difference.model_copy(update={"p_corrected": values[id(difference)]})
+
+    shifts = tuple(
+        shift.model_copy(update={"differences": tuple(map(correct, shift.differences))}) for shift in comparison.shifts
+    )
+    means = tuple(each.model_copy(update={"difference": correct(each.difference)}) for each in comparison.means)
+    return comparison.model_copy(update={"shifts": shifts, "means": means})
+
+
+def of_task(comparison: Comparison, task: str) -> Comparison:
+    """Keep one task of a comparison; its p values must be corrected again.
+
+    Args:
+        comparison: of any tasks.
+        task: the one to keep.
+    Returns: the comparison of that task.
+    Raises: InvalidInput when it is not among the compared.
+    """
+    update: dict[str, object] = {
+        name: tuple(each for each in getattr(comparison, name) if each.task == task)
+        for name in ("shifts", "means", "tasks")
+    }
+    update |= {
+        name: tuple(each for each in getattr(comparison, name) if each.startswith(f"{task}/"))
+        for name in ("only_a", "only_b")
+    }
+    if not update["shifts"]:
+        cure = f"they share {', '.join(dict.fromkeys(shift.task for shift in comparison.shifts))}"
+        what = f"the two entries share no shift of task '{task[:40]}'"
+        raise InvalidInput(Problem(what, f"{comparison.a} and {comparison.b}", cure=cure))
+    return comparison.model_copy(update=update)
+
+
+def winner(difference: Difference) -> Literal["a", "b"] | None:
+    """Name the better entry where the corrected p is below ``LEVEL``.
+
+    Args:
+        difference: A minus B of one figure; of drops the smaller is better.
+    Returns: 'a' or 'b'; None where nothing is decided.
+
+    >>> winner(Difference(figure="TD", value=-0.2, p=0.001, p_corrected=0.01))
+    'a'
+    """
+    if difference.p_corrected is None or difference.p_corrected >= LEVEL or not difference.value:
+        return None
+    favours_a = difference.value < 0 if difference.figure in DROPS else difference.value > 0
+    return "a" if favours_a else "b"
+
+
+def p_text(p: float | None) -> str:
+    """Write a p value; random swaps cannot tell the smallest ones from 0.
+
+    Args:
+        p: in [0, 1]; None where there is none.
+    Returns: four decimals, or that it is below what they show.
+
+    >>> p_text(0.0312), p_text(0.00001), p_text(None)
+    ('0.0312', '< 0.0001', 'n/a')
+    """
+    if p is None:
+        return "n/a"
+    return f"{p:.4f}" if p >= _LEAST_SHOWN else f"< {_LEAST_SHOWN}"
+
+
+def _differences(comparison: Comparison, task: str) -> Iterator[Difference]:
+    for shift in comparison.shifts:
+        if shift.task == task:
+            yield from shift.differences
+    for each in comparison.means:
+        if each.task == task:
+            yield each.difference
+
+
+def _nan(value: float | None) -> float:
+    return np.nan if value is None else value

@@ -1,0 +1,183 @@
+"""A comparison in words: level first, then drop, and what either is about."""
+
+from collections.abc import Iterator, Sequence
+
+from leaderboard.comparing.shape import (
+    AVERAGE_DROP,
+    FIGURES,
+    MEAN_OOD,
+    MEAN_ST,
+    RECIPES,
+    TRAINED_MODELS,
+    Comparison,
+    Difference,
+    MeanComparison,
+    TaskComparison,
+    p_text,
+    winner,
+)
+from leaderboard.metrics.equivalence import LEVEL
+from validation.report import counted
+
+Names = tuple[str, str]
+RANKED = (MEAN_ST, MEAN_OOD)
+
+
+def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
+    """Write in one sentence that can be checked what two entries differ by.
+
+    The figure that ranks comes first, then the average drop, then the shifts. With few runs it speaks of these trained
+    models, and says what it would take to speak of recipes.
+
+    Args:
+        pair: the comparison of the two.
+        names: what to call them.
+        benchmark: the dataset's benchmark, in words.
+    Returns: the sentence without a full stop.
+    """
+    if not pair.shifts:
+        return f"{names[0]} and {names[1]} share no shift that may be shown"
+    parts = [
+        part for task in dict.fromkeys(shift.task for shift in pair.shifts) for part in _of_task(pair, task, names)
+    ]
+    tasks = ", ".join(f"{benchmark}/{task}" for task in dict.fromkeys(shift.task for shift in pair.shifts))
+    subset = "" if pair.subset == "all" else f", subset {pair.subset}"
+    facts = (
+        f"{tasks}, data {pair.data[:6]}{subset}, entries {pair.a} and {pair.b}, metric version {pair.metric_version}, "
+        f"{pair.n_swaps:,} swaps, seed {pair.seed}"
+    )
+    return "; ".join([*parts, facts])
+
+
+def about_lines(pairs: Sequence[Comparison]) -> list[str]:
+    """Write what the tests of comparisons are about, and what it would take to speak of recipes: a line each.
+
+    Args:
+        pairs: comparisons of one first entry with others.
+    Returns: lines without a full stop; the same line once.
+    """
+    lines: dict[str, None] = {}
+    for pair in pairs:
+        for task in pair.tasks:
+            if task.about == RECIPES:
+                runs = f"{task.runs_a} and {task.runs_b} runs a source"
+                lines[f"{task.task}: about recipes, training runs included ({runs}; t test on crossed components)"] = (
+                    None
+                )
+            else:
+                lines[f"{task.task}: about {TRAINED_MODELS} (swap test by group); {task.runs_missing}"] = None
+        if not pair.tasks:
+            lines[f"about {TRAINED_MODELS} (swap test by group)"] = None
+        lines |= dict.fromkeys([*_within_margin(pair), *_tuning(pair)])
+    return list(lines)
+
+
+def floor_words(difference: Difference, names: Names) -> str:
+    """Write why a drop is not compared; empty where it is.
+
+    >>> floor_words(Difference(figure="TD", value=0.0, p=None, at_floor="b"), ("A", "B"))
+    'not compared: B is at chance'
+    """
+    if difference.at_floor is None:
+        return ""
+    marked = " and ".join(names) if difference.at_floor == "both" else names[difference.at_floor == "b"]
+    return f"not compared: {marked} {'are' if difference.at_floor == 'both' else 'is'} at chance"
+
+
+def _within_margin(pair: Comparison) -> Iterator[str]:
+    """Write what is shown to differ by less than the margin: means, and every shift at once (no correction needed)."""
+    if pair.margin is None:
+        return
+    for task in pair.tasks:
+        means = [mean.difference for mean in pair.means if mean.task == task.task]
+        parts = [f"{each.figure} {_is_within(each)}" for each in means if each.figure in (AVERAGE_DROP, *RANKED)]
+        shifts = [shift for shift in pair.shifts if shift.task == task.task]
+        for number, figure in enumerate(FIGURES):
+            tests = [shift.differences[number].p_equivalent for shift in shifts]
+            n_within = sum(p is not None and p < LEVEL for p in tests)
+            all_within = "shown" if n_within == len(tests) else "not shown"
+            parts.append(f"{figure} on every shift {all_within} ({n_within} of {len(tests)} by themselves)")
+        yield (
+            f"{task.task}, against {pair.b}: a difference below {100 * pair.margin:g} points, the margin fixed "
+            f"beforehand (two one-sided tests at 5%, about {task.about}): {', '.join(parts)}"
+        )
+
+
+def _tuning(pair: Comparison) -> Iterator[str]:
+    """Write that two entries were not tuned alike, or that one does not state how much it was."""
+    trials = (pair.tuning_trials_a, pair.tuning_trials_b)
+    if trials[0] != trials[1]:
+        stated = ["not stated" if each is None else counted(each, "trial") for each in trials]
+        yield f"unequal tuning: {pair.a} {stated[0]}, {pair.b} {stated[1]}; more trials alone can raise a score"
+
+
+def _is_within(difference: Difference) -> str:
+    if difference.p_equivalent is None:
+        return "not tested"
+    return f"{'shown' if difference.p_equivalent < LEVEL else 'not shown'} (p {p_text(difference.p_equivalent)})"
+
+
+def _of_task(pair: Comparison, task: str, names: Names) -> Iterator[str]:
+    facts = next((each for each in pair.tasks if each.task == task), None)
+    means = [mean for mean in pair.means if mean.task == task]
+    ranked = next((mean for mean in means if mean.ranked), None)
+    drop = next((mean for mean in means if mean.difference.figure == AVERAGE_DROP), None)
+    is_recipe = facts is not None and facts.about == RECIPES
+    level = _level(ranked, names)
+    lead = [level, *([_drop(drop, names, is_recipe=is_recipe)] if drop else [])]
+    subject = f"as recipes ({facts.runs_a} and {facts.runs_b} runs a source)" if is_recipe and facts else TRAINED_MODELS
+    yield f"{subject[0].upper()}{subject[1:]}, {task}: {', '.join(lead)}"
+    yield _by_shift(pair, task, names)
+    if facts is not None:
+        yield from _floor(facts, names)
+        if facts.runs_missing:
+            yield facts.runs_missing
+
+
+def _level(ranked: MeanComparison | None, names: Names) -> str:
+    if ranked is None or ranked.difference.value is None:
+        return f"{names[0]} and {names[1]} have no common mean score"
+    first, second, by = _ordered(ranked.difference, names)
+    if winner(ranked.difference) is None:
+        return f"{names[0]} and {names[1]} are not told apart by {by}"
+    return f"{first} scores higher than {second} ({by})"
+
+
+def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
+    difference = drop.difference
+    if difference.at_floor is not None:
+        return f"{AVERAGE_DROP} {floor_words(difference, names)}"
+    first, second, by = _ordered(difference, names)
+    if winner(difference) is None:
+        return f"not told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
+    return f"{first} {'is more robust' if is_recipe else 'drops less'} than {second} ({by})"
+
+
+def _ordered(difference: Difference, names: Names) -> tuple[str, str, str]:
+    """Return the better one, the other, and the difference with its p value."""
+    value = difference.value or 0.0
+    first, second = names[::-1] if winner(difference) == "b" else names
+    size = f"{difference.figure}, {names[0]} minus {names[1]}: {100 * value:+.2f} points"
+    return first, second, f"{size}, corrected p {p_text(difference.p_corrected)}"
+
+
+def _by_shift(pair: Comparison, task: str, names: Names) -> str:
+    shifts = [shift for shift in pair.shifts if shift.task == task]
+    found = []
+    for number, figure in enumerate(FIGURES):
+        tests = [shift.differences[number] for shift in shifts]
+        known = [each for each in tests if each.p is not None]
+        if known:
+            wins = [winner(each) for each in known]
+            better = "higher" if figure == "ST" else "lower"
+            found.append(
+                f"{figure} is {better} for {names[0]} on {wins.count('a')} and for {names[1]} on {wins.count('b')} "
+                f"of {len(known)}"
+            )
+    return "by shift (corrected p < 0.05), " + ", ".join(found) if found else "no shift was compared"
+
+
+def _floor(facts: TaskComparison, names: Names) -> Iterator[str]:
+    if facts.at_floor is not None:
+        marked = names if facts.at_floor == "both" else (names[facts.at_floor == "b"],)
+        yield f"{' and '.join(marked)}: mean score not above chance or one label for all texts, so drops say nothing"

@@ -1,0 +1,251 @@
+"""Intervals of ranks, the entries not told apart from the leader, and what the leader's score owes to selection."""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+# So that two blocks of replicates stay in the processor's cache.
+_BLOCK_ENTRIES = 64
+_BLOCK_PAIRS = 2**14
+# Entries whose difference varies by less than this share of what they vary themselves hardly differ.
+_CLOSE = 1e-3
+# Differences this close are ties broken by rounding.
+_TIE = 1e-12
+
+
+class Leader(NamedTuple):
+    """The entry with the highest score.
+
+    Attributes:
+        entry: its number.
+        tied: entries that are not told apart from it, itself included, shape (n_entries,).
+        corrected: its score less what it owes, on average, to being the best of all.
+    """
+
+    entry: int
+    tied: NDArray[np.bool_]
+    corrected: float
+
+
+def run_spread(runs: Sequence[ArrayLike]) -> tuple[float, float]:
+    """Return the variance over training runs of a figure that sums over sources, and what it is known by.
+
+    Runs scored on one finite test set differ by more than training makes them differ. How much more, resampled groups
+    tell: the variance over runs grows by as much again in each replicate.
+
+    Args:
+        runs: for each source what each run adds to the figure: on the test sets, then on resampled ones, shape
+            (n_runs, 1 + n_draws), with at least 2 runs.
+    Returns: the variance that training alone accounts for, at least 0; and the sum over sources of the squared variance
+        over its degrees of freedom, which Satterthwaite's formula needs.
+    """
+    between = inflated = per_df = 0.0
+    for each in runs:
+        table = np.asarray(each, dtype=np.float64)
+        n = len(table)
+        variance = table.var(axis=0, ddof=1) / n
+        between += variance[0]
+        inflated += variance[1:].mean() if variance.size > 1 else variance[0]
+        per_df += variance[0] ** 2 / (n - 1)
+    return float(max(2 * between - inflated, 0.0)), float(per_df)
+
+
+def rank_intervals(
+    points: ArrayLike,
+    replicates: ArrayLike,
+    *,
+    training: ArrayLike | None = None,
+    per_df: ArrayLike | None = None,
+    level: float = 0.95,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Interval of ranks that each entry may hold: [1 + significantly better, K - significantly worse].
+
+    Entry j differs significantly from entry i when their difference exceeds a multiple of its standard
+    deviation over replicates. The multiple is the ``level`` quantile of the largest such ratio over all j, so
+    that each entry's interval holds its true rank with probability ``level``, however many entries there are.
+    Differences are taken replicate by replicate: shared group weights make what all entries find hard cancel.
+
+    Args:
+        points: score of each entry, shape (n_entries,), higher is better, finite.
+        replicates: the same from shared group weights, shape (n_entries, n_draws), finite; 400 draws are
+            enough.
+        training: variance of each score over training runs, shape (n_entries,), see ``run_spread``; by default 0:
+            ranks are then those of these trained models, not of recipes.
+        per_df: what that variance is known by (``run_spread``); by default exactly.
+        level: coverage of each entry's interval, in (0, 1).
+    Returns: best and worst rank of each entry, each of shape (n_entries,), 1 is best.
+    Raises: ValueError when shapes do not fit or a score is not finite; ranks are for entries that cover the
+        grid.
+
+    >>> noise = np.random.default_rng(0).normal(0.0, 0.01, size=(3, 400))
+    >>> scores = np.array([0.9, 0.5, 0.501])
+    >>> best, worst = rank_intervals(scores, scores[:, None] + noise)
+    >>> best.tolist(), worst.tolist()
+    ([1, 2, 2], [1, 3, 3])
+    """
+    ranked = RankedReplicates()
+    ranked.add(points, replicates, training=training, per_df=per_df)
+    return ranked.intervals(level)
+
+
+class RankedReplicates:
+    """Replicates of many entries, with what ``rank_intervals`` needs of each pair: entries can be added one by one."""
+
+    def __init__(self) -> None:
+        self._scores: Floats = np.empty(0)
+        self._deviations: Floats = np.empty((0, 0))
+        self._per_df: Floats = np.empty(0)
+        self._means: Floats = np.empty(0)
+        self._squares: Floats = np.empty(0)
+        self._kinds: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._largest: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
+
+    def add(
+        self,
+        points: ArrayLike,
+        replicates: ArrayLike,
+        *,
+        training: ArrayLike | None = None,
+        per_df: ArrayLike | None = None,
+    ) -> None:
+        """Add entries; arguments and errors are those of ``rank_intervals``."""
+        scores = np.asarray(points, dtype=np.float64)
+        drawn = np.asarray(replicates, dtype=np.float64)
+        if scores.ndim != 1 or scores.size < 1 or drawn.ndim != 2 or len(drawn) != scores.size or drawn.shape[1] < 2:
+            raise ValueError(
+                f"points must have shape (n_entries,) and replicates (n_entries, n_draws), got {scores.shape} "
+                f"and {drawn.shape}"
+            )
+        if not (np.all(np.isfinite(scores)) and np.all(np.isfinite(drawn))):
+            raise ValueError("ranks need a finite score of every entry; leave out entries that do not cover the grid")
+        deviations = drawn - scores[:, None]
+        if training is not None:
+            deviations += _training_noise(np.asarray(training, dtype=np.float64), deviations)
+        known_by = np.zeros(scores.size) if per_df is None else np.asarray(per_df, dtype=np.float64)
+        kinds = np.array([hash(row.tobytes()) for row in deviations])
+        first = self._scores.size
+        if first == 0:
+            self._deviations, self._largest = (np.empty((0, drawn.shape[1]), dtype) for dtype in (float, np.float32))
+        self._scores = np.concatenate([self._scores, scores])
+        self._per_df = np.concatenate([self._per_df, known_by])
+        self._deviations = np.concatenate([self._deviations, deviations])
+        self._kinds = np.concatenate([self._kinds, kinds])
+        self._means = np.concatenate([self._means, deviations.mean(axis=1)])
+        self._squares = np.concatenate([self._squares, (deviations**2).sum(axis=1)])
+        self._largest = np.concatenate([self._largest, np.zeros(deviations.shape, dtype=np.float32)])
+        for start in range(first, self._scores.size, _BLOCK_ENTRIES):
+            block = slice(start, min(start + _BLOCK_ENTRIES, self._scores.size))
+            for other in range(0, block.stop, _BLOCK_ENTRIES):
+                self._compare(block, slice(other, min(other + _BLOCK_ENTRIES, block.stop)))
+
+    def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what ``rank_intervals`` does, of the entries in the order in which they were added."""
+        critical = self._critical(level)
+        scores = self._scores
+        best, worst = np.empty(scores.size, dtype=np.int64), np.empty(scores.size, dtype=np.int64)
+        for start in range(0, scores.size, _BLOCK_ENTRIES):
+            block = slice(start, min(start + _BLOCK_ENTRIES, scores.size))
+            apart = scores[None, :] - scores[block, None]
+            clear = self._clear(block, critical)
+            best[block] = 1 + np.count_nonzero(clear & (apart > 0), axis=1)
+            worst[block] = scores.size - np.count_nonzero(clear & (apart < 0), axis=1)
+        return best, worst
+
+    def leader(self, level: float = 0.95) -> Leader:
+        """Find the entry with the highest score, those not told apart from it, and its score without selection.
+
+        Ties between pairs are not transitive, so one set is given: of the entries that the leader does not beat by more
+        than its own max-t multiple. What selection adds is the mean, over replicates, of how far the best entry of a
+        replicate exceeds its own score; of equal entries that takes off a half to three quarters of it.
+        """
+        if not self._scores.size:
+            return Leader(-1, np.zeros(0, dtype=bool), float("nan"))
+        entry = int(np.argmax(self._scores))
+        tied = ~self._clear(slice(entry, entry + 1), self._critical(level))[0]
+        best = np.argmax(self._scores[:, None] + self._deviations, axis=0)
+        owed = self._deviations[best, np.arange(best.size)].mean()
+        return Leader(entry, tied, float(self._scores[entry] - owed))
+
+    def _critical(self, level: float) -> Floats:
+        """Multiple of the standard deviation, as of a normal variable, that counts as a difference from each entry."""
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
+        if not self._scores.size:
+            return self._scores
+        return np.asarray(np.quantile(self._largest, level, axis=1, method="higher"), dtype=np.float64)
+
+    def _clear(self, block: slice, critical: Floats) -> NDArray[np.bool_]:
+        """Check which entries differ from those of a block, shape (n_block, n_entries)."""
+        apart = np.abs(self._scores[None, :] - self._scores[block, None])
+        sd = self._sds(block, slice(0, self._scores.size))
+        per_df = self._per_df[block, None] + self._per_df
+        multiple = np.broadcast_to(critical[block, None], sd.shape)
+        if per_df.any():
+            multiple = _student(multiple, np.divide(per_df, sd**4, out=np.zeros_like(sd), where=sd > _TIE))
+        return np.asarray(apart > np.maximum(multiple * sd, _TIE))
+
+    def _compare(self, block: slice, others: slice) -> None:
+        """Note the largest differences between two blocks of entries, in standard deviations, by replicate."""
+        sd = self._sds(block, others)
+        single = self._deviations[others].astype(np.float32)
+        spread = single.std(axis=1)
+        moved = np.empty_like(single)
+        for row, entry in enumerate(range(block.start, block.stop)):
+            np.subtract(single, self._deviations[entry].astype(np.float32), out=moved)
+            np.abs(moved, out=moved)
+            # Of entries that hardly differ, single precision would see its own rounding.
+            close = sd[row] <= _CLOSE * spread
+            scale = np.divide(1, sd[row], out=np.zeros_like(sd[row]), where=~close)
+            np.multiply(moved, scale.astype(np.float32)[:, None], out=moved)
+            near = np.flatnonzero(close & (sd[row] > _TIE))
+            if near.size:
+                exact = np.abs(self._deviations[others][near] - self._deviations[entry])
+                moved[near] = exact / sd[row][near, None]
+            np.maximum(self._largest[entry], moved.max(axis=0), out=self._largest[entry])
+            np.maximum(self._largest[others], moved, out=self._largest[others])
+
+    def _sds(self, some: slice, others: slice) -> Floats:
+        """Standard deviation of each difference between two entries' replicates, shape (n_some, n_others)."""
+        left, right = self._deviations[some], self._deviations[others]
+        scale = self._squares[some, None] + self._squares[others]
+        squares = scale - 2 * left @ right.T - left.shape[1] * (self._means[some, None] - self._means[others]) ** 2
+        sd = np.sqrt(np.maximum(squares, 0) / left.shape[1])
+        # The product loses the difference of entries that hardly differ.
+        close = squares < _CLOSE**2 * scale
+        same = self._kinds[some][:, None] == self._kinds[others]
+        sd[same] = 0
+        rows, columns = np.nonzero(close & ~same)
+        for start in range(0, rows.size, _BLOCK_PAIRS):
+            pairs = slice(start, start + _BLOCK_PAIRS)
+            sd[rows[pairs], columns[pairs]] = (left[rows[pairs]] - right[columns[pairs]]).std(axis=1)
+        return np.asarray(sd)
+
+
+def _training_noise(training: Floats, deviations: Floats) -> Floats:
+    """Draw normal deviations of these variances, one row an entry, decided by the entry's own replicates."""
+    n = deviations.shape[1]
+    # Quantiles in random order rather than draws, so that their variance is what it should be.
+    normal = np.array([NormalDist().inv_cdf((place + 0.5) / n) for place in range(n)])
+    normal /= normal.std()
+    noise = np.zeros(deviations.shape)
+    for row in np.flatnonzero(training > 0):
+        seed = np.frombuffer(deviations[row].tobytes(), dtype=np.uint32)
+        noise[row] = np.sqrt(training[row]) * np.random.default_rng(seed).permutation(normal)
+    return noise
+
+
+def _student(normal: Floats, per_df: Floats) -> Floats:
+    """Quantiles of Student's t from those of the normal (Cornish and Fisher), ``per_df`` being 1 / df."""
+    z = normal
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return np.asarray(z + sum(term * per_df ** (power + 1) for power, term in enumerate(terms)))

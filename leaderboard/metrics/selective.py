@@ -1,0 +1,132 @@
+"""Whether confidences rank: can a model that abstains where it is least sure avoid its errors?
+
+*Failure AUROC*: the chance that a right prediction is more confident than a wrong one. *AURC*: the error rate among
+the most confident predictions, averaged over all shares of texts answered; *excess* AURC is what remains above the
+best order of the same errors, so that a model is not blamed twice for its accuracy.
+
+Both come with the *influence* of each example, the derivative of the figure when it counts for more. Summed by group
+and added up under resampled weights it gives replicates to first order, without sorting again for each.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A figure, and the influence of each example on it, shape (n,), of mean 0; NaN where it is undefined."""
+
+    value: float
+    influence: Floats
+
+
+def failure_auroc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
+    """Area under the ROC curve of telling right from wrong predictions by confidence; ties count half.
+
+    Args:
+        confidence: shape (n,), any finite scores.
+        correct: 0 or 1, same shape.
+    Returns: the area in [0, 1], higher is better, 0.5 by chance; NaN where all are right or all are wrong. Influence:
+        that of DeLong, DeLong and Clarke-Pearson (1988).
+    Raises: ValueError when shapes differ, a value is not finite or there is no example.
+    Source: Hendrycks and Gimpel, "A baseline for detecting misclassified and out-of-distribution examples" (2017).
+
+    >>> failure_auroc([0.9, 0.8, 0.7], [1, 0, 1]).value
+    0.5
+    """
+    sure, right = _checked(confidence, correct)
+    n_right, n = right.sum(), right.size
+    if n_right in (0, n):
+        return Ranked(float("nan"), np.full(n, np.nan))
+    _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
+    rights = np.bincount(level, weights=right)
+    wrongs = sizes - rights
+    # The share of the other kind that lies below, or above, each level.
+    wrong_below = (np.cumsum(wrongs) - 0.5 * wrongs) / wrongs.sum()
+    right_above = 1 - (np.cumsum(rights) - 0.5 * rights) / n_right
+    value = float(rights @ wrong_below / n_right)
+    share = n_right / n
+    influence = np.where(right == 1, (wrong_below[level] - value) / share, (right_above[level] - value) / (1 - share))
+    return Ranked(value, influence)
+
+
+def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> Floats:
+    """Error rate among the k most confident predictions, for every k.
+
+    Args:
+        confidence: shape (n,), any finite scores.
+        correct: 0 or 1, same shape.
+    Returns: fractions, shape (n,): element k - 1 is that of the k most confident. Within equal confidences it is the
+        mean over all their orders.
+    Raises: ValueError as ``failure_auroc``.
+
+    >>> risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]).round(3).tolist()
+    [0.0, 0.5, 0.333]
+    """
+    sure, right = _checked(confidence, correct)
+    errors = _in_order(sure, right)
+    return np.asarray(np.cumsum(errors) / np.arange(1, errors.size + 1))
+
+
+def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
+    """Area under the risk-coverage curve, less that of the best order of the same errors.
+
+    ``AURC = mean over k of risk(k)``; the best order answers all right predictions first.
+
+    Args:
+        confidence: shape (n,), any finite scores.
+        correct: 0 or 1, same shape.
+    Returns: the area in [0, 1], lower is better, 0 for the best order (and where all are right or all are wrong).
+        Influence: that of the limit ``E[error x -ln(share as confident or more)] - (r + (1 - r) ln(1 - r))``, r being
+        the error rate.
+    Raises: ValueError as ``failure_auroc``.
+    Source: Geifman, Uziel, El-Yaniv, "Bias-reduced uncertainty estimation for deep neural classifiers" (2019), sec. 5.
+
+    >>> round(excess_aurc([0.9, 0.8, 0.7], [1, 0, 1]).value, 4)
+    0.1667
+    """
+    sure, right = _checked(confidence, correct)
+    n = right.size
+    best = np.sort(1 - right)
+    counts = np.arange(1, n + 1)
+    value = float((risk_coverage(sure, right) - np.cumsum(best) / counts).mean())
+    return Ranked(value, _aurc_influence(sure, right) - _best_influence(right))
+
+
+def _aurc_influence(sure: Floats, right: Floats) -> Floats:
+    """Influence on AURC: an example's own error at its place, and its push on the places of all below it."""
+    _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
+    n = right.size
+    above = np.cumsum(sizes[::-1])[::-1] / n  # the share as confident or more
+    middle = above - 0.5 * sizes / n  # of equal ones half counts as before
+    errors = np.bincount(level, weights=1 - right) / n
+    at_place = (1 - right) * -np.log(middle)[level]
+    pushed = np.cumsum(errors / middle) - 0.5 * errors / middle
+    influence = at_place - pushed[level]
+    return np.asarray(influence - influence.mean())
+
+
+def _best_influence(right: Floats) -> Floats:
+    """Influence on the best AURC: its derivative -ln(1 - r) in the error rate; 0 where nothing is right."""
+    share = right.mean()
+    return np.asarray((right.mean() - right) * -np.log(share) if share > 0 else np.zeros(right.size))
+
+
+def _in_order(sure: Floats, right: Floats) -> Floats:
+    """List errors by falling confidence, equal confidences by their mean error."""
+    _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
+    means = np.bincount(level, weights=1 - right) / sizes
+    return np.asarray(np.repeat(means[::-1], sizes[::-1]))
+
+
+def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
+    sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    if sure.ndim != 1 or not sure.size or sure.shape != right.shape or not np.isfinite(sure).all():
+        raise ValueError(f"confidence and correct must be finite and of one shape (n,), n > 0, got {sure.shape}")
+    if not np.all((right == 0) | (right == 1)):
+        raise ValueError("correct must be 0 or 1; did you pass labels?")
+    return sure, right

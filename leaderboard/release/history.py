@@ -1,0 +1,106 @@
+"""What an account was told of labels, whatever id they have: numbers follow a label, and so does the Ladder.
+
+Data come in variants: versions, subsets, tasks that share texts, targets. Looks are counted for each label, but a
+Ladder for each variant would begin anew for each: its first number has little or nothing to be better than, so each
+would tell about as much as the first look did. Therefore variants that share labels share one Ladder: what a file
+must be better than is the best number that its account was told of any of them. Scores of variants are compared as they
+are, though the texts differ: a sender may be told less than one Ladder on the same texts would tell, never more.
+Variants share labels where these are a part (``MIN_SHARED``) of the smaller one; the odd text that two domains have in
+common joins nothing, but its looks are counted together all the same.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+
+from leaderboard.release.halves import GoldKeys
+from leaderboard.store import Store
+
+LOOKS_A_YEAR = 12
+"""As many numbers as one account is told in 365 days, at most, that depend on one and the same label."""
+YEAR = timedelta(days=365)
+LABELS_A_NUMBER = 1_000
+"""Labels, of both halves, for each number that is told a year where labels cannot be guessed."""
+MIN_SHARED = 0.05
+"""Share of the smaller variant's labels from which on two variants have one Ladder."""
+Place = tuple[str, str, str, str]
+"""A variant: content hash of the data, subset, task and target."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A number that was asked of labels.
+
+    Attributes:
+        place: the variant.
+        entry: the entry that it was asked for.
+        number: what was told, a fraction; None where nothing new was.
+        day: when.
+        labels: keys of all labels of the variant, of both halves: nothing that is counted by them tells a half.
+    """
+
+    place: Place
+    entry: str
+    number: float | None
+    day: date
+    labels: GoldKeys
+
+
+def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
+    """Return how many numbers that depend on one label an account may be told in 365 days.
+
+    Where labels can be guessed, a file has to be better than guessing, and nobody without knowledge climbs. Where they
+    cannot, as of answers to questions, anybody climbs: by answers that are surely wrong and that fewer and fewer texts
+    have, so that each number tells how good the others are. Votes of k exact numbers on n binary labels gain
+    sqrt(k / (2 pi n)): no more than 1.8 points for a number for every 500 labels of a half.
+
+    Args:
+        n_labels: labels of both halves.
+        can_be_guessed: whether labels can be guessed.
+    """
+    return LOOKS_A_YEAR if can_be_guessed else min(LOOKS_A_YEAR, n_labels // LABELS_A_NUMBER)
+
+
+class History:
+    """All that one account was told, in order."""
+
+    def __init__(self, tellings: Iterable[Telling]) -> None:
+        self.tellings = list(tellings)
+
+    def add(self, telling: Telling) -> None:
+        """Add what is told now."""
+        self.tellings.append(telling)
+
+    def looks(self, labels: GoldKeys, after: date) -> int:
+        """Count the looks at that one of some labels which was looked at most, after a day."""
+        counts = np.zeros(labels.size, dtype=np.int64)
+        for each in self.tellings:
+            if each.day > after:
+                counts += np.isin(labels, each.labels)
+        return int(counts.max(initial=0))
+
+    def best(self, labels: GoldKeys, place: Place) -> Telling | None:
+        """Return the telling of the best number on labels shared with these; of equal ones that of the same place."""
+        return max(self._shared(labels), key=lambda each: (each.number, each.place == place), default=None)
+
+    def last(self, labels: GoldKeys) -> Telling | None:
+        """Return the telling of the last number on labels shared with these."""
+        shared = self._shared(labels)
+        return shared[-1] if shared else None
+
+    def _shared(self, labels: GoldKeys) -> list[Telling]:
+        numbers = [each for each in self.tellings if each.number is not None]
+        return [each for each in numbers if _share(each.labels, labels) >= MIN_SHARED]
+
+
+def read_labels(store: Store, digests: Iterable[str]) -> Mapping[str, GoldKeys]:
+    """Read the keys of labels that records name by digest."""
+    wanted = set(digests)
+    contents: Mapping[str, bytes] = store.records("gold-") if wanted else {}
+    return {digest: np.frombuffer(contents[f"gold-{digest}.bin"], dtype=np.uint64) for digest in wanted}
+
+
+def _share(first: GoldKeys, second: GoldKeys) -> float:
+    return np.intersect1d(first, second).size / max(1, min(first.size, second.size))

@@ -1,0 +1,239 @@
+"""One board's nominated entries on the ranking half: their figures, places and ties.
+
+Figures of files that are dealt at random could be weighed as votes at the next round, so three things keep them few:
+one that cannot be told apart from guessing has none; one that cannot be told apart from what rounds told its account
+last of these labels repeats that; all others are in steps of two standard errors (``ladder.round_figure``). Where
+labels cannot be guessed, ``history.numbers_a_year`` are told besides. Places and ties compare the scores themselves:
+entries further apart than the step between them keep their order.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.release.halves import both_halves, gold_keys, secret_draws, why_too_small
+from leaderboard.release.history import YEAR, History, Place, Telling, numbers_a_year, read_labels
+from leaderboard.release.ladder import Measured, Rung, is_apart, round_figure
+from leaderboard.release.measuring import (
+    MAX_UNPARSED,
+    TOO_MANY_UNPARSED,
+    Predicted,
+    can_be_guessed,
+    is_complete,
+    measure,
+    predicted_targets,
+    shuffled,
+)
+from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
+from leaderboard.release.ties import places, steps_between, tie_groups
+from leaderboard.scoring.score import token_encoder
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.store import Entry, Store
+from validation.report import InvalidInput
+
+DECIMALS = 3
+"""Decimals of a released mean, a fraction."""
+
+
+@dataclass
+class Scored:
+    """An entry on the ranking half: its predictions and scores by target, and whether it has all that ranks it."""
+
+    entry: Entry
+    predicted: dict[str, Predicted] = field(default_factory=dict)
+    measured: dict[str, Measured] = field(default_factory=dict)
+    is_complete: bool = False
+
+
+class Ranking:
+    """One board in one round."""
+
+    def __init__(
+        self,
+        store: Store,
+        folder: DatasetFolder,
+        task: str,
+        subset: str,
+        *,
+        closed: Sequence[Round],
+        histories: dict[str, History],
+        name: str,
+        day: date,
+    ) -> None:
+        """Prepare it.
+
+        Args:
+            store: holds the entries.
+            folder: the gold folder.
+            task: the board's task.
+            subset: its subset of the test ids.
+            closed: the rounds before.
+            histories: what rounds told each account; what is told here is added.
+            name: the round's name.
+            day: its day.
+        """
+        self.store, self.folder, self.task, self.subset = store, folder, task, subset
+        self.histories, self.name, self.day = histories, name, day
+        self.info = folder.task(task)
+        self.title = f"{folder.manifest.benchmark}/{task}"
+        tested = [target for target, facts in self.info.domains.items() if "test" in facts.splits]
+        self.targets = [each for each in tested if not why_too_small(folder, task, subset, each)]
+        """Targets with enough texts in both halves; of others nothing is released."""
+        self.labels = {each: gold_keys(both_halves(folder, task, subset, each)) for each in self.targets}
+        self.left_out: list[LeftOut] = []
+        key = (folder.content_hash, subset, task)
+        self.earlier: dict[str, Released] = {}
+        for each in closed:
+            self.earlier |= {old.entry: old for board in each.boards if board.key == key for old in board.entries}
+
+    def board(self, entries: Iterable[Entry]) -> ReleasedBoard | None:
+        """Rank entries; None where nothing can be released: no target has enough texts, or no entry is sound."""
+        scored = [each for entry in entries if (each := self._scored(entry)) is not None] if self.targets else []
+        if not scored:
+            return None
+        return ReleasedBoard(
+            data=self.folder.content_hash,
+            benchmark=self.folder.manifest.benchmark,
+            subset=self.subset,
+            task=self.task,
+            entries=self._ranked(scored),
+            labels={target: hashlib.sha256(keys.tobytes()).hexdigest() for target, keys in self.labels.items()},
+        )
+
+    def records(self) -> dict[str, bytes]:
+        """Return the records of label keys that the board names."""
+        return {
+            f"gold-{hashlib.sha256(keys.tobytes()).hexdigest()}.bin": keys.tobytes() for keys in self.labels.values()
+        }
+
+    def _ranked(self, scored: Sequence[Scored]) -> tuple[Released, ...]:
+        figures = {each.entry.id: self._released(each) for each in scored}
+        ranked = [each for each in scored if figures[each.entry.id].mean is not None and each.is_complete]
+        scores = [sum(one.value for one in each.measured.values()) / len(each.measured) for each in ranked]
+        steps = steps_between([[one for _, one in sorted(each.measured.items())] for each in ranked])
+        for each, place, ties in zip(ranked, places(scores, steps), tie_groups(scores, steps), strict=True):
+            figures[each.entry.id] = figures[each.entry.id].model_copy(update={"place": place, "ties": ties})
+        return tuple(
+            sorted(figures.values(), key=lambda each: (each.place is None, each.place, -(each.mean or 0), each.entry))
+        )
+
+    def _scored(self, entry: Entry) -> Scored | None:
+        """Score an entry on each target; None where its files are damaged, which is said and stops nobody else."""
+        try:
+            rows = self.store.checked_rows(entry.id, self.folder)
+        except InvalidInput as error:
+            self._leave_out(entry, "", damage(error))
+            return None
+        predicted = predicted_targets(rows, self.task, self.info)
+        found = Scored(entry, {target: each for target, each in predicted.items() if target in self.targets})
+        for target, each in found.predicted.items():
+            measured = None
+            if each.unparsed > MAX_UNPARSED:
+                self._leave_out(entry, target, TOO_MANY_UNPARSED)
+            else:
+                measured = self._measure(each, target)
+            if measured is not None:
+                found.measured[target] = measured
+        found.is_complete = is_complete(predicted, self.info) and found.measured.keys() == found.predicted.keys()
+        return found
+
+    def _released(self, scored: Scored) -> Released:
+        """Return what is released of an entry, without place and ties: what was before, or else its figures now."""
+        entry = scored.entry
+        if entry.id in self.earlier:
+            return self.earlier[entry.id].model_copy(update={"place": None, "ties": ()})
+        figures, repeated = {}, []
+        for target, measured in sorted(scored.measured.items()):
+            last = self._last(entry, target)
+            is_repeated = last is not None and not is_apart(measured, last)
+            if not is_repeated and self._is_used_up(entry, target):
+                self._leave_out(
+                    entry, target, "its account has been told all that a year of rounds tells of these labels"
+                )
+                continue
+            figure = self._figure(scored, target, measured, last)
+            if figure is None:
+                self._leave_out(entry, target, "it cannot be told apart from guessing")
+                continue
+            figures[target] = figure
+            if is_repeated:
+                repeated.append(target)
+            else:
+                telling = Telling(self._place(target), entry.id, figure, self.day, self.labels[target])
+                self.histories.setdefault(entry.submitter, History([])).add(telling)
+        is_whole = scored.is_complete and figures.keys() == scored.measured.keys()
+        return Released(
+            entry=entry.id,
+            account=entry.submitter,
+            targets=figures,
+            repeated=tuple(repeated),
+            mean=round(sum(figures.values()) / len(figures), DECIMALS) if is_whole and figures else None,
+            place=None,
+            ties=(),
+            since=self.name,
+            metric_version=METRIC_VERSION,
+        )
+
+    def _is_used_up(self, entry: Entry, target: str) -> bool:
+        labels = self.labels[target]
+        limit = numbers_a_year(labels.size, can_be_guessed=can_be_guessed(self.info))
+        history = self.histories.get(entry.submitter, History([]))
+        return history.looks(labels, self.day - YEAR) >= limit
+
+    def _figure(self, scored: Scored, target: str, measured: Measured, last: Rung | None) -> float | None:
+        guess = None
+        if can_be_guessed(self.info):
+            draws = secret_draws(self.folder, "round", scored.entry.id, self.task, target)
+            guess = self._measure(shuffled(scored.predicted[target], draws), target)
+        first = secret_draws(self.folder, "round", self.name, self.task, target).random()
+        return round_figure(measured, last, guess, first)
+
+    def _last(self, entry: Entry, target: str) -> Rung | None:
+        """Return what rounds told an account last of these labels, with the score behind it where they are the same."""
+        history = self.histories.get(entry.submitter, History([]))
+        last = history.last(self.labels[target])
+        if last is None or last.number is None:
+            return None
+        return Rung(last.number, self._score_of(last.entry, target) if last.place == self._place(target) else None)
+
+    def _score_of(self, identity: str, target: str) -> Measured | None:
+        try:
+            rows = self.store.checked_rows(identity, self.folder)
+        except InvalidInput:  # damaged since: the number is compared with, as if it were one of another variant
+            return None
+        return self._measure(predicted_targets(rows, self.task, self.info)[target], target)
+
+    def _measure(self, predicted: Predicted, target: str) -> Measured | None:
+        encoder = token_encoder(self.folder)
+        return measure(predicted, self.folder, self.task, self.subset, target, feedback=False, encoder=encoder)
+
+    def _place(self, target: str) -> Place:
+        return self.folder.content_hash, self.subset, self.task, target
+
+    def _leave_out(self, entry: Entry, target: str, why: str) -> None:
+        left_out = LeftOut(entry=entry.id, account=entry.submitter, task=self.title, target=target, why=why)
+        self.left_out.append(left_out)
+
+
+def damage(error: InvalidInput) -> str:
+    """Say in a round's record why an entry's files could not be read, without a path of the server."""
+    return f"its files are damaged: {error.problems[0].what}"
+
+
+def round_histories(store: Store, closed: Sequence[Round]) -> dict[str, History]:
+    """Return what rounds told each account, in order; figures that repeat an earlier one are left out."""
+    boards = [(each, board) for each in closed for board in each.boards]
+    labels = read_labels(store, {digest for _, board in boards for digest in board.labels.values()})
+    found: dict[str, History] = {}
+    for each, board in boards:
+        for entry in board.entries:
+            told = entry.targets.items() if entry.since == each.name else ()
+            for target, number in told:
+                if target in entry.repeated or target not in board.labels:
+                    continue
+                place = (*board.key, target)
+                telling = Telling(place, entry.entry, number, each.closed_on, labels[board.labels[target]])
+                found.setdefault(entry.account, History([])).add(telling)
+    return found

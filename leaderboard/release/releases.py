@@ -1,0 +1,96 @@
+"""What rounds released, as the store's records have it: ``records/round-<year>-Q<quarter>.json``, for ever."""
+
+from datetime import date
+
+import pydantic
+
+from leaderboard.release.ledger import parse_record
+from leaderboard.store import Store
+from validation.report import InvalidInput, Problem
+
+
+class _Shape(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class Released(_Shape):
+    """What a round released of an entry on one board.
+
+    ``targets``: mean score under shift by target, fractions, in steps (``ladder.round_figure``). ``repeated``: targets
+    whose figure is that of an earlier entry of the account, for nothing tells the two apart. ``mean`` over the targets,
+    ``place`` and ``ties`` (letters of its tie groups) are there where the entry has a figure on every target that is
+    large enough; places and ties come of scores, not of figures. ``since``: the round that released its figures first;
+    ``metric_version``: what they were computed with.
+    """
+
+    entry: str
+    account: str
+    targets: dict[str, float]
+    repeated: tuple[str, ...] = ()
+    mean: float | None
+    place: int | None
+    ties: tuple[str, ...]
+    since: str
+    metric_version: str
+
+
+class ReleasedBoard(_Shape):
+    """What a round released on one board: content hash of the data, subset, and task.
+
+    ``labels``: digests of the targets' label keys, which records ``gold-<digest>.bin`` hold.
+    """
+
+    data: str
+    benchmark: str
+    subset: str
+    task: str
+    entries: tuple[Released, ...]
+    labels: dict[str, str] = {}
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Content hash, subset and task."""
+        return self.data, self.subset, self.task
+
+
+class LeftOut(_Shape):
+    """A nominated entry, or one target of it (empty: all of them), that a round has no figure of, and why."""
+
+    entry: str
+    account: str
+    task: str
+    target: str
+    why: str
+
+
+class Round(_Shape):
+    """A closed round."""
+
+    name: str
+    closed_on: date
+    boards: tuple[ReleasedBoard, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def round_name(day: date) -> str:
+    """Name the round of a day.
+
+    >>> round_name(date(2026, 11, 22))
+    '2026-Q4'
+    """
+    return f"{day.year}-Q{(day.month + 2) // 3}"
+
+
+def rounds(store: Store) -> list[Round]:
+    """Return the closed rounds, the last one at the end."""
+    found = store.records("round-").items()
+    try:
+        return [Round.model_validate(parse_record(name, content)) for name, content in found]
+    except pydantic.ValidationError as error:
+        raise InvalidInput(Problem("a round's record is damaged", "store", str(error.errors()[0])[:200])) from error
+
+
+def last_release(store: Store, key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:
+    """Return the name of the last round that released anything on a board, and what; None before the first."""
+    every = [(each.name, board) for each in rounds(store) for board in each.boards if board.key == key]
+    return every[-1] if every else None

@@ -1,0 +1,91 @@
+"""Figures of a task that no mean of its shifts tells: its worst true drop, its next domain, how depth matters."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from leaderboard.metrics.depth_slope import DepthSlope, mean_slope
+from leaderboard.metrics.mover import replicate_correlation
+from leaderboard.metrics.new_domain import next_domain
+from leaderboard.metrics.wilson import MIN_GROUPS
+from leaderboard.metrics.worst import posterior_worst
+from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, known
+from leaderboard.scoring.partial_grid import Drops, known_figures
+from leaderboard.scoring.precision import Precision
+from leaderboard.scoring.replicates import Cell
+from leaderboard.scoring.shape import Estimate, NextDomain
+
+_WORST = 4
+_REACH = 1.959964
+"""Half the width of a 95% interval, in standard deviations."""
+
+
+def beyond_means(task: str, chosen: Sequence[Drops], precision: Precision, *, whole: bool) -> dict[str, Any]:
+    """Find the figures of a summary that need all shifts at once and are no means.
+
+    Args:
+        task: its name, which seeds what is drawn.
+        chosen: the shifts that are summarised.
+        precision: of the task's scores.
+        whole: whether each target has all its shifts, so that targets can be compared.
+    Returns: the fields of ``Summary``.
+    """
+    rng = np.random.default_rng([_WORST, *task.encode()])
+    return {
+        "worst_sd_posterior": _posterior(known_figures(chosen, "sd"), rng),
+        "worst_td_posterior": _posterior(known_figures(chosen, "td"), rng),
+        "next_domain": _next_domain(chosen) if whole else None,
+        "depth_slope": slope_estimate([(drops.source, drops.target) for drops in chosen], precision),
+    }
+
+
+def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | None:
+    """Average the slopes on depth of shifts, over runs and shifts.
+
+    Args:
+        cells: the shifts; those without a slope take no part.
+        precision: of the task's scores.
+    Returns: the mean slope, with its 95% interval over test texts; None where no shift has one.
+    """
+    by_target: dict[str, list[tuple[DepthSlope, Sequence[int]]]] = {}
+    for source, target in cells:
+        slope = precision.values.depth_slopes.get((source, target))
+        if slope is not None:
+            by_target.setdefault(target, []).append((slope, precision.kept_runs(source, target)))
+    if not by_target:
+        return None
+    mean, low, high = mean_slope(list(by_target.values()), min_groups=MIN_GROUPS)
+    reason = Reason.FEW_GROUPS if np.isnan(low) else None
+    return Estimate(value=mean, low=known(low), high=known(high), no_interval=reason)
+
+
+def _posterior(drops: Sequence[Figure], rng: np.random.Generator) -> float | None:
+    """Estimate the largest true drop; their deviations are those of their intervals, sound for small test sets."""
+    if len(drops) < 2 or not all(drop.has_interval for drop in drops):
+        return None
+    table = np.stack([drop.values for drop in drops])
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    deviations = np.array([((drop.high or 0.0) - (drop.low or 0.0)) / (2 * _REACH) for drop in drops])
+    covariance = replicate_correlation(table[:, 1:]) * np.outer(deviations, deviations)
+    return posterior_worst(table[:, 0], covariance, rng)
+
+
+def _next_domain(chosen: Sequence[Drops]) -> NextDomain | None:
+    targets = sorted({drops.target for drops in chosen})
+    if len(targets) < 2:
+        return None
+    st, drop = (
+        [[drops.figures[name].values[0] for drops in chosen if drops.target == target] for target in targets]
+        for name in ("st", "sd")
+    )
+    return NextDomain(n_domains=len(targets), st=_expected(st, SCORE), drop=_expected(drop, DROP))
+
+
+def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float]) -> Estimate:
+    """Predict a figure of one more target from its means by target; unknown where one is."""
+    means = np.array([np.mean(values) for values in by_target])
+    if np.isnan(means).any():
+        return Estimate(value=None)
+    mean, low, high = next_domain(means, bounds=bounds)
+    return Estimate(value=mean, low=low, high=high)

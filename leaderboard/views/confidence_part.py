@@ -1,0 +1,117 @@
+"""What confidences are worth, on an entry's page and in a report: tables, reliability and risk by coverage."""
+
+from leaderboard.scoring.shape import Confidence, Estimate, ShiftConfidence, TaskScores
+from leaderboard.views.cells import scroll_box
+from leaderboard.views.confidence_rows import FIGURES, NAMES, brier_note, mean_rows
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import drop_points, interval, points
+from leaderboard.views.pictures.reliability import reliability, risk_by_coverage
+from leaderboard.views.pictures.words import source_name
+
+ABOUT = (
+    "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "
+    "it. Brackets hold 95% intervals over other test texts."
+)
+_MINUS = "\N{MINUS SIGN}"
+_SHIFT_WORDS = f"adjusted ST {_MINUS} ST: what the target's class shares cost, by probabilities that were reweighted"
+_REST_WORDS = f"TT {_MINUS} adjusted ST: what is left of TD"
+
+
+def confidence_part(task: TaskScores) -> Markup:
+    """Build the tables and pictures of a task's confidences; nothing where it has none."""
+    found = task.confidence
+    if found is None:
+        return Markup("")
+    parts = [_means(found), tag("p", brier_note(found), class_="sb-soft")]
+    drawn = [
+        tag(
+            "figure",
+            tag("figcaption", tag("h3", title), tag("p", caption)),
+            picture(found),
+            class_=f"sb-figure sb-figure-{name}",
+        )
+        for name, title, caption, picture in (
+            (
+                "reliability",
+                "Reliability",
+                "Accuracy by confidence, in bins of equal size over all texts.",
+                reliability,
+            ),
+            (
+                "risk",
+                "Risk by coverage",
+                "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little.",
+                risk_by_coverage,
+            ),
+        )
+    ]
+    parts.append(tag("div", *drawn, class_="sb-pictures"))
+    if found.shifts:
+        parts.append(_shifts(found))
+    if found.mean_label_shift is not None:
+        parts.append(tag("p", _label_shift_words(found), class_="sb-soft"))
+    return join(parts)
+
+
+def _means(found: Confidence) -> Markup:
+    head = tag("tr", tag("th", "", scope="col"), *(tag("th", name, scope="col", class_="sb-num") for name in NAMES))
+    rows = [
+        tag(
+            "tr",
+            tag("th", figure.name, scope="row", title=figure.meaning),
+            _cell(in_domain, figure.decimals, signed=figure.signed),
+            _cell(out, figure.decimals, signed=figure.signed),
+            _cell(difference, figure.decimals, signed=True),
+        )
+        for figure, (in_domain, out, difference) in mean_rows(found)
+    ]
+    caption = tag("caption", "Confidences, means in points", class_="sb-hidden")
+    table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="sb-table sb-shifts")
+    return scroll_box(table, "Confidences")
+
+
+def _shifts(found: Confidence) -> Markup:
+    split = found.mean_label_shift is not None
+    names = [("Trained on", ""), ("Tested on", "")]
+    names += [(figure.name, figure.meaning) for figure in FIGURES]
+    names.insert(3, (f"{_MINUS} at home", "overconfidence out of domain less in domain"))
+    names += [("Label shift", _SHIFT_WORDS), ("Rest of TD", _REST_WORDS)] if split else []
+    heads = [
+        tag("th", name, scope="col", title=words or None, class_="sb-num" if number > 1 else None)
+        for number, (name, words) in enumerate(names)
+    ]
+    rows = [_shift_row(shift, split=split) for shift in found.shifts]
+    caption = tag("caption", "Confidences on every shift, in points", class_="sb-hidden")
+    table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-shifts")
+    return scroll_box(table, "Confidences on every shift")
+
+
+def _shift_row(shift: ShiftConfidence, *, split: bool) -> Markup:
+    cells = [_cell(figure.of(shift.figures), figure.decimals, signed=figure.signed) for figure in FIGURES]
+    cells.insert(1, _cell(FIGURES[0].of(shift.difference), 1, signed=True))
+    if split:
+        parts = shift.label_shift
+        none = Estimate(value=None)
+        cells += [_cell(each, 1, signed=True) for each in ((parts.label_shift, parts.rest) if parts else (none, none))]
+    names = (source_name(shift.source), shift.target)
+    return tag("tr", *(tag("th", name, scope="row") for name in names), *cells)
+
+
+def _cell(estimate: Estimate, decimals: int, *, signed: bool) -> Markup:
+    bounds = interval(estimate, decimals)
+    small = [tag("span", bounds, class_="sb-interval")] if bounds else []
+    class_ = "sb-num sb-na" if estimate.value is None else "sb-num"
+    return tag("td", (drop_points if signed else points)(estimate.value, decimals), *small, class_=class_)
+
+
+def _label_shift_words(found: Confidence) -> str:
+    known = [shift.label_shift for shift in found.shifts if shift.label_shift is not None]
+    rest = f", the rest of TD {drop_points(found.mean_rest.value)}" if found.mean_rest else ""
+    mean = drop_points(found.mean_label_shift.value if found.mean_label_shift else None)
+    low, high = (f"{choose(each.temperature for each in known):.2f}" for choose in (min, max))
+    return (
+        f"Mean label shift {mean}{rest}: TD = label shift + rest. Probabilities were reweighted by the target's class "
+        f"shares over those in training, at temperatures from {low} to {high} set on each model's predictions at "
+        "home. It explains a drop and is no score that the model could have had: the target's class shares were not "
+        "known to it."
+    )

@@ -1,0 +1,71 @@
+"""The smallest detectable drop beside a drop, in words: on pages, in reports and in a terminal."""
+
+from collections.abc import Iterator
+from statistics import median
+
+from leaderboard.scoring.shape import DetectableDrop, TaskScores
+from leaderboard.views.html import Markup, tag
+from leaderboard.views.numbers import plain_points, points
+from validation.report import counted
+
+ABOUT_DETECTABLE = (
+    "Detectable: the smallest true drop that a test at 5% finds in four studies of five, "
+    "(t.975 + t.80) standard errors; in brackets with the level shared by all shifts. "
+    "It tells what the test texts can show, not how large the drop is."
+)
+_WITH_RUNS = "over other test texts and other training runs"
+_TEXTS_ALONE = "of these trained models, over other test texts"
+
+
+def detectable_text(found: DetectableDrop | None, *, corrected: bool = True) -> str:
+    """Format a smallest detectable drop in points; that of the recipe, where training variance was measured.
+
+    >>> each = DetectableDrop(models=0.04, models_corrected=0.06, recipe=None, recipe_corrected=None)
+    >>> detectable_text(each), detectable_text(each, corrected=False), detectable_text(None)
+    ('4.0 (6.0)', '4.0', '')
+
+    Args:
+        found: None where there is none.
+        corrected: whether the corrected one stands behind it.
+    """
+    if found is None:
+        return ""
+    one, shared = _shown(found)
+    return f"{plain_points(one)} ({plain_points(shared)})" if corrected else plain_points(one)
+
+
+def detectable_note(found: DetectableDrop | None, *, corrected: bool = True) -> list[Markup]:
+    """Build the note below a drop: the smallest detectable one, and what that is over; empty where there is none."""
+    if found is None:
+        return []
+    over = _TEXTS_ALONE if found.recipe is None else _WITH_RUNS
+    title = f"{over}; of these trained models {points(found.models)}, corrected {points(found.models_corrected)}"
+    words = f"detectable {detectable_text(found, corrected=corrected)}"
+    return [tag("span", words, class_="sb-interval", title=title)]
+
+
+def detectable_lines(task: TaskScores) -> Iterator[str]:
+    """Write the smallest detectable mean drop and the shifts' in a line each, for a terminal."""
+    mean = task.summary.detectable.get("average_drop")
+    if mean is not None:
+        yield f"Smallest detectable average drop: {detectable_text(mean, corrected=False)} points, {_over(mean)}."
+    for name in ("sd", "td"):
+        by_shift = [shift.detectable[name] for shift in task.shifts if name in shift.detectable]
+        if by_shift:
+            one, shared = zip(*map(_shown, by_shift), strict=True)
+            reach = f"{plain_points(min(one))} to {plain_points(max(one))}"
+            yield (
+                f"Smallest detectable {name.upper()} of {counted(len(by_shift), 'shift')}: median "
+                f"{plain_points(median(one))} points ({reach}), corrected {plain_points(median(shared))}, "
+                f"{_over(by_shift[0])}."
+            )
+
+
+def _over(found: DetectableDrop) -> str:
+    return _TEXTS_ALONE if found.recipe is None else _WITH_RUNS
+
+
+def _shown(found: DetectableDrop) -> tuple[float, float]:
+    if found.recipe is None or found.recipe_corrected is None:
+        return found.models, found.models_corrected
+    return found.recipe, found.recipe_corrected

@@ -1,0 +1,43 @@
+"""Whether no drop is above the margin that was fixed beforehand, in words."""
+
+from collections.abc import Iterator
+
+from leaderboard.scoring.shape import BoundedDrop, TaskScores
+from leaderboard.views.numbers import plain_points
+from validation.report import counted
+
+_NAMES = {"sd": "SD", "td": "TD", "average_drop": "average drop"}
+
+
+def margin_lines(task: TaskScores) -> Iterator[str]:
+    """Write a sentence for each drop that was tested against the margin; none without a margin.
+
+    Args:
+        task: the scores.
+    """
+    found = task.non_inferiority
+    if found is None:
+        return
+    about = f"{task.task}, margin {100 * found.margin:g} points, fixed beforehand:"
+    if not found.claims:
+        yield f"{about} there is no drop to test."
+    for claim in found.claims:
+        yield f"{about} {_claim(claim, found.margin)}"
+
+
+def _claim(claim: BoundedDrop, margin: float) -> str:
+    where = "" if claim.figure == "average_drop" else f" on any of {counted(claim.n_shifts, 'shift')}"
+    wanted = f"no {_NAMES[claim.figure]} above {100 * margin:g}{where}"
+    if claim.upper is None:
+        return f"{wanted} cannot be tested: {claim.reason}."
+    shift = f", {claim.source} -> {claim.target}" if claim.source else ""
+    bound = f"one-sided 95% bound {plain_points(claim.upper, 2)}{shift}"
+    words = f"{wanted} is {_shown(claim.margin_holds)} for these trained models ({bound})"
+    if claim.upper_recipe is None:
+        return f"{words}; training variance was not measured."
+    recipe = f"bound {plain_points(claim.upper_recipe, 2)}"
+    return f"{words}, and {_shown(claim.margin_holds_recipe)} for the recipe ({recipe})."
+
+
+def _shown(holds: bool | None) -> str:
+    return "shown" if holds else "not shown"

@@ -1,0 +1,115 @@
+"""What can be found before training, as tables for a terminal and as a picture."""
+
+from collections.abc import Iterator
+from statistics import median
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from leaderboard.scoring.plan import LEAST_RUNS, Detectable, Need, Plan, TaskPlan
+from leaderboard.views.numbers import plain_points
+from leaderboard.views.terminal import print_table
+from validation.png import draw_panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS = {"SD": "#0072B2", "TD": "#D55E00", "average drop": "#000000"}
+
+
+def print_plan(plan: Plan, console: Console) -> None:
+    """Print each task's minimum detectable drops, what finds 1, 2 and 5 points, and what was assumed.
+
+    Args:
+        plan: the plan.
+        console: where it is printed.
+    """
+    for task in plan.tasks:
+        columns = ("drop", "these trained models", "corrected", f"the recipe, {plan.runs} runs", "corrected")
+        title = f"{task.task}: smallest true drop found with 80% probability by a test at 5%, points"
+        print_table(console, title, columns, [row for figure in _figures(task) for row in _drop_rows(task, figure)])
+        texts = f"texts a domain, {plan.runs} runs" if plan.runs >= LEAST_RUNS else "texts a domain, these models"
+        needed = ("drop", "of points", "runs, texts as here", texts)
+        print_table(console, f"{task.task}: what it takes to find a drop", needed, [_need_row(n) for n in task.needs])
+        console.print(_assumed(task), markup=False, highlight=False)
+    if plan.runs < LEAST_RUNS:
+        words = f"With fewer than {LEAST_RUNS} runs training variance is not measured: what is found holds for the"
+        console.print(f"{words} trained models, not for the recipe.", highlight=False)
+    console.print(
+        "The second row of SD and TD is the shift that is hardest to measure; --json has all. Corrected: for all shifts"
+        " of the task at once. None: no number is enough, as the other source of variance alone is too wide."
+        " These trained models: other test texts vary; the recipe: other training runs, too.",
+        highlight=False,
+    )
+
+
+def _figures(task: TaskPlan) -> list[str]:
+    return list(dict.fromkeys(item.figure for item in task.detectable))
+
+
+def _drop_rows(task: TaskPlan, figure: str) -> Iterator[list[str]]:
+    """Yield the median of a figure's shifts and the hardest one; the average drop as it is."""
+    items = [item for item in task.detectable if item.figure == figure]
+    if len(items) > 1:
+        middle = [median(column) if None not in column else None for column in zip(*map(_found, items), strict=True)]
+        yield [f"{figure}, median of {len(items)} shifts", *map(plain_points, middle)]
+    hardest = max(items, key=lambda item: item.models)
+    where = f", {hardest.source} -> {hardest.target}" if hardest.source else ""
+    yield [f"{figure}{where}", *map(plain_points, _found(hardest))]
+
+
+def _found(item: Detectable) -> tuple[float | None, ...]:
+    return item.models, item.models_corrected, item.recipe, item.recipe_corrected
+
+
+def _need_row(need: Need) -> list[str]:
+    name = f"{need.figure}, median shift" if need.figure in ("SD", "TD") else need.figure
+    counts = (f"{count:,}" if count is not None else "none" for count in (need.runs, need.texts))
+    return [name, f"{100 * need.drop:g}", *counts]
+
+
+def _assumed(task: TaskPlan) -> str:
+    """Describe the assumptions of a task in one line."""
+    assumed = task.assumed
+    origin = f", measured on {assumed.measured_on} where not given" if assumed.measured_on else ""
+    sizes = sorted(task.test_texts.values())
+    return (
+        f"Assumed: accuracy {plain_points(assumed.accuracy)}, two models differ on"
+        f" {plain_points(assumed.discordance)}% of texts, correlation within groups {assumed.icc:.3f},"
+        f" standard deviation over runs {plain_points(assumed.run_sd, 2)} points{origin};"
+        f" {sizes[0]:,} to {sizes[-1]:,} test texts a domain."
+    )
+
+
+def plan_picture(plan: Plan) -> bytes:
+    """Draw each task's minimum detectable drops: a dot a shift, the median as a bar, the average drop beside them.
+
+    Args:
+        plan: the plan.
+    Returns: the bytes of a PNG; the same for the same plan and matplotlib.
+    """
+    panels = [lambda axis, task=task: _panel(axis, task, plan.runs) for task in plan.tasks]
+    columns = min(2, len(panels))
+    return draw_panels(panels, columns=columns, width=5.5 * columns, heights=[3.2] * -(-len(panels) // columns))
+
+
+def _panel(axis: "Axes", task: TaskPlan, runs: int) -> None:
+    kinds = [("models", "these trained models"), ("recipe", f"the recipe, {runs} runs")]
+    labels: list[str] = []
+    for kind, words in kinds:
+        for figure in _figures(task):
+            found = [getattr(item, kind) for item in task.detectable if item.figure == figure]
+            values = [100 * value for value in found if value is not None]
+            if not values:
+                continue
+            place = len(labels)
+            labels.append(f"{figure}\n{words}")
+            axis.plot(values, [place] * len(values), "o", color=_COLOURS[figure], alpha=0.5, markersize=5)
+            axis.plot([median(values)] * 2, [place - 0.3, place + 0.3], color=_COLOURS[figure], linewidth=2)
+    for drop in (1, 2, 5):
+        axis.axvline(drop, color="#BBBBBB", linewidth=0.8, zorder=0)
+    axis.set_yticks(range(len(labels)), labels)
+    axis.set_ylim(len(labels) - 0.5, -0.5)
+    axis.set_xlim(left=0)
+    axis.set_xlabel("smallest true drop found with 80% probability, points")
+    axis.set_title(task.task, loc="left")

@@ -1,0 +1,45 @@
+"""Domains of own data as their makers write them: shown in the place of names, never stored."""
+
+from collections.abc import Mapping
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.shape import Scores, TaskScores
+from validation.vocabulary import SOURCE_JOINER
+
+
+def domain_titles(folder: DatasetFolder) -> dict[str, str]:
+    """Return what own data calls its domains, by their names here; empty for other benchmarks.
+
+    A title with the sign that joins sources in it would be taken for several, and is left out.
+    """
+    domains = [item for task in folder.manifest.tasks.values() for item in task.domains.items()]
+    return {name: facts.title for name, facts in domains if facts.title and SOURCE_JOINER not in facts.title}
+
+
+def with_titles(scores: Scores, titles: Mapping[str, str]) -> Scores:
+    """Return scores in which domains are called by their titles; those without one keep their names."""
+
+    def titled(name: str | None) -> str | None:
+        return name and SOURCE_JOINER.join(titles.get(part, part) for part in name.split(SOURCE_JOINER))
+
+    def of_task(task: TaskScores) -> TaskScores:
+        shifts = [
+            shift.model_copy(update={"source": titled(shift.source), "target": titled(shift.target)})
+            for shift in task.shifts
+        ]
+        homes = [own.model_copy(update={"domain": titled(own.domain)}) for own in task.in_domain]
+        domains = tuple(titles.get(domain, domain) for domain in task.domains)
+        return task.model_copy(update={"domains": domains, "shifts": tuple(shifts), "in_domain": tuple(homes)})
+
+    if not titles:
+        return scores
+    missing = [
+        item.model_copy(update={"source": titled(item.source), "target": titled(item.target)})
+        for item in scores.missing
+    ]
+    return scores.model_copy(update={"tasks": tuple(map(of_task, scores.tasks)), "missing": tuple(missing)})
+
+
+def untitled(name: str, names: Mapping[str, str]) -> str:
+    """Return a domain's or joined source's name, given its title and names by title."""
+    return SOURCE_JOINER.join(sorted(names.get(part, part) for part in name.split(SOURCE_JOINER)))

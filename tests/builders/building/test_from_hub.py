@@ -1,0 +1,163 @@
+"""Fetching original rows from a Hub on the loopback interface: their form, their revision, and what is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from huggingface_hub import HfApi
+
+from builders.building import build as build_module
+from builders.building import from_hub
+from builders.building.build import build
+from builders.building.from_hub import RECORD, fetch_from_hub
+from builders.dr.inference import NLI
+from builders.specs.spec import FileFacts, Upstream
+from shiftbench import demo_command
+from tests.hub.server import WRITE, LoopbackHub
+from validation.report import InvalidInput
+
+pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("basic_uploads")]
+
+REPO = "nyu-mll/multi_nli"
+GENRES = ("fiction", "government", "slate", "telephone", "travel")
+TRAIN, DEV = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
+
+
+def pairs(n: int, start: int = 0) -> pl.DataFrame:
+    rows = [
+        {"promptID": number, "pairID": f"{number}n", "premise": f"Clerk {number // 3} of the {genre} office.",
+         "hypothesis": f"Somebody sealed {number} letters.", "genre": genre, "label": number % 3}
+        for genre in GENRES
+        for number in range(start, start + n)
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+@pytest.fixture
+def api(hub: LoopbackHub, tmp_path: Path) -> HfApi:
+    api = HfApi(endpoint=hub.url, token=WRITE)
+    api.create_repo(REPO, repo_type="dataset", private=False)
+    put(api, "data/train-00000-of-00001.parquet", pairs(30), tmp_path)
+    put(api, "data/validation_matched-00000-of-00001.parquet", pairs(6, start=300), tmp_path)
+    return api
+
+
+def put(api: HfApi, place: str, frame: pl.DataFrame, folder: Path) -> None:
+    frame.write_parquet(folder / "upload.parquet")
+    api.upload_file(path_or_fileobj=folder / "upload.parquet", path_in_repo=place, repo_id=REPO, repo_type="dataset")
+
+
+@pytest.fixture(autouse=True)
+def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = Upstream(files={TRAIN: FileFacts(rows=150), DEV: FileFacts(rows=40)}, rows={})
+    monkeypatch.setattr(from_hub, "upstream", lambda: facts)
+    monkeypatch.setattr(build_module, "upstream", lambda: facts)
+
+
+def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: LoopbackHub, tmp_path: Path) -> None:
+    raw, told = tmp_path / "raw", []
+    found = fetch_from_hub([NLI], [raw], api=api, note=told.append)
+    first = hub.stored.by_name[REPO].branches["main"]
+    assert [(one.place, one.rows, one.agrees) for one in found] == [(TRAIN, 150, True), (DEV, 30, False)]
+    assert {one.revision for one in found} == {first}
+    assert f"{TRAIN}: 150 rows, as recorded" in told
+    assert f"{DEV}: 30 rows, recorded 40: not verified; give --partial" in told
+    row = json.loads((raw / TRAIN).read_text(encoding="utf-8").splitlines()[1])
+    assert row == {"gold_label": "neutral", "genre": "fiction", "sentence1": "Clerk 0 of the fiction office.",
+                   "sentence2": "Somebody sealed 1 letters.", "pairID": "1n"}  # fmt: skip
+    assert fetch_from_hub([NLI], [raw], api=api) == (), "what is there is not fetched again"
+    put(api, "data/validation_matched-00000-of-00001.parquet", pairs(9, start=300), tmp_path)
+    (raw / DEV).unlink()
+    (again,) = fetch_from_hub([NLI], [raw], api=api)
+    assert (again.revision, again.rows) == (first, 30), "the first revision is kept"
+    assert not list(raw.glob(".from-hub-*"))
+
+
+def test_the_manifest_names_the_revision_that_was_resolved(
+    api: HfApi, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
+    built = build("dr", "nli.travel", tmp_path / "raw", tmp_path / "out", from_hub=True, partial=True)
+    revision = hub.stored.by_name[REPO].branches["main"]
+    assert built.manifest.sources["multinli_1.0"].revision == f"{REPO}@{revision}"
+    assert json.loads((tmp_path / "raw/multinli_1.0" / RECORD).read_text())["revision"] == revision
+    assert list(built.manifest.tasks["nli"].domains) == ["travel"]
+    with pytest.raises(InvalidInput, match="the row count differs from the recorded one; found 30 rows, recorded 40"):
+        build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
+
+
+def test_a_repository_with_other_files_is_told(api: HfApi, tmp_path: Path) -> None:
+    api.delete_file("data/train-00000-of-00001.parquet", REPO, repo_type="dataset")
+    with pytest.raises(InvalidInput, match=r"has no file 'data/train-\*\.parquet'; found data/validation_matched"):
+        fetch_from_hub([NLI], [tmp_path / "raw"], api=api)
+    assert not (tmp_path / "raw" / TRAIN).exists()
+
+
+def test_files_whose_names_lead_elsewhere_are_none(tmp_path: Path) -> None:
+    """Before: the client's ValueError, which a user saw as a traceback; an older client writes the file there."""
+    outside = "data/train-/../../../outside.parquet"
+    repository = from_hub._Repository(None, REPO, "0" * 40, (outside,))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="the Hub's repository has no file 'data/train-\\*"):
+        repository.fetch("data/train-*.parquet", tmp_path)
+
+
+def test_every_source_on_the_hub_is_open_and_in_a_spec() -> None:
+    from builders.building.build import BENCHMARKS
+    from builders.specs.sources import find_source
+
+    places = {
+        file.path
+        for _, tasks in BENCHMARKS.values()
+        for task in tasks
+        for domain in task.domains
+        for files in domain.files.values()
+        for file in files
+    }
+    for slug, (_, files) in from_hub.ON_HUB.items():
+        assert find_source(slug).open_licence, slug
+        assert {file.place for file in files} <= places, slug
+
+
+@pytest.mark.parametrize("version", ["v1.1", "v2.0"])
+def test_squad_is_nested_again(version: str, tmp_path: Path) -> None:
+    from builders.readers.squad import squad
+    from builders.specs.upstream_file import UpstreamFile
+
+    rows: list[dict[str, Any]] = [
+        {"id": f"q{n}", "title": "A_town", "context": f"It has {n % 2} wells.", "question": "How many?",
+         "answers": {"text": [f"{n % 2}"], "answer_start": [7]}}
+        for n in range(4)
+    ]  # fmt: skip
+    if version == "v2.0":
+        rows[3]["answers"] = {"text": [], "answer_start": []}
+    pl.DataFrame(
+        rows, schema_overrides={"answers": pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)})}
+    ).write_parquet(tmp_path / "a.parquet")
+    (file, _) = from_hub._squad("squad", version)
+    file.write([tmp_path / "a.parquet"], tmp_path / "a.json")
+    with UpstreamFile(tmp_path / "a.json") as read:
+        again = pl.concat(squad(read))
+    assert sorted(again["question_id"]) == ["q0", "q1", "q2", "q3"]
+    assert again.filter(question_id="q2")["answers"].to_list() == [{"text": ["0"], "answer_start": [7]}]
+    assert again["context"].n_unique() == 2
+
+
+def test_the_demo_takes_real_rows_where_it_can(
+    api: HfApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_command, "sentence_encoder", lambda: None)
+    monkeypatch.setattr(demo_command, "SHARED", tmp_path / "shared")
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
+    assert demo_command._shared_folder() is None
+    assert demo_command._build_real(tmp_path / "dr", None, tmp_path / "raw")
+    assert "from real rows: the genres of MultiNLI from the Hub" in capsys.readouterr().err
+    (tmp_path / "raw").rename(tmp_path / "shared")
+    shared = demo_command._shared_folder()
+    assert shared == tmp_path / "shared"
+    assert demo_command._build_real(tmp_path / "dr", shared, tmp_path / "raw")
+    assert f"real rows: the genres of MultiNLI in {shared}" in capsys.readouterr().err
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(endpoint="http://127.0.0.1:9"))
+    assert not demo_command._build_real(tmp_path / "dr", None, tmp_path / "none")
+    assert "synthetic, not real" in capsys.readouterr().err

@@ -1,0 +1,127 @@
+"""Two one-sided tests: entries that differ by the margin are called equivalent in at most one study of twenty."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.equivalence import text_errors
+from leaderboard.comparing.files import Entrant, compare_entrants
+from leaderboard.comparing.shape import Comparison
+from leaderboard.comparing.words import about_lines
+from leaderboard.metrics.crossed import RunScores, SourcePair, crossed_test
+from leaderboard.metrics.equivalence import equivalence_p
+from tests.leaderboard.comparing.test_recipes import SWAPS, constant, runs
+from validation.report import InvalidInput
+
+N_GROUPS, MARGIN = 1_000, 0.06
+
+
+def entry(texts: np.ndarray, level: float, n_runs: int, run_sd: float, rng: np.random.Generator) -> RunScores:
+    """Draw runs that score ``level`` on average; texts are as hard for one entry as for the other."""
+    shares = np.clip(level + run_sd * rng.normal(size=n_runs) + texts[:, None], 0, 1)
+    right = (rng.random(shares.shape) < shares).astype(float)
+    moves = (right - right.mean(axis=0)) / np.sqrt(N_GROUPS * (N_GROUPS - 1))
+    return RunScores(right.mean(axis=0)[:, None], [moves])
+
+
+def equivalent(difference: float, n_runs: int, run_sd: float, n_studies: int, *, recipes: bool) -> float:
+    """Count in what share of studies a true difference is called smaller than the margin."""
+    rng = np.random.default_rng(3)
+    found = 0
+    for _ in range(n_studies):
+        texts = rng.normal(scale=0.15, size=N_GROUPS)
+        sides = [entry(texts, 0.6 + sign * difference / 2, n_runs, run_sd, rng) for sign in (1, -1)]
+        pair = SourcePair(*sides, [0], np.ones((1, 1)))
+        test = crossed_test([pair], [N_GROUPS]) if recipes else None
+        error, df = (test.standard_error, test.df) if test else text_errors([pair], [N_GROUPS])
+        apart = sides[0].scores.mean() - sides[1].scores.mean()
+        found += bool(equivalence_p(apart, error[0], df[0], MARGIN) < 0.05)
+    return found / n_studies
+
+
+@pytest.mark.parametrize(("n_runs", "run_sd", "recipes"), [(3, 0.0, False), (5, 0.01, True)])
+def test_a_difference_as_large_as_the_margin_is_called_equivalent_in_one_study_of_twenty(
+    n_runs: int, run_sd: float, *, recipes: bool
+) -> None:
+    assert equivalent(MARGIN, n_runs, run_sd, 1_000, recipes=recipes) == pytest.approx(0.05, abs=0.021)
+
+
+def test_a_single_run_cannot_speak_of_recipes() -> None:
+    """The texts' errors alone call recipes equivalent too often: why five runs are asked for."""
+    assert equivalent(MARGIN, 1, 0.04, 600, recipes=False) > 0.1
+
+
+def test_p_is_that_of_the_harder_of_two_t_tests() -> None:
+    for apart in (-0.05, 0.0, 0.02, 0.08):
+        sides = [stats.t.sf((apart + MARGIN) / 0.01, 40), stats.t.cdf((apart - MARGIN) / 0.01, 40)]
+        assert float(equivalence_p(apart, 0.01, 40, MARGIN)) == pytest.approx(max(sides))
+    assert np.isnan(equivalence_p(np.nan, 0.01, 40, MARGIN))
+    with pytest.raises(ValueError, match="2 points"):
+        equivalence_p(0.0, 0.01, 40, 2.0)
+
+
+def compared(folder: DatasetFolder, root: Path, margin: float | None, *frames: pl.DataFrame) -> Comparison:
+    paths = [root / f"{name}.parquet" for name in "ab"]
+    for path, frame in zip(paths, frames, strict=True):
+        frame.write_parquet(path)
+    entrants = [Entrant(path, folder, name=path.stem) for path in paths]
+    return compare_entrants(*entrants, n_swaps=SWAPS, margin=margin)
+
+
+@pytest.mark.parametrize(("n_runs", "about"), [(5, "recipes"), (1, "these trained models")])
+def test_two_files_of_one_recipe_are_within_a_wide_margin(
+    n_runs: int, about: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    frames = [runs(synthetic, 0.1, n_runs, seed=seed) for seed in (0, 1)]
+    pair = compared(synthetic, tmp_path, 0.5, *frames)
+    every = [each for shift in pair.shifts for each in shift.differences]
+    every += [mean.difference for mean in pair.means]
+    assert pair.margin == 0.5
+    assert all(each.p_equivalent is not None and each.p_equivalent < 0.05 for each in every)
+    line = about_lines([pair])[-1]
+    assert f"below 50 points, the margin fixed beforehand (two one-sided tests at 5%, about {about})" in line
+    assert "mean ST shown" in line
+    assert f"SD on every shift shown ({len(pair.shifts)} of {len(pair.shifts)} by themselves)" in line
+    assert Comparison.model_validate_json(pair.model_dump_json()) == pair
+
+
+@pytest.mark.parametrize(
+    ("trials", "said"), [((12, 1), "a 12 trials, b 1 trial"), ((None, 3), "a not stated, b 3 trials"), ((4, 4), "")]
+)
+def test_unequal_tuning_is_flagged(
+    trials: tuple[int | None, int | None], said: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    entrants = []
+    for name, n in zip("ab", trials, strict=True):
+        runs(synthetic, 0.1, 1).write_parquet(tmp_path / f"{name}.parquet")
+        entrants.append(Entrant(tmp_path / f"{name}.parquet", synthetic, name=name, tuning_trials=n))
+    pair = compare_entrants(*entrants, n_swaps=SWAPS)
+    assert (pair.tuning_trials_a, pair.tuning_trials_b) == trials
+    flagged = [line for line in about_lines([pair]) if line.startswith("unequal tuning")]
+    assert len(flagged) == bool(said)
+    assert all(said in line for line in flagged)
+
+
+def test_a_narrow_margin_is_not_shown_and_chance_is_not_tested(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    pair = compared(synthetic, tmp_path, 0.001, runs(synthetic, 0.1, 1), constant(synthetic))
+    drops = [each for shift in pair.shifts for each in shift.differences if each.figure != "ST"]
+    assert {each.p_equivalent for each in drops} == {None}
+    assert "mean ST not shown" in about_lines([pair])[-1]
+    assert "average drop not tested" in about_lines([pair])[-1]
+
+
+def test_without_a_margin_nothing_is_tested_and_points_are_refused(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    frames = runs(synthetic, 0.1, 1), runs(synthetic, 0.1, 1, seed=1)
+    pair = compared(synthetic, tmp_path, None, *frames)
+    assert {each.p_equivalent for shift in pair.shifts for each in shift.differences} == {None}
+    assert not any("margin" in line for line in about_lines([pair]))
+    old = json.loads(pair.model_dump_json())
+    del old["margin"]
+    assert Comparison.model_validate(old) == pair
+    with pytest.raises(InvalidInput, match="above 0 and below 1"):
+        compared(synthetic, tmp_path, 2.0, *frames)

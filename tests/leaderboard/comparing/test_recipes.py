@@ -1,0 +1,154 @@
+"""What a comparison speaks of: recipes from five runs on, these trained models below, nothing of drops at chance."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.cells import path_contributions, shared_runs
+from leaderboard.comparing.files import Entrant, compare_entrants
+from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
+from leaderboard.comparing.words import about_lines, sentence
+from leaderboard.scoring.score import score_file
+from leaderboard.views import exports
+from leaderboard.views.plain_tables import comparison_table
+
+SWAPS = 2000
+RECIPE_WORDS = ("more robust", "recipe")
+
+
+def runs(folder: DatasetFolder, errors: float, n_runs: int, seed: int = 0, sd: float = 0.0) -> pl.DataFrame:
+    """Runs of every source that err on a share of texts, twice as many away; runs differ in that share by ``sd``."""
+    rng = np.random.default_rng(seed)
+    labels = np.array(folder.task("nli").labels)
+    parts = []
+    for source in folder.task("nli").domains:
+        for run in range(n_runs):
+            share = errors + sd * rng.normal()
+            for target in folder.task("nli").domains:
+                rows = folder.split("nli", target, "test").sort("id")
+                wrong = rng.random(len(rows)) < share * (1 if source == target else 1.5)
+                codes = (rows["label"].to_numpy() + wrong) % len(labels)
+                columns = {"source": pl.lit(source), "seed": pl.lit(run), "prediction": pl.Series(labels[codes])}
+                parts.append(rows.select("id", **columns))
+    return pl.concat(parts)
+
+
+def constant(folder: DatasetFolder) -> pl.DataFrame:
+    rows = pl.concat(folder.split("nli", target, "test") for target in folder.task("nli").domains)
+    label = folder.task("nli").labels[0]
+    return pl.concat(
+        rows.select("id", source=pl.lit(source), prediction=pl.lit(label)) for source in folder.task("nli").domains
+    )
+
+
+def compared(folder: DatasetFolder, root: Path, *frames: pl.DataFrame) -> Comparison:
+    paths = [root / f"{name}.parquet" for name in "ab"]
+    for path, frame in zip(paths, frames, strict=True):
+        frame.write_parquet(path)
+    return compare_entrants(*(Entrant(path, folder, name=path.stem) for path in paths), n_swaps=SWAPS)
+
+
+def everything(pair: Comparison) -> str:
+    """All that is written of a comparison."""
+    names = ("First", "Second")
+    parts = [sentence(pair, names, "dr"), *about_lines([pair]), *(task.runs_missing for task in pair.tasks)]
+    parts += [exports.latex([pair], names), exports.markdown([pair], names), exports.csv_table([pair], names)]
+    return "\n".join([*parts, comparison_table([pair]).title, pair.model_dump_json()])
+
+
+def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    pair = compared(synthetic, tmp_path, runs(synthetic, 0.05, 5), runs(synthetic, 0.25, 6, seed=1))
+    (task,) = pair.tasks
+    assert (task.about, task.runs_a, task.runs_b, pair.about) == (RECIPES, 5, 6, RECIPES)
+    assert {shift.runs for shift in pair.shifts} == {5}
+    ranked = pair.means[0]
+    assert ranked.ranked
+    assert winner(ranked.difference) == "a"
+    scores = [score_file(tmp_path / f"{name}.parquet", synthetic, n_draws=0).tasks[0].summary for name in "ab"]
+    assert ranked.difference.value == pytest.approx(scores[0].mean_st.value - scores[1].mean_st.value, abs=1e-12)
+    drop = pair.means[1].difference
+    assert drop.figure == "average drop"
+    assert drop.value == pytest.approx(scores[0].average_drop.value - scores[1].average_drop.value, abs=1e-12)
+    said = sentence(pair, ("First", "Second"), "dr")
+    assert said.startswith("As recipes (5 and 6 runs a source), nli: First scores higher than Second (mean ST, ")
+    assert said.index("mean ST") < said.index("average drop") < said.index("by shift")
+    assert TRAINED_MODELS not in everything(pair)
+
+
+def test_runs_that_differ_are_no_difference_of_recipes(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    pair = compared(synthetic, tmp_path, runs(synthetic, 0.2, 5, 3, 0.08), runs(synthetic, 0.2, 5, 4, 0.08))
+    trained = compared(synthetic, tmp_path, *(runs(synthetic, 0.2, 4, seed, 0.08) for seed in (3, 4)))
+    assert pair.means[0].difference.p is not None
+    assert pair.means[0].difference.p > 0.01
+    assert trained.tasks[0].about == TRAINED_MODELS
+
+
+@pytest.mark.parametrize("n_runs", [(1, 1), (4, 9), (5, 4)])
+def test_fewer_runs_speak_of_these_trained_models_everywhere(
+    synthetic: DatasetFolder, tmp_path: Path, n_runs: tuple[int, int]
+) -> None:
+    pair = compared(synthetic, tmp_path, runs(synthetic, 0.05, n_runs[0]), runs(synthetic, 0.25, n_runs[1], 1))
+    written = everything(pair)
+    assert winner(pair.means[0].difference) == "a"
+    assert "These trained models, nli: First scores higher than Second" in written
+    assert (
+        f"5 runs of every source on either side (seeds) would tell about recipes; here are {n_runs[0]} and" in written
+    )
+    without = written.replace("would tell about recipes", "")
+    assert not [word for word in RECIPE_WORDS if word in without]
+    (task,) = json.loads(pair.model_dump_json())["tasks"]
+    assert (task["about"], task["runs_needed"]) == (TRAINED_MODELS, 5)
+    assert Comparison.model_validate_json(pair.model_dump_json()) == pair
+
+
+def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    pair = compared(synthetic, tmp_path, constant(synthetic), runs(synthetic, 0.1, 1))
+    assert pair.tasks[0].at_floor == "a"
+    assert winner(pair.means[0].difference) == "b"
+    drops = [each for shift in pair.shifts for each in shift.differences[1:]]
+    drops += [mean.difference for mean in pair.means if mean.difference.figure == "average drop"]
+    assert {(each.at_floor, each.p, each.p_corrected, winner(each)) for each in drops} == {("a", None, None, None)}
+    # They are shown all the same, and they do favour it.
+    assert all(each.value is not None and each.value < 0.1 for each in drops)
+    said = sentence(pair, ("Constant", "Model"), "dr")
+    assert "Constant: mean score not above chance or one label for all texts, so drops say nothing" in said
+    assert "average drop not compared: Constant is at chance" in said
+    assert "Constant scores higher" not in said
+    assert "lower for Constant" not in said
+
+
+def test_contributions_sum_to_the_difference_of_the_scores(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    frames = runs(synthetic, 0.05, 3), runs(synthetic, 0.35, 2, 1)
+    for name, frame in zip("ab", frames, strict=True):
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    a, b = (Entrant(tmp_path / f"{name}.parquet", synthetic).tasks["nli"] for name in "ab")
+    source, target, *_ = synthetic.task("nli").domains
+    for place in ((source, target, ""), (source, target, "50")):
+        first, second = a.run_scores(place), b.run_scores(place)
+        assert first is not None
+        assert second is not None
+        apart = first.scores.mean() - second.scores.mean()
+        assert path_contributions(a, b, place).sum() == pytest.approx(apart, abs=1e-5)
+
+
+@pytest.mark.parametrize(("n_a", "n_b"), [(1, 1), (3, 3), (2, 3), (4, 9), (6, 4)])
+def test_all_runs_count_alike(n_a: int, n_b: int) -> None:
+    pairs = shared_runs(n_a, n_b)
+    for side, n in ((0, n_a), (1, n_b)):
+        shares = [sum(pair[2] for pair in pairs if pair[side] == run) for run in range(n)]
+        assert shares == pytest.approx([1 / n] * n)
+
+
+def test_older_comparisons_are_read() -> None:
+    old = {"figure": "TD", "value": -0.1, "p": 0.001, "p_holm": 0.01}
+    shift = {"task": "nli", "source": "x", "target": "y", "n": 9, "runs": 1, "differences": [old]}
+    facts = {"a": "a", "b": "b", "data": "d", "subset": "all", "metric_version": "4", "n_swaps": 100_000, "seed": 0}
+    pair = Comparison.model_validate({**facts, "shifts": [shift], "only_a": [], "only_b": []})
+    difference: Difference = pair.shifts[0].differences[0]
+    assert difference.p_corrected == 0.01
+    assert winner(difference) == "a"
+    assert about_lines([pair]) == ["about these trained models (swap test by group)"]

@@ -1,0 +1,40 @@
+"""Predictions with probabilities that are right at home, and too sure elsewhere."""
+
+import numpy as np
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_predictions
+from leaderboard.scoring.shape import Scores
+from validation.predictions import check_predictions
+
+TASK = "nli"
+
+
+def confident(folder: DatasetFolder, seeds: int = 2) -> pl.DataFrame:
+    """Predict every target from every source, with confidences and probabilities; away from home less is known."""
+    labels, parts = np.array(folder.task(TASK).labels), []
+    for source in folder.task(TASK).domains:
+        for target in folder.task(TASK).domains:
+            rows = folder.split(TASK, target, "test")
+            for seed in range(seeds):
+                rng = np.random.default_rng([seed, *f"{source}{target}".encode()])
+                scores = rng.normal(size=(len(rows), labels.size))
+                scores[np.arange(len(rows)), rows["label"].to_numpy()] += 2 if source == target else 1
+                table = np.exp(2 * scores) / np.exp(2 * scores).sum(axis=1, keepdims=True)
+                parts.append(
+                    rows.select(
+                        "id",
+                        source=pl.lit(source),
+                        prediction=pl.Series(labels[table.argmax(axis=1)]),
+                        seed=pl.lit(seed, pl.Int64),
+                        confidence=pl.Series(table.max(axis=1)),
+                        probabilities=pl.Series(table.tolist(), dtype=pl.List(pl.Float64)),
+                    )
+                )
+    return pl.concat(parts).select("source", "id", "prediction", "seed", "confidence", "probabilities")
+
+
+def score(frame: pl.DataFrame, folder: DatasetFolder, n_draws: int = 200) -> Scores:
+    """Check and score a prediction frame."""
+    return score_predictions(check_predictions(frame, [folder.facts(TASK)], "p"), folder, n_draws=n_draws).scores

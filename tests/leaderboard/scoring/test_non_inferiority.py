@@ -1,0 +1,137 @@
+"""No drop above a margin: wrongly claimed in at most 5% of studies, on all shifts at once."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from builders.building.synthetic_grid import noisy_predictions
+from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.wilson import relative_square, wilson_interval
+from leaderboard.scoring.intervals import Figure, Reason, TotalBounds, difference
+from leaderboard.scoring.non_inferiority import AT_CHANCE, highest_bound, one_sided
+from leaderboard.scoring.score import score_file
+from leaderboard.scoring.shape import BoundedDrop, Scores
+from leaderboard.views.margins import margin_lines
+from shiftbench.command import app
+from tests.leaderboard.comparing.test_recipes import constant
+from validation.report import InvalidInput
+
+N, HOME, MARGIN = 500, 0.7, 0.05
+
+
+def score(share: float) -> Figure:
+    square = relative_square(N, N - 1)
+    low, high = wilson_interval(share, square)
+    return one_sided(Figure(np.array([share] * 3), N, low=low, high=high, square=square))
+
+
+def claims(drops: tuple[float, ...], n_studies: int) -> float:
+    """Count in what share of studies all drops are claimed to be below the margin."""
+    rng = np.random.default_rng(2)
+    made = 0
+    for _ in range(n_studies):
+        home = [score(right / N) for right in rng.binomial(N, HOME, len(drops))]
+        away = [score(rng.binomial(N, HOME - drop) / N) for drop in drops]
+        shown = [difference(one, other) for one, other in zip(home, away, strict=True)]
+        found = highest_bound("sd", [("a", "b")] * len(drops), shown, None, MARGIN)
+        made += bool(found.margin_holds)
+    return made / n_studies
+
+
+def test_a_drop_as_large_as_the_margin_is_claimed_away_in_one_study_of_twenty() -> None:
+    assert claims((MARGIN,), 1_500) == pytest.approx(0.05, abs=0.017)  # three standard errors
+
+
+def test_of_several_shifts_the_worst_one_decides_without_correction() -> None:
+    assert claims((MARGIN, -0.1, -0.1), 1_500) == pytest.approx(0.05, abs=0.017)
+    assert claims((MARGIN,) * 4, 300) < 0.02
+
+
+def test_a_drop_far_below_the_margin_is_shown_to_be() -> None:
+    assert claims((-0.1, -0.1), 200) > 0.95
+
+
+def test_the_bound_is_one_sided_95_percent() -> None:
+    square = relative_square(N, N - 1, level=0.9)
+    assert (score(0.6).low, score(0.6).high) == pytest.approx(wilson_interval(0.6, square))
+
+
+def test_training_runs_raise_the_bound() -> None:
+    drop = difference(score(0.7), score(0.7))
+    total = TotalBounds(-0.1, 0.1, training_variance=0.03**2, training_df=4.0)
+    found = highest_bound("sd", [("a", "b")], [drop], [total], 0.06)
+    assert found.upper == pytest.approx(1.648 * np.sqrt(2 * 0.21 / N), rel=0.01)
+    assert found.upper_recipe == pytest.approx(np.hypot(found.upper or 0, 2.132 * 0.03), rel=0.001)
+    assert (found.margin_holds, found.margin_holds_recipe) == (True, False)
+
+
+def test_without_an_interval_nothing_is_claimed() -> None:
+    drops = [difference(score(0.7), score(0.7)), Figure(np.array([0.0]), 3, no_interval=Reason.FEW_GROUPS)]
+    found = highest_bound("td", [("a", "b"), ("b", "a")], drops, None, 0.9)
+    assert (found.margin_holds, found.upper, found.reason) == (None, None, "fewer than 5 effective groups")
+
+
+def scored(folder: DatasetFolder, frame: pl.DataFrame, path: Path, margin: float | None) -> Scores:
+    frame.write_parquet(path / "p.parquet")
+    return score_file(path / "p.parquet", folder, n_draws=200, margin=margin)
+
+
+def bounds(scores: Scores) -> dict[str, BoundedDrop]:
+    found = scores.tasks[0].non_inferiority
+    assert found is not None
+    return {claim.figure: claim for claim in found.claims}
+
+
+def test_a_file_is_scored_against_the_margin(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    scores = scored(synthetic, noisy_predictions(synthetic, n_runs=5), tmp_path, 0.9)
+    task = scores.tasks[0]
+    found = bounds(scores)
+    assert set(found) == {"sd", "td", "average_drop"}
+    for name in ("sd", "td"):
+        claim, drops = found[name], [getattr(shift, name) for shift in task.shifts]
+        assert claim.n_shifts == len(task.shifts)
+        # A one-sided 95% bound lies between the drop and the end of its 95% interval.
+        assert max(drop.value for drop in drops) < (claim.upper or 0) < max(drop.high for drop in drops)
+        assert (claim.upper_recipe or 0) >= (claim.upper or 1)
+        assert (claim.margin_holds, claim.margin_holds_recipe) == (True, True)
+    lines = list(margin_lines(task))
+    assert "nli, margin 90 points, fixed beforehand: no SD above 90 on any of " in lines[0]
+    assert "shown for these trained models" in lines[0]
+    assert "shown for the recipe" in lines[0]
+    tight = scored(synthetic, noisy_predictions(synthetic), tmp_path, 0.0001)
+    assert not any(claim.margin_holds for claim in bounds(tight).values())
+    assert all("not shown" in line and "training variance" in line for line in margin_lines(tight.tasks[0]))
+
+
+def test_of_a_constant_predictor_nothing_is_claimed(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    found = bounds(scored(synthetic, constant(synthetic), tmp_path, 0.5))
+    assert {claim.reason for claim in found.values()} == {AT_CHANCE}
+    assert {claim.margin_holds for claim in found.values()} == {None}
+
+
+def test_without_a_margin_there_is_no_claim_and_a_wrong_one_is_refused(
+    synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    scores = scored(synthetic, noisy_predictions(synthetic), tmp_path, None)
+    assert scores.tasks[0].non_inferiority is None
+    assert list(margin_lines(scores.tasks[0])) == []
+    with pytest.raises(InvalidInput, match="above 0 and below 1"):
+        scored(synthetic, noisy_predictions(synthetic), tmp_path, 2.0)
+
+
+def test_the_commands_take_points_and_print_the_margin(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    path, out = tmp_path / "p.parquet", tmp_path / "scores.json"
+    noisy_predictions(synthetic).write_parquet(path)
+    data = ["--data", str(synthetic.path)]
+    result = CliRunner().invoke(app, ["score", str(path), *data, "--margin", "2.5", "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "nli, margin 2.5 points, fixed beforehand: no SD above 2.5" in " ".join(result.output.split())
+    assert json.loads(out.read_text())["tasks"][0]["non_inferiority"]["margin"] == 0.025
+    result = CliRunner().invoke(app, ["compare", str(path), str(path), *data, "--margin", "2.5", "--swaps", "2000"])
+    assert "a difference below 2.5 points, the margin fixed beforehand" in " ".join(result.output.split())
+    refused = CliRunner().invoke(app, ["score", str(path), *data, "--margin", "0"])
+    assert refused.exit_code != 0

@@ -1,0 +1,89 @@
+"""What a folder can find: sizes from the folder, assumptions typed or measured, needs that fit the drops."""
+
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.power import EvaluationSet, minimum_detectable, target_drop_variance
+from leaderboard.scoring.plan import plan
+from leaderboard.views.plan_tables import plan_picture, print_plan
+from validation.report import InvalidInput
+
+from ..conftest import predict
+from ..id_folder import build_id_folder
+
+
+def printed(found: object) -> str:
+    text = StringIO()
+    print_plan(found, Console(file=text, width=120))  # type: ignore[arg-type]
+    return text.getvalue()
+
+
+def test_each_shift_and_the_average_have_a_detectable_drop(synthetic: DatasetFolder) -> None:
+    found = plan(synthetic, runs=5, typed={"icc": 0.0}, task="nli").tasks[0]
+    by_figure = {figure: [item for item in found.detectable if item.figure == figure] for figure in ("SD", "TD")}
+    assert [len(items) for items in by_figure.values()] == [12, 12]
+    td = by_figure["TD"][0]
+    n = found.test_texts[str(td.target)]
+    groups = synthetic.task("nli").domains[str(td.target)].splits["test"].groups
+    variance = target_drop_variance(EvaluationSet(n, n, groups), 0.25)
+    assert td.models == pytest.approx(float(minimum_detectable(variance.se, variance.dof)))
+    assert td.models_corrected > td.models
+    assert td.recipe is not None
+    assert td.recipe > td.models
+    average = found.detectable[-1]
+    assert (average.figure, average.models_corrected) == ("average drop", average.models)
+
+
+def test_the_needed_texts_just_find_the_drop(synthetic: DatasetFolder) -> None:
+    typed = {"icc": 0.0, "run_sd": 0.0, "discordance": 0.3}
+    need = next(n for n in plan(synthetic, 5, typed, task="nli").tasks[0].needs if (n.figure, n.drop) == ("TD", 0.05))
+    assert need.texts is not None
+
+    # Groups of several texts cost a few degrees of freedom.
+    assert minimum_detectable(np.sqrt(0.3 / need.texts), need.texts / 3) == pytest.approx(0.05, rel=0.005)
+    assert need.runs is None  # 30 texts a domain show no drop of 5 points, however many runs
+
+
+def test_below_five_runs_nothing_is_told_of_the_recipe(synthetic: DatasetFolder) -> None:
+    found = plan(synthetic, runs=3)
+    assert all(item.recipe is None for task in found.tasks for item in task.detectable)
+    assert "training variance is not measured" in printed(found)
+    assert "n/a" in printed(found)
+
+
+def test_assumptions_are_measured_on_a_file_and_typed_ones_go_before(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    file = tmp_path / "entry.parquet"
+    predict(synthetic, list(synthetic.task("nli").domains), 0.1).write_parquet(file)
+    found = {task.task: task.assumed for task in plan(synthetic, like=file, typed={"run_sd": 0.03}).tasks}
+    assert found["nli"].measured_on == "entry.parquet"
+    # Labels are drawn anew in 10% of cases at home, in 20% elsewhere: wrong in two thirds of them.
+    assert found["nli"].accuracy == pytest.approx(1 - 0.175 * 2 / 3, abs=0.03)
+    assert 0.1 < found["nli"].discordance < 0.35
+    assert found["nli"].run_sd == 0.03
+    assert found["sa"].measured_on is None
+    assert "measured on entry.parquet" in printed(plan(synthetic, like=file, task="nli"))
+
+
+def test_with_an_id_domain_the_shifts_are_those_from_it(tmp_path: Path) -> None:
+    folder = build_id_folder(tmp_path / "id", None)
+    found = next(task for task in plan(folder).tasks)
+    id_domain = folder.task(found.task).id_domain
+    assert {item.source for item in found.detectable if item.source} == {id_domain}
+    assert found.detectable[-1].models < max(item.models for item in found.detectable if item.figure == "SD")
+
+
+def test_the_picture_and_the_table_are_drawn(synthetic: DatasetFolder) -> None:
+    found = plan(synthetic)
+    assert plan_picture(found).startswith(b"\x89PNG")
+    assert "SD, median of 12 shifts" in printed(found)
+    assert "none" in printed(found)
+
+
+def test_an_unknown_task_is_refused(synthetic: DatasetFolder) -> None:
+    with pytest.raises(InvalidInput, match="no such task"):
+        plan(synthetic, task="nil")

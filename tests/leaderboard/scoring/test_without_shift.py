@@ -1,0 +1,66 @@
+"""Flips beyond those of a placebo, and texts that training has seen, in the scores of a file."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from builders.folder.statistics import data_path, read_statistics
+from leaderboard.scoring.score import score_file
+from leaderboard.scoring.shape import NearDuplicates, Scores
+from leaderboard.scoring.without_shift import near_duplicates
+from leaderboard.views.headline import headline
+from leaderboard.views.pictures.flips import mean_flip_words
+from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
+
+DOMAINS = ("books", "films", "games")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    return build_dealt_folder(tmp_path_factory.mktemp("dealt") / "data", DOMAINS)
+
+
+def score(folder: DatasetFolder, frame: pl.DataFrame, tmp_path: Path) -> Scores:
+    frame.write_parquet(tmp_path / "p.parquet")
+    return score_file(tmp_path / "p.parquet", folder, n_draws=20)
+
+
+def test_flips_stand_beside_those_of_the_placebo(folder: DatasetFolder, tmp_path: Path) -> None:
+    real = labels_with_errors(folder, "moods", DOMAINS, 0.3)
+    dealt = labels_with_errors(folder, "moods.placebo", list(folder.task("moods.placebo").domains), 0.3)
+    task, placebo = score(folder, pl.concat([real, dealt]), tmp_path).tasks
+    without = np.mean([shift.flips.loss + shift.flips.gain for shift in placebo.shifts if shift.flips])
+    for shift in task.shifts:
+        assert shift.flips is not None
+        assert shift.flips.without_shift == pytest.approx(without)
+        assert shift.flips.excess == pytest.approx(shift.flips.loss + shift.flips.gain - without)
+    assert all(shift.flips is not None and shift.flips.excess is None for shift in placebo.shifts)
+    assert "Without any shift, between models trained on other texts" in mean_flip_words(task)
+    alone = score(folder, real, tmp_path).tasks[0]
+    assert all(shift.flips is not None and shift.flips.without_shift is None for shift in alone.shifts)
+    assert "was not measured" in mean_flip_words(alone)
+
+
+def test_the_rate_of_near_duplicates_is_that_of_test_texts_that_train_has(
+    folder: DatasetFolder, tmp_path: Path
+) -> None:
+    task = score(folder, labels_with_errors(folder, "moods", DOMAINS, 0.3), tmp_path).tasks[0]
+    counts = read_statistics(folder.path, "moods").duplicates.across_splits
+    chosen = [count for count in counts if (count.split, count.other) == ("test", "train")]
+    assert len(chosen) == len(DOMAINS)
+    assert task.near_duplicates is not None
+    assert task.near_duplicates.near == sum(count.near for count in chosen) / sum(count.rows for count in chosen)
+    assert near_duplicates(folder, "moods.placebo") is None
+    assert "No test text repeats" in headline(task)
+    some = task.model_copy(update={"near_duplicates": NearDuplicates(near=0.25, exact=0.125)})
+    assert "25.0% nearly and 12.5% exactly repeat a train text of their domain" in headline(some)
+    assert "does not show it" in headline(some)
+
+
+def test_a_folder_without_statistics_has_no_rate(tmp_path: Path) -> None:
+    folder = build_dealt_folder(tmp_path / "data", DOMAINS)
+    (folder.path / data_path("moods")).unlink()
+    assert near_duplicates(folder, "moods") is None

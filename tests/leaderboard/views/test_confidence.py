@@ -1,0 +1,102 @@
+"""Confidences as readers see them: tables and pictures in a report, rows in a terminal."""
+
+import io
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from builders.building.synthetic import build_synthetic
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.shape import Confidence, Scores
+from leaderboard.views.confidence_part import confidence_part
+from leaderboard.views.numbers import drop_points, points
+from leaderboard.views.pictures.reliability import reliability, risk_by_coverage
+from leaderboard.views.report_page import report_html
+from leaderboard.views.terminal import print_scores
+from tests.leaderboard.confident import confident, score
+from tests.leaderboard.conftest import Visible
+from tests.leaderboard.views.test_pictures import marks, svg, words
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    out = tmp_path_factory.mktemp("confident") / "data"
+    build_synthetic(out, n_train=90, n_test=150)
+    return DatasetFolder.open(out)
+
+
+@pytest.fixture(scope="module")
+def scores(folder: DatasetFolder) -> Scores:
+    return score(confident(folder, seeds=1), folder, 100)
+
+
+@pytest.fixture(scope="module")
+def found(scores: Scores) -> Confidence:
+    confidence = scores.tasks[0].confidence
+    assert confidence is not None
+    return confidence
+
+
+def heights(picture: ET.Element, colour: str) -> list[float]:
+    return [float(words(each).split()[-1]) for each in marks(picture) if colour in each.get("class", "")]
+
+
+def test_reliability_shows_every_bin_of_both(found: Confidence) -> None:
+    drawn = svg(reliability(found))
+    assert found.curves_in_domain is not None
+    assert found.curves_out is not None
+    for colour, curves in (("sb-c0", found.curves_in_domain), ("sb-c1", found.curves_out)):
+        assert heights(drawn, colour) == [round(100 * each, 1) for each in curves.accuracy]
+    assert [part for part in drawn.iter() if part.get("class") == "sb-identity"]
+    assert "out of domain: mean confidence" in (drawn.findtext("desc") or "")
+
+
+def test_risk_by_coverage_ends_at_the_error_rate(found: Confidence) -> None:
+    drawn = svg(risk_by_coverage(found))
+    assert found.curves_out is not None
+    assert heights(drawn, "sb-c1") == [round(100 * each, 1) for each in found.curves_out.risk]
+    assert f"error rate {points(found.curves_out.risk[-1])} on all texts" in (drawn.findtext("desc") or "")
+
+
+def test_one_side_alone_is_drawn(found: Confidence) -> None:
+    alone = found.model_copy(update={"curves_in_domain": None})
+    for picture in (reliability, risk_by_coverage):
+        assert heights(svg(picture(alone)), "sb-c0") == []
+        assert heights(svg(picture(alone)), "sb-c1")
+
+
+def test_a_report_has_tables_of_means_and_shifts(
+    scores: Scores, found: Confidence, folder: DatasetFolder, tmp_path: Path
+) -> None:
+    confident(folder, seeds=1).write_parquet(tmp_path / "p.parquet")
+    page = Visible(str(report_html("p", scores, folder, tmp_path / "p.parquet")))
+    assert "What the confidences in the prediction file are worth" in page.text
+    assert found.mean_difference is not None
+    assert drop_points(found.mean_difference.overconfidence.value) in page.text
+    for shift in found.shifts:
+        assert shift.label_shift is not None
+        assert drop_points(shift.label_shift.rest.value) in page.text
+        assert points(shift.figures.calibration_error.value, 2) in page.text
+    assert "TD = label shift + rest" in page.text
+
+
+def test_without_probabilities_there_is_no_label_shift(folder: DatasetFolder) -> None:
+    alone = score(confident(folder, seeds=1).drop("probabilities"), folder, 0).tasks[0]
+    text = Visible(str(confidence_part(alone))).text
+    assert "confidence of the predicted label alone" in text
+    assert "Label shift" not in text
+    bare = score(confident(folder, seeds=1).drop("probabilities", "confidence"), folder, 0).tasks[0]
+    assert confidence_part(bare) == ""
+
+
+def test_a_terminal_shows_the_means(scores: Scores, found: Confidence) -> None:
+    stream = io.StringIO()
+    print_scores(scores, Console(file=stream, width=120))
+    printed = stream.getvalue()
+    assert "confidence in points, means" in printed
+    assert found.mean_out is not None
+    line = next(line for line in printed.splitlines() if "Overconfidence" in line)
+    assert f"{100 * (found.mean_out.overconfidence.value or 0):.1f}" in line
+    assert "TD = label shift " in printed

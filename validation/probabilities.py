@@ -1,0 +1,169 @@
+"""Probabilities of all labels in a prediction file: lists of numbers, read and checked with errors that name the row.
+
+In parquet and JSON lines a list of numbers, in CSV the numbers joined by single spaces; one for each label of the
+task, in the order of its labels.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import polars as pl
+
+from validation.limits import MAX_CHARACTERS, MAX_LIST_ELEMENTS, MAX_PROBABILITIES
+from validation.report import Problem, and_more
+from validation.vocabulary import UNPARSED
+
+PROBABILITIES = "probabilities"
+LISTS = pl.List(pl.Float64)
+_MOST = 1e300
+SUM_TOLERANCE = 1e-3
+"""How far from 1 the probabilities of a row may add up to: as far as rounding takes them."""
+WORDS = {
+    "number": (
+        "the probabilities are no list of numbers",
+        "give a number from 0 to 1 for each label, in the order of the labels; or leave the column out",
+    ),
+    "wide": (
+        "a list of probabilities is too long",
+        f"give one number for each label of the task; more than {MAX_PROBABILITIES:,} labels cannot be scored",
+    ),
+    "range": ("a probability is not between 0 and 1", "give probabilities after the softmax, as fractions"),
+    "sum": (
+        "the probabilities of a row do not add up to 1",
+        f"give those of all labels; rounding may take their sum {SUM_TOLERANCE:g} away from 1",
+    ),
+}
+"""By kind of fault: what is wrong, and the cure."""
+
+Bad = dict[str, pl.Series]
+"""By kind of fault the rows that have it, as booleans."""
+
+
+class Labelled(Protocol):
+    """What is asked of a task."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its labels, in order."""
+
+
+def read_lists(column: pl.Series) -> tuple[pl.Series, Bad]:
+    """Read a column of lists, or of texts that hold numbers with a space between.
+
+    Args:
+        column: as a file has it; a missing value, or an empty text, stands for no probabilities.
+    Returns: lists of numbers (``LISTS``), null where there are none or where they have a fault; and the faults.
+    """
+    none = pl.repeat(False, len(column), eager=True)
+    if column.dtype == pl.Null:
+        return column.cast(LISTS), {}
+    if column.dtype == pl.String:
+        # Counted before they are split: a text may hold many more numbers than any task has labels.
+        wide = (column.str.count_matches(" ", literal=True) >= MAX_PROBABILITIES) | (
+            column.str.len_bytes() > MAX_CHARACTERS[PROBABILITIES]
+        )
+        wide = wide.fill_null(value=False)
+        texts = column.set(wide | (column == "").fill_null(value=False), None)
+        lists = texts.str.split(" ").cast(LISTS, strict=False)
+    elif isinstance(column.dtype, pl.List | pl.Array) and column.dtype.inner.is_numeric():
+        lists = column.cast(pl.List(column.dtype.inner))
+        wide = (lists.list.len() > MAX_PROBABILITIES).fill_null(value=False)
+        lists = lists.set(wide, None).cast(LISTS, strict=False)
+    else:
+        return pl.Series(column.name, [None] * len(column), dtype=LISTS), {"number": column.is_not_null()}
+    return _sound(lists, {"wide": wide}, none)
+
+
+def read_values(name: str, values: Sequence[Any]) -> tuple[pl.Series, Bad]:
+    """Read Python values, as JSON lines have them, as ``read_lists`` does."""
+    wide = [isinstance(value, list) and len(value) > MAX_PROBABILITIES for value in values]
+    other = [value is not None and not isinstance(value, list) for value in values]
+    lists = [
+        [_number(part) for part in value] if isinstance(value, list) and not too_wide else None
+        for value, too_wide in zip(values, wide, strict=True)
+    ]
+    bad = {"wide": pl.Series(wide, dtype=pl.Boolean), "number": pl.Series(other, dtype=pl.Boolean)}
+    none = pl.repeat(False, len(values), eager=True)
+    return _sound(pl.Series(name, lists, dtype=LISTS), bad, none)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < _MOST else None  # integers may be too large for a float; NaN is no number
+
+
+def _sound(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series, Bad]:
+    """Set lists with a fault to null, each told by the first fault that it has."""
+    sums = lists.list.sum()
+    whole = lists.list.drop_nulls().list.len() == lists.list.len()
+    number = ~(whole & sums.is_finite() & (lists.list.len() > 0))
+    outside = (lists.list.min() < 0) | (lists.list.max() > 1)
+    off = (sums - 1).abs() > SUM_TOLERANCE
+    found, seen = dict(bad), none
+    for kind, rows in (("number", number), ("range", outside), ("sum", off)):
+        here = rows.fill_null(value=False) & lists.is_not_null() & ~seen
+        found[kind] = found.get(kind, none) | here
+        seen = seen | here
+    return (lists.set(seen, None) if seen.any() else lists), {kind: rows for kind, rows in found.items() if rows.any()}
+
+
+class ProbabilityChecks:
+    """Checks lists of probabilities against the labels of tasks, part by part."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._with: dict[str, int] = {}
+        self._without: dict[str, int] = {}
+        self._elements = 0
+
+    def part(self, rows: pl.DataFrame, task: Labelled, *, has_labels: bool) -> list[Problem]:
+        """Check some rows of a task.
+
+        Args:
+            rows: columns row, prediction and probabilities.
+            task: the task.
+            has_labels: whether it is a task of labels; others have no probabilities.
+        Returns: the problems found. Rows without a usable output may lack probabilities.
+        """
+        lists, n_labels = rows[PROBABILITIES], len(task.labels)
+        given = lists.is_not_null()
+        self._elements += int(lists.list.len().sum())
+        if self._elements > MAX_LIST_ELEMENTS:
+            what, cure = "there are too many probabilities", f"keep them under {MAX_LIST_ELEMENTS:,}"
+            return [Problem(what, self._file, f"{self._elements:,} numbers", cure, column=PROBABILITIES)]
+        if not has_labels:
+            cure = "leave them empty there"
+            what = f"task '{task.name}' has no labels that could have probabilities"
+            return self._first(rows, given, what, lambda value: repr(value)[:80], cure)
+        wrong = (lists.list.len() != n_labels).fill_null(value=False)
+        cure = f"give one for each label, in this order: {', '.join(task.labels[:20])}{' ...' * (n_labels > 20)}"
+        what = "probabilities and labels differ in number"
+        problems = self._first(rows, wrong, what, lambda value: f"{len(value)} for the {n_labels} labels", cure)
+        return problems + self._patchy(rows, given, task.name)
+
+    def _patchy(self, rows: pl.DataFrame, given: pl.Series, task: str) -> list[Problem]:
+        """Find a task of which some rows have probabilities and others do not: nothing is scored around."""
+        lacking = ~given & (rows["prediction"] != UNPARSED).fill_null(value=False)
+        known = task in self._with and task in self._without
+        for marks, first in ((given, self._with), (lacking, self._without)):
+            if marks.any():
+                first.setdefault(task, int(rows["row"][int(marks.arg_true()[0])]))
+        if known or task not in self._with or task not in self._without:
+            return []
+        what = f"some rows of task '{task}' have probabilities and others do not"
+        cure = f"give them for every row of the task but those that are '{UNPARSED}', or for none"
+        found = f"row {self._with[task]:,} has them"
+        return [Problem(what, self._file, found, cure, column=PROBABILITIES, row=self._without[task])]
+
+    def _first(self, rows: pl.DataFrame, marks: pl.Series, what: str, told: Any, cure: str) -> list[Problem]:
+        if not marks.any():
+            return []
+        index = int(marks.arg_true()[0])
+        found = told(rows[PROBABILITIES][index].to_list()) + and_more(int(marks.sum()) - 1)
+        row = int(rows["row"][index])
+        return [Problem(what, self._file, found, cure, column=PROBABILITIES, row=row)]
