@@ -33,6 +33,9 @@ UNPARSED = "__unparsed__"
 NO_SOURCE = "none"
 """The ``source`` of a model that saw no training domain (zero-shot)."""
 
+ELSEWHERE = "elsewhere"
+"""The ``source`` of a model that was trained outside this dataset: it has scores under shift (ST), and no drops."""
+
 SOURCE_JOINER = "+"
 """Joins the domains of a model trained on several of them, in alphabetical order."""
 
