@@ -1,8 +1,6 @@
 """Withheld test labels: the public folder loads, trains and validates, and nothing in it tells of a test label."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -38,10 +36,10 @@ from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.scoring.score import checked_predictions, score_file
 from leaderboard.store import Store
 from tests.builders.folder.test_load_dataset import load
+from tests.command_line import run_process as run
 from validation.report import InvalidInput
 from validation.vocabulary import GOLD, TaskKind
 
-ROOT = Path(__file__).parents[3]
 KEY, OTHER_KEY = "5a" * 32, "c3" * 32
 KINDS = {"sa": "label", "ab": "tags", "qa": "answers", "tg": "target_text"}
 pytestmark = pytest.mark.xdist_group("load_dataset")
@@ -403,11 +401,6 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     assert len(Store(store).entries()) == 1
     assert "test labels are withheld" in run("protocol", "sa", "--data", out / "public").stderr
     assert "test labels are withheld" in run("serve", "--data", out / "public", "--store", store).stderr
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shiftbench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
 
 
 def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:
