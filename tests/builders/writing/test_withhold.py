@@ -20,7 +20,6 @@ from builders.assembling.assemble import AssembledTask, assemble
 from builders.building.build import build
 from builders.building.own import build_own
 from builders.building.synthetic import NLI, build_synthetic
-from builders.building.synthetic_grid import build_grid
 from builders.cache import recall_folder
 from builders.encoder import Encoder
 from builders.folder.hashes import labels_sha256, rows_sha256
@@ -62,11 +61,9 @@ def synthetic_pair(tmp_path_factory: pytest.TempPathFactory, word_encoder: Encod
 
 
 @pytest.fixture(scope="module")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Pair:
+def kinds(grid: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Pair:
     """A task of each kind, three domains each, and what the public and the gold folder have of it."""
     root = tmp_path_factory.mktemp("kinds")
-    build_grid(root / "grid", scale=0.01, n_train=3)
-    grid = DatasetFolder.open(root / "grid")
     tasks = [_task(grid, name) for name in KINDS]
     facts: dict[str, Any] = {"title": "Kinds", "seed": 0, "partial": False, "synthetic": True, "encoder": None}
     write_folder(root / "out", tasks, grid.manifest.sources, label_key=KEY, **facts)
