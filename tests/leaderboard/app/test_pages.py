@@ -1,36 +1,24 @@
 """The page as a visitor sees it, in headless Chromium: no error may be logged, and no request leave this machine."""
 
-import os
-import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import polars as pl
 import pytest
-import yaml
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.server import serve
 from leaderboard.store import Store
+from tests.leaderboard.app.chromium import Open, entries, ready_to_submit, until
 from tests.leaderboard.app.test_server import free_port
-from tests.leaderboard.conftest import SCRIPT, Filled, fill
+from tests.leaderboard.conftest import SCRIPT, Filled
 from tests.leaderboard.id_folder import fill_id_store
-from validation.cards import write_card
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 PAGES = ("/", "/entry?id={partial}", "/compare?id={good}&id={poor}", "/data", "/about", "/submit")
-Open = Callable[..., Any]
-
 # Elements whose own text has too little contrast with what is painted behind it.
 FAINT = """() => {
   const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
@@ -79,33 +67,6 @@ BEYOND = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    required = os.environ.get("SHIFTBENCH_REQUIRE_BROWSER") == "1"
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        if required:
-            raise
-        pytest.skip("playwright is not installed")
-    if not required and not Path(CHROMIUM).exists():
-        pytest.skip(f"there is no {CHROMIUM}")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
-        yield chromium.new_context()
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
-def served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Filled]]:
-    own = fill(filled.folder, tmp_path_factory.mktemp("shown"))
-    server = serve([own.folder], own.store, port=free_port(), block=False)
-    try:
-        yield server.url, own
-    finally:
-        server.close()
-
-
-@pytest.fixture(scope="module")
 def id_served(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of a benchmark with one training domain a task."""
     store = fill_id_store(id_folder, tmp_path_factory.mktemp("id-shown"))
@@ -116,57 +77,8 @@ def id_served(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory
         server.close()
 
 
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Open]:
-    """Open addresses; at the end, nothing may have gone wrong or left this machine."""
-    pages, wrong = [], []
-
-    def note(kind: str, text: str) -> None:
-        wrong.append(f"{kind}: {text[:300]}")
-
-    def opened(url: str, width: int = 1280, scheme: str = "light") -> Any:
-        page = browser.new_page()
-        pages.append(page)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme)
-        page.set_default_timeout(15_000)
-        page.on("console", lambda message: note("console", message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: note("error", str(error)))
-        page.on("request", lambda request: note("left", request.url) if leaves(request.url) else None)
-        page.goto(url)
-        page.wait_for_selector(".sb-title")
-        return page
-
-    yield opened
-    for page in pages:
-        page.close()
-    assert wrong == []
-
-
-def leaves(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1"
-
-
-def entries(page: Any) -> list[str]:
-    found: list[str] = page.locator("#board-rows tbody th[scope=row] a").all_inner_texts()
-    return found
-
-
-def until(page: Any, met: Callable[[], bool]) -> None:
-    """Wait for a condition; pages let no text be evaluated as script, which playwright's own wait would do."""
-    deadline = time.monotonic() + 15
-    while not met():
-        assert time.monotonic() < deadline
-        page.wait_for_timeout(30)
-
-
-def ready_to_submit(page: Any) -> None:
-    page.get_by_role("button", name="Check", exact=True).wait_for()
-
-
-def test_the_board_ranks_sorts_filters_and_is_exported(served: tuple[str, Filled], open_page: Open) -> None:
-    url, _ = served
+def test_the_board_ranks_sorts_filters_and_is_exported(pages_served: tuple[str, Filled], open_page: Open) -> None:
+    url, _ = pages_served
     page = open_page(url)
     names = entries(page)
     assert sorted(names[:2]) == sorted(["Good model", SCRIPT])
@@ -196,11 +108,11 @@ def test_the_board_ranks_sorts_filters_and_is_exported(served: tuple[str, Filled
     assert 0 < table["mean_st"][0] < 1
 
 
-def test_the_board_works_without_script(browser: Any, served: tuple[str, Filled]) -> None:
+def test_the_board_works_without_script(browser: Any, pages_served: tuple[str, Filled]) -> None:
     context = browser.browser.new_context(java_script_enabled=False)
     try:
         page = context.new_page()
-        page.goto(served[0])
+        page.goto(pages_served[0])
         page.locator("input[name=q]").fill("poor")
         page.get_by_role("button", name="Apply").click()
         assert entries(page) == ["Poor model"]
@@ -210,8 +122,8 @@ def test_the_board_works_without_script(browser: Any, served: tuple[str, Filled]
         context.close()
 
 
-def test_an_entrys_page(served: tuple[str, Filled], open_page: Open) -> None:
-    url, filled = served
+def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> None:
+    url, filled = pages_served
     page = open_page(url)
     page.get_by_role("link", name="Poor model").click()
     page.wait_for_selector("svg[role=img]")
@@ -228,8 +140,8 @@ def test_an_entrys_page(served: tuple[str, Filled], open_page: Open) -> None:
     assert "there is no such entry" in httpx.get(f"{url}/entry?id=nonsense").text
 
 
-def test_entries_are_picked_and_compared(served: tuple[str, Filled], open_page: Open) -> None:
-    page = open_page(served[0])
+def test_entries_are_picked_and_compared(pages_served: tuple[str, Filled], open_page: Open) -> None:
+    page = open_page(pages_served[0])
     for name in ("Good model", "Poor model"):
         row = page.locator("#board-rows tr").filter(has=page.get_by_role("link", name=name))
         row.locator("input[type=checkbox]").check()
@@ -243,8 +155,8 @@ def test_entries_are_picked_and_compared(served: tuple[str, Filled], open_page: 
         assert words in page.locator("main").text_content()
 
 
-def test_a_script_in_a_card_is_shown_and_not_run(served: tuple[str, Filled], open_page: Open) -> None:
-    url, filled = served
+def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled], open_page: Open) -> None:
+    url, filled = pages_served
     bad, good = filled.entries["script"].id, filled.entries["good"].id
     for path in ("/", f"/entry?id={bad}", f"/compare?id={bad}&id={good}", f"/compare?id={SCRIPT}&id={good}"):
         page = open_page(url + path)
@@ -262,28 +174,29 @@ def test_a_script_in_a_card_is_shown_and_not_run(served: tuple[str, Filled], ope
     assert page.locator("main").inner_text().count(SCRIPT) >= 4
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 360), ("dark", 1280)])
-@pytest.mark.parametrize(
-    "path", ["/", "/entry?id={partial}", "/compare?id={good}&id={poor}", "/data", "/about", "/submit"]
-)
+@pytest.mark.parametrize(("scheme", "widths"), [("light", (390,)), ("dark", (360, 1280))])
+@pytest.mark.parametrize("path", PAGES)
 def test_every_page_is_readable_and_no_wider_than_the_window(
-    served: tuple[str, Filled], open_page: Open, path: str, scheme: str, width: int
+    pages_served: tuple[str, Filled], open_page: Open, path: str, scheme: str, widths: tuple[int, ...]
 ) -> None:
-    url, filled = served
-    page = open_page(url + path.format(**{name: entry.id for name, entry in filled.entries.items()}), width, scheme)
+    url, filled = pages_served
+    page = open_page(url + path.format(**{name: entry.id for name, entry in filled.entries.items()}), widths[0], scheme)
     if path == "/submit":
         ready_to_submit(page)
         page.get_by_role("button", name="Check").click()
         page.wait_for_selector("#answer .sb-bad")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(BEYOND) == []
-    faint = page.evaluate(FAINT)
-    assert faint["seen"] > 10
-    assert faint["found"] == []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("innerWidth") == width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(BEYOND) == []
+        faint = page.evaluate(FAINT)
+        assert faint["seen"] > 10
+        assert faint["found"] == []
 
 
-def test_the_keyboard_reaches_the_board(served: tuple[str, Filled], open_page: Open) -> None:
-    page = open_page(served[0])
+def test_the_keyboard_reaches_the_board(pages_served: tuple[str, Filled], open_page: Open) -> None:
+    page = open_page(pages_served[0])
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     reached = []
@@ -300,91 +213,6 @@ def test_an_empty_store_says_what_fills_it(filled: Filled, open_page: Open, tmp_
         page.get_by_text("No entries yet on this board").wait_for()
         assert entries(page) == []
         open_page(f"{server.url}/compare").locator(".sb-empty").wait_for()
-    finally:
-        server.close()
-
-
-def test_a_bad_submission_lists_its_problems(served: tuple[str, Filled], open_page: Open, tmp_path: Path) -> None:
-    url, filled = served
-    bad = tmp_path / "bad.parquet"
-    pl.read_parquet(filled.files["good"]).rename({"prediction": "predicton"}).write_parquet(bad)
-    page = open_page(f"{url}/submit")
-    ready_to_submit(page)
-    page.get_by_role("button", name="Submit", exact=True).click()
-    page.locator("#answer li").nth(1).wait_for()
-    assert "there is no prediction file" in page.locator("#answer li").first.inner_text()
-    page.set_input_files("#prediction-file input[type=file]", bad)
-    page.locator("#prediction-file").get_by_text("bad").first.wait_for()
-    page.locator("#card-text textarea").fill(f"name: x\nparadigm: {SCRIPT}\n")
-    page.get_by_role("button", name="Check", exact=True).click()
-    page.locator("#answer li").filter(has_text="did you mean 'prediction'?").wait_for()
-    told = page.locator("#answer li").all_inner_texts()
-    assert any("key 'paradigm'" in line and SCRIPT in line for line in told)
-    assert any("key 'data'" in line for line in told)
-    assert page.locator("#answer strong").inner_text() == f"Not accepted: {len(told)} problems. Nothing was stored."
-
-
-def test_the_form_writes_the_card(served: tuple[str, Filled], open_page: Open) -> None:
-    url, filled = served
-    page = open_page(f"{url}/submit")
-    ready_to_submit(page)
-    page.get_by_role("tab", name="Card as a form").click()
-    page.locator("#card-name input, #card-name textarea").fill("From the form")
-    page.locator("#card-pretraining_domains input, #card-pretraining_domains textarea").fill("forest, city")
-    page.get_by_role("tab", name="Card as text").click()
-    page.wait_for_function("document.querySelector('#card-text textarea').value.includes('city')")
-    text = page.locator("#card-text textarea").input_value()
-    assert yaml.safe_load(text) == {
-        "data": filled.folder.content_hash,
-        "name": "From the form",
-        "pretraining_domains": ["forest", "city"],
-    }
-    # What somebody pasted stays, but for the key that the form is used for.
-    page.locator("#card-text textarea").fill("name: Pasted\nparadigm: zero-shot\ncommand: python predict.py\n")
-    page.get_by_role("tab", name="Card as a form").click()
-    page.locator("#card-parameters input, #card-parameters textarea").fill("1200")
-    page.get_by_role("tab", name="Card as text").click()
-    page.wait_for_function("document.querySelector('#card-text textarea').value.includes('1200')")
-    pasted = yaml.safe_load(page.locator("#card-text textarea").input_value())
-    assert (pasted["paradigm"], pasted["command"]) == ("zero-shot", "python predict.py")
-    assert (pasted["name"], pasted["parameters"]) == ("From the form", 1200)
-    assert not {"shots", "training_size", "tunable_parameters"} & set(pasted)
-
-
-def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open_page: Open, tmp_path: Path) -> None:
-    shutil.copytree(filled.store.root, tmp_path / "store")
-    card = filled.card("poor").model_copy(update={"name": "From the page"})
-    write_card(card, tmp_path / "new.card.yaml")
-    server = serve([filled.folder], Store(tmp_path / "store"), port=free_port(), block=False)
-    try:
-        page = open_page(f"{server.url}/submit")
-        ready_to_submit(page)
-        page.set_input_files("#prediction-file input[type=file]", filled.files["poor"])
-        page.locator("#prediction-file").get_by_text("poor").first.wait_for()
-        with page.expect_file_chooser() as chooser:
-            page.locator("#card-file").click()
-        chooser.value.set_files(tmp_path / "new.card.yaml")
-        page.wait_for_function("document.querySelector('#card-text textarea').value.includes('From the page')")
-        page.get_by_role("button", name="Check", exact=True).click()
-        page.get_by_text("nothing is stored yet").wait_for()
-        page.get_by_role("button", name="Submit", exact=True).click()
-        page.get_by_text("Accepted as").wait_for()
-        page.get_by_role("button", name="Submit", exact=True).click()
-        page.get_by_text("The same file and card were sent before").wait_for()
-        entry = page.locator("#answer a").first.inner_text()
-        page.locator("#answer a").first.click()
-        page.wait_for_selector("svg[role=img]")
-        assert page.locator("h1").inner_text() == "From the page"
-        board = open_page(server.url)
-        # The same predictions as 'Poor model': the same rank, by name before it.
-        assert entries(board)[2:4] == ["From the page", "Poor model"]
-        page = open_page(f"{server.url}/submit")
-        ready_to_submit(page)
-        page.get_by_text("Withdraw an entry of yours").click()
-        page.locator("#withdraw-id input, #withdraw-id textarea").fill(entry)
-        page.get_by_role("button", name="Withdraw", exact=True).click()
-        page.get_by_text(f"Entry {entry} is withdrawn").wait_for()
-        assert "From the page" not in entries(open_page(server.url))
     finally:
         server.close()
 

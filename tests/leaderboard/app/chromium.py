@@ -1,0 +1,35 @@
+"""Headless Chromium, how tests open pages in it, and what they do there."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+Open = Callable[..., Any]
+
+
+def leaves(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1"
+
+
+def entries(page: Any) -> list[str]:
+    found: list[str] = page.locator("#board-rows tbody th[scope=row] a").all_inner_texts()
+    return found
+
+
+def until(page: Any, met: Callable[[], bool]) -> None:
+    """Wait for a condition; pages let no text be evaluated as script, which playwright's own wait would do."""
+    deadline = time.monotonic() + 15
+    while not met():
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(30)
+
+
+def ready_to_submit(page: Any) -> None:
+    page.get_by_role("button", name="Check", exact=True).wait_for()
