@@ -28,9 +28,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# One thread of torch a process: more than there are cores would wait for each other.
+# One thread of torch a process: more than there are cores would wait for each other. And bytecode is kept, whatever
+# the environment says: otherwise each of the processes that tests start compiles all of it anew.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 # What takes minutes, with its figures.
 test-long: setup

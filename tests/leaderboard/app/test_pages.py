@@ -19,6 +19,7 @@ from tests.leaderboard.id_folder import fill_id_store
 pytestmark = pytest.mark.browser
 
 PAGES = ("/", "/entry?id={partial}", "/compare?id={good}&id={poor}", "/data", "/about", "/submit")
+
 # Elements whose own text has too little contrast with what is painted behind it.
 FAINT = """() => {
   const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
