@@ -2,11 +2,8 @@
 
 import csv
 import json
-import os
 import re
 import struct
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,11 +19,10 @@ from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
 from leaderboard.commands import scores as commands
 from leaderboard.scoring.shape import Estimate, Scores
 from shiftbench.command import app
+from tests.command_line import run
 from validation.report import InvalidInput
 
 from .conftest import State, both_tasks, entry, write_entry
-
-ROOT = Path(__file__).parents[3]
 
 
 def size(picture: bytes) -> tuple[int, int]:
@@ -138,23 +134,7 @@ def test_the_command(dealt: DatasetFolder, tmp_path: Path) -> None:
         for errors in (0.1, 0.3)
     ]
     out, told = tmp_path / "new" / "out", tmp_path / "told.json"
-    command = [
-        sys.executable,
-        "-m",
-        "shiftbench",
-        "analyse",
-        *files,
-        "--data",
-        dealt.path,
-        "--out",
-        out,
-        "--json",
-        told,
-    ]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    result = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, timeout=120, env=environment
-    )
+    result = run("analyse", *files, "--data", dealt.path, "--out", out, "--json", told)
     assert result.returncode == 0, result.stderr
     assert "scenarios            DR Figure 3" in result.stdout
     assert "shots not drawn: dealt/moods: 2 entries without shots in the card" in result.stdout
