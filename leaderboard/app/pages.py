@@ -32,7 +32,7 @@ def add_pages(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get(addresses.ABOUT)
     def about() -> Response:
-        return page_answer("About", about_page(), "about")
+        return page_answer("About", about_page(len(keeper.index.scored_ids()), keeper.index.updated()), "about")
 
     @app.get(addresses.HEALTH)
     def healthz() -> Response:

@@ -155,6 +155,11 @@ class Index:
         """Return the ids of the entries that have scores here."""
         return self._snapshot.ids
 
+    def updated(self) -> str | None:
+        """Return the day (ISO, UTC) on which the newest scored entry was submitted; None without entries."""
+        day = self._snapshot.rows["date"].max()
+        return day if isinstance(day, str) else None
+
     def scores(self, identity: str) -> Scores:
         """Return an entry's scores; InvalidInput says why there are none, as there never are on withheld labels."""
         with self._scores_lock:

@@ -10,7 +10,7 @@ import polars as pl
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.outcomes import outcomes
-from validation.vocabulary import GOLD, TOKENS, UNPARSED, TaskKind
+from validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300
 """Longer texts are clipped: a page quotes, it does not publish."""
@@ -95,6 +95,41 @@ def wrong_examples(
     if (worst["score"] - worst["at_home"].fill_null(1) == -1).sum() < n:
         worst = _worst(rows, gold, info, n)
     return tuple(_example(row, info) for row in worst.iter_rows(named=True))
+
+
+@dataclass(frozen=True)
+class SampleRow:
+    """A row of a domain: its id, its inputs by column, clipped, and its gold in words (empty where withheld)."""
+
+    id: str
+    texts: tuple[tuple[str, str], ...]
+    gold: str
+
+
+def sample_rows(folder: DatasetFolder, task: str, domain: str, n: int = 3) -> tuple[SampleRow, ...]:
+    """Find a domain's first rows by id, which is as good as random: of its train split, else of another one it has.
+
+    Args:
+        folder: the dataset.
+        task: its task.
+        domain: the task's domain.
+        n: at most so many.
+    Returns: none where the licence of the texts does not allow showing them, or they are not here.
+    """
+    info = folder.task(task)
+    facts = info.domains.get(domain)
+    if facts is None or facts.rebuild_only or not facts.splits:
+        return ()
+    split = next(split for split in SPLITS if split in facts.splits)
+    has_gold = split == "train" or folder.has_public_labels
+    return tuple(
+        SampleRow(
+            row["id"],
+            tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info)),
+            _gold(row, info) if has_gold else "",
+        )
+        for row in folder.split(task, domain, split).head(n).iter_rows(named=True)
+    )
 
 
 def _worst(rows: pl.DataFrame, gold: pl.DataFrame, info: TaskManifest, n: int) -> pl.DataFrame:

@@ -61,12 +61,10 @@ def card_links(card: Card) -> Markup:
         card: the card; a base model that is written as 'user/name' leads to the Hub.
     Returns: a paragraph of links.
     """
-    hub = (
-        f"https://huggingface.co/{card.base_model}" if card.base_model and _HUB_ID.fullmatch(card.base_model) else None
-    )
+    is_on_hub = card.base_model is not None and _HUB_ID.fullmatch(card.base_model)
+    hub = f"https://huggingface.co/{card.base_model}" if is_on_hub else None
     addresses = (card.paper_url, card.code_url, card.model_url, hub, card.url)
-    signs = zip(_LINKS, addresses, strict=True)
-    links = [link(address, f"{sign} {word}") for (sign, word), address in signs if address]
+    links = [link(address, name) for name, address in zip(_LINKS, addresses, strict=True) if address]
     return tag("p", *links, class_="sb-links") if links else Markup("")
 
 
