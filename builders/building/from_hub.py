@@ -7,7 +7,7 @@ then on; none is known beforehand. Rows count as those of the release only where
 
 import fnmatch
 import json
-from collections import Counter
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -43,22 +43,22 @@ class HubFiles(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """A file that was fetched, the revision, its rows where they were counted, and the recorded number."""
+    """A file that was fetched, the revision, its rows, and the recorded number where there is one."""
 
     place: str
     repository: str
     revision: str
-    rows: int | None
+    rows: int
     recorded_rows: int | None
 
     @property
     def agrees(self) -> bool:
         """Whether the rows are as many as recorded of the whole release."""
-        return self.recorded_rows is not None and self.rows == self.recorded_rows
+        return self.rows == self.recorded_rows
 
 
 def _as_it_is(fetched: Sequence[Path], out: Path) -> None:
-    out.write_bytes(fetched[0].read_bytes())
+    shutil.copyfile(fetched[0], out)
 
 
 def _as_json_lines(keys: Mapping[str, str], labels: Mapping[int, str], fetched: Sequence[Path], out: Path) -> None:
@@ -269,11 +269,11 @@ def _fetch(file: HubFiles, slug: str, repository: _Repository, raw: Path) -> Fet
 def _n_rows(path: Path) -> int:
     if path.suffix == ".parquet":
         return int(pl.scan_parquet(path).select(pl.len()).collect().item())
-    return Counter(path.read_bytes())[ord("\n")]
+    return path.read_bytes().count(b"\n")
 
 
 def _outcome(one: Fetched) -> str:
-    rows = f"{one.place}: {one.rows:,} rows" if one.rows is not None else one.place
+    rows = f"{one.place}: {one.rows:,} rows"
     if one.recorded_rows is None:
         return f"{rows}; no number is recorded, so they are not verified"
     return (

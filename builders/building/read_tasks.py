@@ -35,7 +35,17 @@ class ReadTasks:
 def read_tasks(
     specs: Sequence[TaskSpec], reading: Reading, *, partial: bool, withhold: bool, placebo: bool, only: str | None
 ) -> ReadTasks:
-    """Read tasks; one gated or vanished source does not keep the others from being built."""
+    """Read tasks; one gated or vanished source does not keep the others from being built.
+
+    Args:
+        specs: the tasks, in the order in which they are read.
+        reading: the folders of upstream files, the seed, and what is noted of files and rows.
+        partial: whether files may be missing or malformed: a task is then made of what there is.
+        withhold: whether test labels are to be withheld; a task that shows those of one before it is then not read.
+        placebo: whether each task also gets its placebo, the same rows dealt to domains at random.
+        only: the domain to read of each task; None reads all, and placebos are made of all alone.
+    Returns: the tasks that could be read, followed by their placebos, and by name the problems of the others.
+    """
     read = ReadTasks()
     for spec in specs:
         if withhold and (problems := told_by(spec, [task.spec for task in read.tasks])):

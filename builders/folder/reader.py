@@ -10,9 +10,9 @@ import polars as pl
 
 from builders.folder.hashes import content_hash, labels_sha256, rows_sha256
 from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest
-from validation.predictions import TaskFacts
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_examples, check_rows, depth_schema
+from validation.task_facts import TaskFacts
 from validation.vocabulary import GOLD, TOKENS, TaskKind
 
 SUBSET_IDS = pl.Schema({"id": pl.String()})

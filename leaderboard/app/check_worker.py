@@ -23,8 +23,9 @@ import pyarrow as pa
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import FileChecks, data_versions, score_predictions, task_facts
 from validation.prediction_files import read_predictions
-from validation.predictions import TaskFacts, checked_parts
+from validation.predictions import checked_parts
 from validation.report import InvalidInput
+from validation.task_facts import TaskFacts
 
 MIB = 2**20
 WORN_MIB = 100

@@ -20,7 +20,7 @@ _FILES = (gr.File, gr.UploadButton)
 one: it fetches from the address that is named, and opens any file of the machine where it runs in another server."""
 
 
-MAX_SESSIONS = 32
+MAX_REMEMBERED_SESSIONS = 32
 """Sessions whose last values Gradio remembers, some MiB for each; no page here needs them."""
 MAX_UNREAD = 60
 """Messages of one session that wait for a reader, some three for each call; Gradio would keep any number for good."""

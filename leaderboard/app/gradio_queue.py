@@ -15,7 +15,7 @@ from gradio.queueing import Queue
 
 MAX_UNREAD_BYTES = 32 * 2**20
 """Of all answers that wait for a reader, as JSON; where there are more, those that wait longest are dropped."""
-MAX_SESSIONS = 1_500
+MAX_WAITING_SESSIONS = 1_500
 """Sessions that have or await answers: more than there are connections, so those with a reader are never dropped."""
 SESSION_NAME = re.compile(r"[\w-]{0,100}", re.ASCII)
 """Clients make names of letters and digits."""
@@ -62,7 +62,7 @@ class UnreadAnswers(dict[str, "Messages"]):
 
     def __setitem__(self, session: str, _: object) -> None:
         """Take a new session, whatever kind of queue Gradio would give it."""
-        if session not in self and len(self) >= MAX_SESSIONS:
+        if session not in self and len(self) >= MAX_WAITING_SESSIONS:
             self.drop(next((each for each, waiting in self.items() if not waiting.n_readers), next(iter(self))))
         super().__setitem__(session, Messages(self, session))
 

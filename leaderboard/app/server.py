@@ -32,7 +32,7 @@ from leaderboard.app.checking import Checker
 from leaderboard.app.connections import bounded_connections
 from leaderboard.app.endpoints import add_endpoints
 from leaderboard.app.faults import FaultHandler, FaultLog
-from leaderboard.app.gradio_blocks import MAX_SESSIONS, GuardedBlocks
+from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
 from leaderboard.app.headers import SecurityHeaders
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
@@ -97,7 +97,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     with GuardedBlocks(title="Submit \N{MIDDLE DOT} shiftbench", analytics_enabled=False, fill_width=True) as blocks:
         add_endpoints(keeper)
     blocks.uploads, blocks.faults = uploads, faults
-    blocks.state_session_capacity = MAX_SESSIONS
+    blocks.state_session_capacity = MAX_REMEMBERED_SESSIONS
     with blocks.route("Submit", SUBMIT):
         add_submit_page(keeper, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.

@@ -9,6 +9,7 @@ Variants share labels where these are a part (``MIN_SHARED``) of the smaller one
 common joins nothing, but its looks are counted together all the same.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -25,6 +26,7 @@ LABELS_A_NUMBER = 1_000
 """Labels, of both halves, for each number that is told a year where labels cannot be guessed."""
 MIN_SHARED = 0.05
 """Share of the smaller variant's labels from which on two variants have one Ladder."""
+_LABELS_PREFIX = "gold-"
 Place = tuple[str, str, str, str]
 """A variant: content hash of the data, subset, task and target."""
 
@@ -95,11 +97,21 @@ class History:
         return [each for each in numbers if _share(each.labels, labels) >= MIN_SHARED]
 
 
+def labels_digest(labels: GoldKeys) -> str:
+    """Return what records name some labels by: the SHA-256 of their sorted keys."""
+    return hashlib.sha256(labels.tobytes()).hexdigest()
+
+
+def labels_record(digest: str) -> str:
+    """Return the name of the record that holds the keys of the labels of a digest."""
+    return f"{_LABELS_PREFIX}{digest}.bin"
+
+
 def read_labels(store: Store, digests: Iterable[str]) -> Mapping[str, GoldKeys]:
     """Read the keys of labels that records name by digest."""
     wanted = set(digests)
-    contents: Mapping[str, bytes] = store.records("gold-") if wanted else {}
-    return {digest: np.frombuffer(contents[f"gold-{digest}.bin"], dtype=np.uint64) for digest in wanted}
+    contents: Mapping[str, bytes] = store.records(_LABELS_PREFIX) if wanted else {}
+    return {digest: np.frombuffer(contents[labels_record(digest)], dtype=np.uint64) for digest in wanted}
 
 
 def _share(first: GoldKeys, second: GoldKeys) -> float:

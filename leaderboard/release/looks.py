@@ -27,7 +27,16 @@ from leaderboard.release.halves import (
     secret_draws,
     why_too_small,
 )
-from leaderboard.release.history import YEAR, History, Place, Telling, numbers_a_year, read_labels
+from leaderboard.release.history import (
+    YEAR,
+    History,
+    Place,
+    Telling,
+    labels_digest,
+    labels_record,
+    numbers_a_year,
+    read_labels,
+)
 from leaderboard.release.ladder import Measured, Rung, next_rung
 from leaderboard.release.ledger import Record, Written, append, today
 from leaderboard.release.measuring import (
@@ -116,7 +125,7 @@ class _Asked:
                     if each["gold"] is not None:
                         number = each["best"] if each["is_new"] else None
                         history.add(Telling(self._place(task, target), self.entry.id, number, day, keys))
-                        labels[f"gold-{each['gold']}.bin"] = keys.tobytes()
+                        labels[labels_record(each["gold"])] = keys.tobytes()
                         new.append(each)
                 self.told.append(each)
         facts = {"account": self.entry.submitter, "day": day.isoformat(), "file": self.file, "entry": self.entry.id}
@@ -138,7 +147,7 @@ class _Asked:
             why_not = f"all {limit} looks of a year are used up" if limit > 1 else "the one look of a year is used up"
         if why_not:
             return {**facts, "looks_left": max(limit - looks, 0), "why_not": why_not}, keys
-        facts |= {"looks_left": limit - looks - 1, "gold": hashlib.sha256(keys.tobytes()).hexdigest()}
+        facts |= {"looks_left": limit - looks - 1, "gold": labels_digest(keys)}
         own = self._measured(task, target, predicted)
         if own is None:
             return {**facts, "why_not": "its score is undefined on these texts"}, keys

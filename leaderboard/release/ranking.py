@@ -7,14 +7,22 @@ labels cannot be guessed, ``history.numbers_a_year`` are told besides. Places an
 entries further apart than the step between them keep their order.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.release.halves import both_halves, gold_keys, secret_draws, why_too_small
-from leaderboard.release.history import YEAR, History, Place, Telling, numbers_a_year, read_labels
+from leaderboard.release.history import (
+    YEAR,
+    History,
+    Place,
+    Telling,
+    labels_digest,
+    labels_record,
+    numbers_a_year,
+    read_labels,
+)
 from leaderboard.release.ladder import Measured, Rung, is_apart, round_figure
 from leaderboard.release.measuring import (
     MAX_UNPARSED,
@@ -99,14 +107,12 @@ class Ranking:
             subset=self.subset,
             task=self.task,
             entries=self._ranked(scored),
-            labels={target: hashlib.sha256(keys.tobytes()).hexdigest() for target, keys in self.labels.items()},
+            labels={target: labels_digest(keys) for target, keys in self.labels.items()},
         )
 
     def records(self) -> dict[str, bytes]:
         """Return the records of label keys that the board names."""
-        return {
-            f"gold-{hashlib.sha256(keys.tobytes()).hexdigest()}.bin": keys.tobytes() for keys in self.labels.values()
-        }
+        return {labels_record(labels_digest(keys)): keys.tobytes() for keys in self.labels.values()}
 
     def _ranked(self, scored: Sequence[Scored]) -> tuple[Released, ...]:
         figures = {each.entry.id: self._released(each) for each in scored}

@@ -23,8 +23,9 @@ from leaderboard.scoring.summary import summarise_values
 from leaderboard.scoring.without_shift import add_without_shift
 from validation.cards import read_card
 from validation.prediction_files import PredictionFile
-from validation.predictions import TaskFacts, check_prediction_file
+from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
+from validation.task_facts import TaskFacts
 from validation.vocabulary import TaskKind
 
 N_STORED = 400

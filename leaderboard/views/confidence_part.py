@@ -4,7 +4,7 @@ from leaderboard.scoring.shape import Confidence, Estimate, ShiftConfidence, Tas
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.confidence_rows import FIGURES, NAMES, brier_note, mean_rows
 from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import drop_points, interval, points
+from leaderboard.views.numbers import MINUS, drop_points, interval, points
 from leaderboard.views.pictures.reliability import reliability, risk_by_coverage
 from leaderboard.views.pictures.words import source_name
 
@@ -12,9 +12,8 @@ ABOUT = (
     "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "
     "it. Brackets hold 95% intervals over other test texts."
 )
-_MINUS = "\N{MINUS SIGN}"
-_SHIFT_WORDS = f"adjusted ST {_MINUS} ST: what the target's class shares cost, by probabilities that were reweighted"
-_REST_WORDS = f"TT {_MINUS} adjusted ST: what is left of TD"
+_SHIFT_WORDS = f"adjusted ST {MINUS} ST: what the target's class shares cost, by probabilities that were reweighted"
+_REST_WORDS = f"TT {MINUS} adjusted ST: what is left of TD"
 
 
 def confidence_part(task: TaskScores) -> Markup:
@@ -74,7 +73,7 @@ def _shifts(found: Confidence) -> Markup:
     split = found.mean_label_shift is not None
     names = [("Trained on", ""), ("Tested on", "")]
     names += [(figure.name, figure.meaning) for figure in FIGURES]
-    names.insert(3, (f"{_MINUS} at home", "overconfidence out of domain less in domain"))
+    names.insert(3, (f"{MINUS} at home", "overconfidence out of domain less in domain"))
     names += [("Label shift", _SHIFT_WORDS), ("Rest of TD", _REST_WORDS)] if split else []
     heads = [
         tag("th", name, scope="col", title=words or None, class_="sb-num" if number > 1 else None)

@@ -17,7 +17,7 @@ from leaderboard.views.headline import WORST_INTERVAL, headline
 from leaderboard.views.home_advantage import HOME_ABOUT, home_advantage_part
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.margins import margin_lines
-from leaderboard.views.numbers import drop_points, drop_text, points, score_text
+from leaderboard.views.numbers import MINUS, drop_points, drop_text, points, score_text
 from leaderboard.views.pictures.by_idd import drops_by_idd, has_idd_order
 from leaderboard.views.pictures.curves import (
     curve_values,
@@ -38,12 +38,11 @@ from validation.vocabulary import ELSEWHERE, NO_SOURCE, PLACEBO
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
 """Task, source and target -> what was predicted wrong there (see ``leaderboard.scoring.examples``)."""
 
-_MINUS = "\N{MINUS SIGN}"
 _EVERY_SHIFT = "Brackets hold 95% intervals over other test texts, each shift's drop by itself. " + ABOUT_DETECTABLE
 _CAPTIONS = {
     "ST": ("Scores (ST)", "Row: trained on. Column: tested on. Bold diagonal: in-domain."),
-    "SD": ("Source drop (SD)", f"SS {_MINUS} ST. Red: score lost against home. Blue: gained."),
-    "TD": ("Target drop (TD)", f"TT {_MINUS} ST. Red: the shift hurt. Blue: it helped. Same scale as SD."),
+    "SD": ("Source drop (SD)", f"SS {MINUS} ST. Red: score lost against home. Blue: gained."),
+    "TD": ("Target drop (TD)", f"TT {MINUS} ST. Red: the shift hurt. Blue: it helped. Same scale as SD."),
     "plane": (
         "Scenarios",
         "Each mark is one shift, placed by its two drops. Filled: resolved, the 95% intervals of both drops exclude 0, "

@@ -1,5 +1,6 @@
 """What tests of builders share: a folder of two sources, of which one may not be published, and a Hub to publish to."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from builders.assembling.assemble import AssembledTask, Splits
 from builders.building import build as build_module
 from builders.building import synthetic as demo
+from builders.building.synthetic_grid import build_grid
 from builders.encoder import Encoder
 from builders.folder.manifest import SourceFacts
 from builders.folder.reader import DatasetFolder
@@ -56,10 +58,23 @@ def mix(synthetic: DatasetFolder, word_encoder: Encoder) -> Mix:
     return write
 
 
+@pytest.fixture(scope="session")
+def _mixed(mix: Mix, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mix(tmp_path_factory.mktemp("mixed") / "mixed").path
+
+
 @pytest.fixture
-def mixed(mix: Mix, tmp_path: Path) -> DatasetFolder:
-    """Tasks nli and sa, four domains each, the first of them closed."""
-    return mix(tmp_path / "mixed")
+def mixed(_mixed: Path, tmp_path: Path) -> DatasetFolder:
+    """Tasks nli and sa, four domains each, the first of them closed: a copy, which a test may change."""
+    return DatasetFolder.open(shutil.copytree(_mixed, tmp_path / "mixed"))
+
+
+@pytest.fixture(scope="session")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """A folder with a task of each kind, for reading."""
+    out = tmp_path_factory.mktemp("grid") / "grid"
+    build_grid(out, scale=0.01, n_train=3)
+    return DatasetFolder.open(out)
 
 
 def _task(spec: TaskSpec, folder: DatasetFolder, closed: tuple[str, ...]) -> AssembledTask:

@@ -1,7 +1,6 @@
-"""The shiftbench command as a user types it: in its own process, with exit codes and messages."""
+"""The shiftbench command as a user types it: exit codes, messages, and what only a process of its own shows."""
 
 import json
-import os
 import re
 import signal
 import socket
@@ -14,18 +13,12 @@ import polars as pl
 import pytest
 
 from builders.folder.reader import DatasetFolder
+from tests.command_line import COMMAND, run, run_process
 
-COMMAND = Path(sys.executable).with_name("shiftbench")
 COMMANDS = (
     *("build", "validate", "train", "score", "submit", "serve", "publish", "compare"),
     *("attack", "protocol", "demo", "grid", "analyse", "plan"),
 )
-
-
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [str(COMMAND), *map(str, arguments)]
-    environment = os.environ | {"COLUMNS": "160"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +36,13 @@ def test_help_shows_an_example(command: str) -> None:
     assert f"Example: shiftbench {command}" in result.stdout
 
 
+@pytest.mark.parametrize("arguments", [("build", "--help"), ("score", "missing.csv", "--data", "."), ("frobnicate",)])
+def test_a_process_answers_as_this_one_does(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """Help, refused input and wrong usage: what is asked in this process stands for the installed command."""
+    of_process, here = run_process(*arguments, cwd=tmp_path), run(*arguments, cwd=tmp_path)
+    assert (of_process.returncode, of_process.stdout, of_process.stderr) == (here.returncode, here.stdout, here.stderr)
+
+
 def test_list_prints_one_domain_a_line() -> None:
     lines = run("build", "--list").stdout.splitlines()
     assert "dr/nli.fiction" in lines
@@ -51,7 +51,7 @@ def test_list_prints_one_domain_a_line() -> None:
 
 
 def test_score_as_json(synthetic: DatasetFolder, predicted: Path) -> None:
-    result = run("score", predicted, "--data", synthetic.path, "--json", "-")
+    result = run_process("score", predicted, "--data", synthetic.path, "--json", "-")
     assert result.returncode == 0, result.stderr
     scores = json.loads(result.stdout)
     assert scores["data"] == synthetic.content_hash
@@ -71,7 +71,7 @@ def test_score_for_people(synthetic: DatasetFolder, predicted: Path) -> None:
 
 
 def test_no_progress_bar_where_output_is_piped(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    result = run("train", "tfidf-lr", "nli", "--data", synthetic.path, "--out", tmp_path / "p.csv")
+    result = run_process("train", "tfidf-lr", "nli", "--data", synthetic.path, "--out", tmp_path / "p.csv")
     assert result.returncode == 0
     assert result.stderr.count("\n") == 1
     assert (tmp_path / "p.card.yaml").is_file()

@@ -77,7 +77,7 @@ def _wide(path: Path) -> None:
 
 
 def _metadata(path: Path) -> None:
-    pq.write_table(_table().replace_schema_metadata({"x": "y" * 64 * MIB}), path)
+    pq.write_table(_table().replace_schema_metadata({"x": "y" * 32 * MIB}), path)
 
 
 def _row_groups(path: Path) -> None:
@@ -104,7 +104,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "lists of a million by their type": (_fixed_lists, "lists of 1,000,000 values each"),
     "lists in lists": (_nested, "a column nests too deep"),
     "20,000 columns": (_wide, "there are too many columns"),
-    "metadata of 64 MiB": (_metadata, "a footer of "),
+    "metadata of 32 MiB": (_metadata, "a footer of "),
     "10,500 row groups": (_row_groups, "10,500 row groups"),
     "JSON without end": (lambda p: _write(p, b'{"source": "', b"x" * MIB, 100 * MIB), "this row is too long"),
     "deep JSON": (lambda p: _write(p, b'{"source": ', b"[" * 1000, MIB // 2), "this line is not JSON text"),
@@ -113,15 +113,15 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
         "a value is not text",
     ),
     "JSON of many lists": (
-        lambda p: _write(p, b"", b'{"source": "a", "id": "b", "prediction": [%s1]}\n' % (b"[]," * 340_000), 64 * MIB),
+        lambda p: _write(p, b"", b'{"source": "a", "id": "b", "prediction": [%s1]}\n' % (b"[]," * 340_000), 32 * MIB),
         "a value is not text",
     ),
     "JSON of many probabilities": (
-        lambda p: _write(p, b"", _LINE % (b"0," * 500_000), 64 * MIB),
+        lambda p: _write(p, b"", _LINE % (b"0," * 500_000), 32 * MIB),
         "a list of probabilities is too long",
     ),
     "CSV of many probabilities": (
-        lambda p: _write(p, b"source,id,prediction,probabilities\n", b"a,b,c,%s1\n" % (b"0 " * 500_000), 64 * MIB),
+        lambda p: _write(p, b"source,id,prediction,probabilities\n", b"a,b,c,%s1\n" % (b"0 " * 500_000), 32 * MIB),
         "a list of probabilities is too long",
     ),
     "JSON of many keys": (

@@ -28,8 +28,9 @@ from validation import csv_text, parquet_file, prediction_lines
 from validation.cards import Card, parse_card
 from validation.limits import MAX_CHARACTERS
 from validation.prediction_files import read_predictions
-from validation.predictions import TaskFacts, check_prediction_file
+from validation.predictions import check_prediction_file
 from validation.report import InvalidInput
+from validation.task_facts import TaskFacts
 from validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("yes", "no", "it depends")

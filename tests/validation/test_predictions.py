@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from validation import predictions
-from validation.predictions import CHECKED_PREDICTIONS, TaskFacts, check_prediction_file, check_predictions
+from validation.predictions import CHECKED_PREDICTIONS, check_prediction_file, check_predictions
 from validation.report import InvalidInput
+from validation.task_facts import TaskFacts
 from validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")

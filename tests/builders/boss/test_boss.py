@@ -1,7 +1,5 @@
 """The whole of BOSS from files in their upstream formats: what every data set holds, and what left."""
 
-import csv
-import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -17,9 +15,6 @@ from builders.folder.reader import DatasetFolder
 from tests.builders.boss.upstream_writer import MISSING
 from validation.command_line import console
 from validation.report import InvalidInput
-
-SHARED = Path(__file__).parents[4] / "shared"
-TABLES = {"sa": 1, "td": 9, "nli": 12, "ner": 15, "eqa": 18}
 
 
 def texts(folder: DatasetFolder, task: str, domain: str, split: str = "test", column: str = "text") -> list[str]:
@@ -55,57 +50,6 @@ def test_five_tasks_of_one_and_three_and_sixteen_candidates() -> None:
     assert [task.candidates_for for task in candidates] == ["sa", "td", "nli", "ner", "eqa"]
     assert sum(len(task.domains) for task in candidates) == 16
     assert len(set(list_domains("boss"))) == 36
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("task", TABLES)
-def test_titles_sources_and_sizes_are_those_of_the_papers_tables(task: str) -> None:
-    reported = SHARED / "reported"
-    if not reported.is_dir():
-        pytest.skip("no reported figures at ../shared/reported")
-    with (reported / f"boss_table{TABLES[task]}_{task}_candidates.csv").open() as stream:
-        rows = {row["dataset"]: row for row in csv.DictReader(stream)}
-    found = {
-        domain.provenance.title: domain.provenance
-        for spec in boss.TASKS
-        if task in (spec.name, spec.candidates_for)
-        for domain in spec.domains
-        if domain.provenance is not None
-    }
-    assert set(found) == set(rows)
-    for title, provenance in found.items():
-        sources = rows[title]["source"]
-        if title == "SQuAD Shifts":  # its rows from Wikipedia are none of BOSS's
-            sources = sources.removeprefix("Wikipedia & ")
-        assert " & ".join(provenance.text_sources) == sources
-        sizes = {split: int(rows[title][split]) for split in ("train", "test") if rows[title][split]}
-        assert provenance.paper_rows == sizes
-
-
-@pytest.mark.real
-def test_roles_are_those_of_table_4() -> None:
-    reported = SHARED / "reported"
-    if not reported.is_dir():
-        pytest.skip("no reported figures at ../shared/reported")
-    with (reported / "boss_table4_suite.csv").open() as stream:
-        rows = [(row["task"].lower(), row["role"], row["dataset"]) for row in csv.DictReader(stream)]
-    found = [
-        (spec.name, "ID" if domain.name == spec.id_domain else "OOD", domain.provenance.title)
-        for spec in boss.TASKS
-        if spec.candidates_for is None
-        for domain in spec.domains
-        if domain.provenance is not None
-    ]
-    assert sorted(found) == sorted(rows)
-
-
-@pytest.mark.real
-def test_maps_of_entity_types_are_the_papers() -> None:
-    if not (SHARED / "reported").is_dir():
-        pytest.skip("no reported figures at ../shared/reported")
-    maps = json.loads((SHARED / "reported" / "boss_ner_label_maps.json").read_text())
-    assert dict(boss.tag_maps.CROSSNER) == maps["CrossNER"]
-    assert dict(boss.tag_maps.WNUT) == maps["WNUT"]
 
 
 def test_the_folder_is_sound(suite: DatasetFolder) -> None:

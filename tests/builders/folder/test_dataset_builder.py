@@ -10,7 +10,6 @@ from datasets import ClassLabel, DatasetBuilder, load_dataset
 from datasets.exceptions import NonMatchingSplitsSizesError  # type: ignore[import-not-found, unused-ignore]
 
 from builders.building.synthetic import build_synthetic
-from builders.building.synthetic_grid import build_grid
 from builders.folder import dataset_builder as dataset_builders
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
@@ -18,13 +17,6 @@ from shiftbench import dataset_builder
 from validation.report import InvalidInput
 
 pytestmark = pytest.mark.xdist_group("load_dataset")
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
-    out = tmp_path_factory.mktemp("grid") / "grid"
-    build_grid(out, scale=0.01, n_train=2)
-    return DatasetFolder.open(out)
 
 
 def same(folder: Path, config: str, cache: Path) -> None:

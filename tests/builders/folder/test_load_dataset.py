@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from builders.building.synthetic import build_synthetic
-from builders.building.synthetic_grid import build_grid
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
 from builders.writing import writer
@@ -65,9 +64,8 @@ def loaded(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -
     return load(synthetic.path, tmp_path_factory.mktemp("home"))
 
 
-def test_every_task_kind_loads(tmp_path: Path) -> None:
-    build_grid(tmp_path / "grid", scale=0.01, n_train=2)
-    folder = DatasetFolder.open(tmp_path / "grid")
+def test_every_task_kind_loads(grid: DatasetFolder, tmp_path: Path) -> None:
+    folder = grid
     found = load(folder.path, tmp_path, "ab.d0", "qa.d0", "qg.d0", "tg")
     for config in ("ab.d0", "qa.d0", "qg.d0"):
         task, domain = config.split(".")

@@ -35,6 +35,12 @@ def words(path: Path) -> str:
     return "\n".join(map(str, pl.read_parquet(path, glob=False).iter_rows()))
 
 
+def any_in(secrets: set[str], said: str) -> list[str]:
+    """Find those of many texts that stand anywhere in another, all in one pass."""
+    found: list[str] = pl.select(pl.lit(said).str.extract_many(sorted(secrets))).item().to_list()
+    return found
+
+
 def secrets(folder: DatasetFolder, closed: tuple[str, ...] = CLOSED) -> set[str]:
     """Every id, group and text of the closed domains."""
     found: set[str] = set()
@@ -66,12 +72,11 @@ def test_nothing_of_a_closed_domain_is_in_any_file(closed: tuple[str, ...], mix:
     hidden = secrets(full, closed)
     names = {name.partition(".")[2] for name in closed}
     # The search finds what is there to be found.
-    assert sum(any(secret in words(path) for secret in hidden) for path in files(full).values()) >= 3 * len(closed)
+    assert sum(bool(any_in(hidden, words(path))) for path in files(full).values()) >= 3 * len(closed)
     for name, path in files(public).items():
         assert not names & set(Path(name).parts)
         assert not names & set(path.stem.split("--"))
-        said = words(path)
-        assert not [secret for secret in hidden if secret in said], name
+        assert not any_in(hidden, words(path)), name
 
 
 def test_what_stays_is_as_it_was(mixed: DatasetFolder, tmp_path: Path) -> None:

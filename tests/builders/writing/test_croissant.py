@@ -9,7 +9,6 @@ import pytest
 import yaml
 
 from builders.building.synthetic import build_synthetic
-from builders.building.synthetic_grid import build_grid
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
 from builders.writing import writer
@@ -20,13 +19,6 @@ from tests.builders.conftest import CLOSED, Mix
 @pytest.fixture
 def mlcroissant() -> Any:
     return pytest.importorskip("mlcroissant", reason="mlcroissant is not installed: croissant.json is not validated")
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
-    out = tmp_path_factory.mktemp("grid") / "grid"
-    build_grid(out, scale=0.01, n_train=2)
-    return DatasetFolder.open(out)
 
 
 def read(folder: DatasetFolder) -> dict[str, Any]:

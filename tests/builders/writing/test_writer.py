@@ -1,6 +1,7 @@
 """Writing a dataset folder: all of it or nothing, the same bytes for the same rows, never over something else."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,12 @@ def build(out: Path, seed: int = 0, *, overwrite: bool = False) -> DatasetFolder
     return DatasetFolder.open(out)
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """A folder that ``build`` wrote, for reading."""
+    return build(tmp_path_factory.mktemp("built") / "new/deep/out")
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -33,11 +40,8 @@ def break_writing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None
     monkeypatch.setattr(writer.Manifest, "write", fail)
 
 
-def test_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
-    build(tmp_path / "a")
-    build(tmp_path / "b")
-    build(tmp_path / "c", seed=1)
-    first, second, other = (contents(tmp_path / name) for name in "abc")
+def test_the_same_rows_are_the_same_bytes(built: DatasetFolder, tmp_path: Path) -> None:
+    first, second, other = map(contents, (built.path, build(tmp_path / "b").path, build(tmp_path / "c", seed=1).path))
     assert first == second
     assert first.keys() == other.keys()
     assert all(first[path] != other[path] for path in first if path.startswith("data/"))
@@ -60,16 +64,15 @@ def test_the_folder_holds_what_the_manifest_lists(tmp_path: Path) -> None:
     assert [path.name for path in folder.path.parent.iterdir()] == ["out"]
 
 
-def test_parquet_files_carry_the_label_names(tmp_path: Path) -> None:
-    folder = build(tmp_path / "out")
-    schema = pq.read_schema(folder.path / "data/sa/lamps/test-00000-of-00001.parquet")
+def test_parquet_files_carry_the_label_names(built: DatasetFolder) -> None:
+    schema = pq.read_schema(built.path / "data/sa/lamps/test-00000-of-00001.parquet")
     features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
     assert features["label"] == {"names": ["negative", "positive"], "_type": "ClassLabel"}
     assert schema.names == ["id", "domain", "group", "text", "label"]
 
 
-def test_the_card_is_yaml_that_names_every_config(tmp_path: Path) -> None:
-    folder = build(tmp_path / "out")
+def test_the_card_is_yaml_that_names_every_config(built: DatasetFolder) -> None:
+    folder = built
     _, front, text = (folder.path / "README.md").read_text().split("---\n", 2)
     configs = {config["config_name"]: config for config in yaml.safe_load(front)["configs"]}
     domains = [f"{task}.{domain}" for task, info in folder.manifest.tasks.items() for domain in info.domains]
@@ -89,8 +92,10 @@ def sharded(out: Path, monkeypatch: pytest.MonkeyPatch, shard: int = 2**12, grou
     return build(out)
 
 
-def test_large_splits_are_written_in_shards_of_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = build(tmp_path / "whole")
+def test_large_splits_are_written_in_shards_of_the_same_rows(
+    built: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = built
     cut = sharded(tmp_path / "cut", monkeypatch)
     cut.check()
     assert cut.content_hash == whole.content_hash
@@ -142,8 +147,8 @@ def test_something_else_is_never_replaced(overwrite: bool, tmp_path: Path) -> No
     assert contents(tmp_path) == {"out/thesis.txt": b"years of work"}
 
 
-def test_a_dataset_is_replaced_only_when_told_to(tmp_path: Path) -> None:
-    first = build(tmp_path / "out")
+def test_a_dataset_is_replaced_only_when_told_to(built: DatasetFolder, tmp_path: Path) -> None:
+    first = DatasetFolder.open(shutil.copytree(built.path, tmp_path / "out"))
     before = contents(tmp_path)
     with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite, which"):
         build(tmp_path / "out", seed=1)
@@ -164,8 +169,8 @@ def test_an_empty_folder_may_be_given(tmp_path: Path, monkeypatch: pytest.Monkey
     DatasetFolder.open(tmp_path / "here").check()
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    build(tmp_path / "real")
+def test_a_link_stays_a_link(built: DatasetFolder, tmp_path: Path) -> None:
+    shutil.copytree(built.path, tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     replaced = build(tmp_path / "link", seed=1, overwrite=True)
     assert (tmp_path / "link").is_symlink()
@@ -175,9 +180,9 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=["disk", "ctrl-c"])
 def test_a_failure_midway_leaves_nothing_or_the_old_folder(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: BaseException, built: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build(tmp_path / "old")
+    shutil.copytree(built.path, tmp_path / "old")
     before = contents(tmp_path)
     break_writing(monkeypatch, error)
     with pytest.raises(type(error)):
@@ -189,9 +194,9 @@ def test_a_failure_midway_leaves_nothing_or_the_old_folder(
 
 
 def test_a_failure_between_the_two_renames_brings_the_old_folder_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build(tmp_path / "out")
+    shutil.copytree(built.path, tmp_path / "out")
     before = contents(tmp_path)
     rename = Path.rename
 

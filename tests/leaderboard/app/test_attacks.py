@@ -24,7 +24,7 @@ from starlette.routing import Mount, Route
 from builders.folder.reader import DatasetFolder
 from leaderboard.app import connections, limits, uploads
 from leaderboard.app.faults import FaultLog
-from leaderboard.app.gradio_blocks import MAX_SESSIONS
+from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS
 from leaderboard.app.server import Server, create_app
 from leaderboard.app.uploads import Uploads
 from leaderboard.store import Store
@@ -234,12 +234,12 @@ def test_answers_that_nobody_reads_are_bounded(attacked: Attacked) -> None:
 def test_few_sessions_are_remembered(attacked: Attacked) -> None:
     """Before: 40 sessions that sent 0.9 MiB each left 227 MiB, of 10,000 that Gradio remembers."""
     with httpx.Client(timeout=20) as session:
-        for _ in range(MAX_SESSIONS + 8):
+        for _ in range(MAX_REMEMBERED_SESSIONS + 8):
             attacks.join(session, attacked.url, 0, [])
     blocks = next(
         route.app.get_blocks() for route in attacked.app.routes if hasattr(getattr(route, "app", None), "get_blocks")
     )
-    assert len(blocks.state_holder.session_data) <= MAX_SESSIONS + 1
+    assert len(blocks.state_holder.session_data) <= MAX_REMEMBERED_SESSIONS + 1
 
 
 def test_errors_do_not_fill_the_log(attacked: Attacked, capfd: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from leaderboard.store import Store
 from tests.leaderboard.app.test_server import free_port
 from validation.cards import Card
 
-QUOTA = 3
+QUOTA = 2
 
 
 def predictions(folder: DatasetFolder, root: Path) -> Path:
@@ -68,8 +68,8 @@ def check_crowd(folder: DatasetFolder, root: Path, answers: list[dict[str, Any]]
 
 
 def test_every_accepted_entry_is_there_once_after_a_restart(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    answers, _ = crowd(synthetic, tmp_path, clients=6, each=2)
-    check_crowd(synthetic, tmp_path, answers, 12)
+    answers, _ = crowd(synthetic, tmp_path, clients=4, each=2)
+    check_crowd(synthetic, tmp_path, answers, 8)
 
 
 @pytest.mark.long
@@ -93,8 +93,8 @@ def test_a_quota_holds_among_clients_that_race(synthetic: DatasetFolder, tmp_pat
         return answer
 
     try:
-        with ThreadPoolExecutor(8) as pool:
-            answers = list(pool.map(send, range(8)))
+        with ThreadPoolExecutor(5) as pool:
+            answers = list(pool.map(send, range(5)))
     finally:
         server.close()
     assert sum(answer["ok"] for answer in answers) == QUOTA == len(store.ids())

@@ -210,7 +210,7 @@ def test_what_was_read_counts_no_more_and_the_oldest_unread_goes_first() -> None
 
 
 def test_sessions_with_a_reader_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gradio_queue, "MAX_SESSIONS", 3)
+    monkeypatch.setattr(gradio_queue, "MAX_WAITING_SESSIONS", 3)
 
     async def count() -> None:
         unread = UnreadAnswers({})

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -24,6 +22,7 @@ from leaderboard.app.client import nominate_at_url
 from leaderboard.app.server import Settings, create_app, serve
 from leaderboard.release import close_round, feedback, nominate
 from leaderboard.store import LOCAL_SUBMITTER, Store, open_store
+from tests.command_line import run
 from tests.hub.server import WRITE, running_hub
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
@@ -265,15 +264,10 @@ def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: St
     root = tmp_path / "store"
     shutil.copytree(store.root, root)
     entry = next(entry for entry in store.entries() if entry.submitter == LOCAL_SUBMITTER)
-    done = shiftbench("nominate", entry.id, "--to", root, "--data", gold.path)
+    done = run("nominate", entry.id, "--to", root, "--data", gold.path)
     assert f"entry {entry.id} is nominated for {BOARD}" in done.stderr
-    done = shiftbench("release-round", "--store", root, "--data", gold.path, "--json", "-")
+    done = run("release-round", "--store", root, "--data", gold.path, "--json", "-")
     (board,) = json.loads(done.stdout)["boards"]
     assert [each["account"] for each in board["entries"]] == ["ada", LOCAL_SUBMITTER, "bob"]
     with pytest.raises(InvalidInput, match="the round of this quarter is closed"):
         close_round(Store(root), [gold])
-
-
-def shiftbench(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shiftbench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

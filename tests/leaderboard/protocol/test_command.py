@@ -1,10 +1,8 @@
 """``shiftbench protocol`` as it is typed: tables, JSON, picture, refusals and exit codes."""
 
 import json
-import os
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,15 +11,12 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Choice
 from leaderboard.protocol.picture import choice_picture
 from leaderboard.protocol.run import choose_measured, choose_reported
+from tests import command_line
 from validation.report import InvalidInput
-
-ROOT = Path(__file__).parents[3]
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shiftbench", "protocol", *map(str, arguments)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
+    return command_line.run("protocol", *arguments)
 
 
 def test_the_papers_tables(tmp_path: Path) -> None:

@@ -38,14 +38,21 @@ SHARES = {"ada": 0.1, "bob": 0.105, "eve": 0.6}
 """Share of labels that each account's entry has dealt at random: two lie close together."""
 
 
-@pytest.fixture
-def store(ranked: DatasetFolder, tmp_path: Path) -> Store:
-    """One entry each of three accounts, all nominated."""
-    found = Store(tmp_path / "store")
+@pytest.fixture(scope="module")
+def _nominated(ranked: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("nominated")
+    found = Store(root / "store")
     for seed, (account, share) in enumerate(SHARES.items()):
         entry = send_as(found, ranked, account, share, seed)
         nominate(found, entry.id, account, [ranked])
-    return found
+    return root
+
+
+@pytest.fixture
+def store(_nominated: Path, tmp_path: Path) -> Store:
+    """One entry each of three accounts, all nominated: a copy of the store and of the files that were sent."""
+    shutil.copytree(_nominated, tmp_path, dirs_exist_ok=True)
+    return Store(tmp_path / "store")
 
 
 def send_as(store: Store, folder: DatasetFolder, account: str, share: float, seed: int = 0) -> Entry:

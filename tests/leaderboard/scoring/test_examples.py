@@ -6,19 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builders.building.synthetic_grid import build_grid, noisy_predictions
+from builders.building.synthetic_grid import noisy_predictions
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring import examples
 from leaderboard.scoring.examples import MAX_LETTERS, why_hidden, wrong_examples
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 from validation.vocabulary import UNPARSED
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
-    out = tmp_path_factory.mktemp("grid") / "grid"
-    build_grid(out, scale=0.05)
-    return DatasetFolder.open(out)
 
 
 @pytest.fixture(scope="module")

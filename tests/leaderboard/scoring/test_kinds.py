@@ -12,21 +12,12 @@ from rouge_score.rouge_scorer import RougeScorer
 from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 
-from builders.building.synthetic_grid import build_grid, noisy_predictions
+from builders.building.synthetic_grid import noisy_predictions
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring import outcomes
 from leaderboard.scoring.score import checked_predictions, score_file
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from validation.report import InvalidInput
-
-# One process builds the grid.
-
-
-@pytest.fixture(scope="module")
-def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
-    out = tmp_path_factory.mktemp("grid") / "grid"
-    build_grid(out, scale=0.02)
-    return DatasetFolder.open(out)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,205 @@
+"""What is wrong with predictions that do not fit a dataset: ids, sources, labels and tags, each with its cure."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import polars as pl
+
+from validation.prediction_files import EXCEL_ROWS
+from validation.prediction_values import shown
+from validation.report import Problem, and_more, counted, did_you_mean
+from validation.runs import KnownIds, RunLedger
+from validation.task_facts import TaskFacts
+from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
+
+MAX_LISTED = 8
+"""Sources, labels and runs that are named one by one; of more there is a count."""
+
+
+def unknown_ids(
+    bad: pl.DataFrame, known: KnownIds, tasks: Sequence[TaskFacts], file: str, versions: str
+) -> list[Problem]:
+    """Find test ids outside the subset, and ids that the dataset does not have.
+
+    Args:
+        bad: rows with a row number whose id is no test id of the subset.
+        known: the test ids that there are.
+        tasks: the tasks of the dataset folder.
+        file: the file's name, for the report.
+        versions: which version of the data there is and which one the file names, where no id is known; else empty.
+    Returns: the first of each kind, with a count of the others.
+    """
+    problems = []
+    for facts in tasks:
+        outside = bad.filter(pl.col("id").is_in(facts.outside))
+        bad = bad.filter(~pl.col("id").is_in(facts.outside))
+        if len(outside):
+            what = f"a test id is outside the subset '{facts.subset}'"
+            cure = f"predict the ids of '{facts.subset}' only, or name the subset that the predictions are for"
+            found = _first_id(outside, "such id")
+            problems.append(Problem(what, file, found, cure, column="id", row=int(outside["row"][0])))
+    if len(bad):
+        what, cure = _why_unknown(str(bad["id"][0]), str(known.frame["id"][0]), tasks, versions)
+        found = _first_id(bad, "unknown id")
+        problems.append(Problem(what, file, found, cure, column="id", row=int(bad["row"][0])))
+    return problems
+
+
+def _first_id(rows: pl.DataFrame, other: str) -> str:
+    return f"{rows['id'][0]!r}" + and_more(len(rows) - 1, other)
+
+
+def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts], versions: str) -> tuple[str, str]:
+    """Say what is wrong with an id that is not in the dataset, and the cure."""
+    try:
+        parsed = ExampleId.parse(text)
+    except ValueError as error:
+        return "an id has the wrong form", str(error)
+    what = "an id is unknown"
+    facts = {task.name: task for task in tasks}.get(parsed.task)
+    if facts is None or parsed.benchmark != facts.benchmark:
+        here = "this dataset" if tasks[0].subset == "all" else f"the subset '{tasks[0].subset}' of this dataset"
+        return (
+            what,
+            f"{here} has {', '.join(f'{task.benchmark}/{task.name}' for task in tasks)}; give the matching --data",
+        )
+    if parsed.split != "test":
+        return what, f"it is a {parsed.split} id; predict the test split, as in {example!r}"
+    if parsed.domain in facts.withheld:
+        return _withheld(parsed.domain)
+    if parsed.domain not in (*facts.domains, *facts.sources):
+        return what, did_you_mean(parsed.domain, facts.domains)
+    other = "the file seems made for another version of the data: none of its ids is a test id here"
+    cure = "no test row of this dataset has it; were the predictions made for another version of the data?"
+    return (other, versions) if versions else (what, cure)
+
+
+def _withheld(domain: str) -> tuple[str, str]:
+    """Say why nothing can be checked against a domain that the folder leaves out, and the cure."""
+    what = f"this dataset folder leaves domain '{domain}' out, as its rows may not be published"
+    return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
+
+
+def unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
+    """Find sources that a task does not have, and joined ones that are out of order.
+
+    Args:
+        rows: rows of the task, with a row number.
+        facts: the task.
+        file: the file's name, for the report.
+    Returns: up to ``MAX_LISTED`` of them, each where it first stands, and a count of the others.
+    """
+    known, bad = frozenset(facts.sources), []
+    for source, row in rows.group_by("source", maintain_order=True).agg(pl.col("row").first()).iter_rows():
+        parts = source_parts(source)
+        # The parts of a sound source are known ones in order, each once.
+        if not known.issuperset(parts) or any(one >= other for one, other in pairwise(parts)):
+            bad.append((source, row))
+    problems = [_wrong_source(source, row, facts, file) for source, row in bad[:MAX_LISTED]]
+    if more := len(bad) - len(problems):
+        problems.append(Problem(f"{counted(more, 'more source')} unknown or out of order", file, column="source"))
+    return problems
+
+
+def _wrong_source(source: str, row: int, facts: TaskFacts, file: str) -> Problem:
+    parts = source_parts(source)
+    unknown = [part for part in parts if part not in facts.sources]
+    withheld = [part for part in unknown if part in facts.withheld]
+    if withheld:
+        what, cure = _withheld(withheld[0])
+    elif unknown:
+        what, cure = "a source is unknown", did_you_mean(unknown[0], [*facts.sources, NO_SOURCE])
+    else:
+        what = "joined sources must be alphabetical, each once"
+        cure = f"write {shown(SOURCE_JOINER.join(sorted(set(parts))))}"
+    return Problem(what, file, shown(source), cure, column="source", row=row)
+
+
+def unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: str) -> list[Problem]:
+    """Find predictions that are no label of a task.
+
+    Args:
+        rows: rows of the task, with a row number and one label each.
+        word: what a label is called in the report: label or tag.
+        labels: the labels that there are.
+        file: the file's name, for the report.
+    Returns: up to ``MAX_LISTED`` of them, each where it first stands, and a count of the others.
+    """
+    bad = rows.filter(~pl.col("prediction").is_in([*labels, UNPARSED]))
+    firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
+    problems = []
+    for label, row, count in firsts.head(MAX_LISTED).iter_rows():
+        found = shown(label) + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
+        problems.append(
+            Problem(f"a {word} is unknown", file, found, _label_cure(label, labels), column="prediction", row=row)
+        )
+    if len(firsts) > MAX_LISTED:
+        what = f"{counted(len(firsts) - MAX_LISTED, f'more unknown {word}')}"
+        problems.append(Problem(what, file, column="prediction", row=int(firsts["row"][MAX_LISTED])))
+    return problems
+
+
+def wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
+    """Find rows whose tags are not one per token, and tags that the task does not have.
+
+    Args:
+        rows: rows of a tagging task, with a row number.
+        facts: the task.
+        file: the file's name, for the report.
+    Returns: the first row of a wrong number, with a count of the others, and unknown tags as ``unknown_labels`` does.
+    """
+    usable = rows.filter(pl.col("prediction") != UNPARSED).join(
+        facts.test.select("id", "n_tokens"), on="id", how="left", maintain_order="left"
+    )
+    # Tags are counted before they are split: a text may hold more of them than any test row has tokens.
+    usable = usable.with_columns(n_tags=pl.col("prediction").str.count_matches(" ", literal=True) + 1)
+    short = usable.filter(pl.col("n_tags") != pl.col("n_tokens"))
+    problems = []
+    if len(short):
+        first = short.row(0, named=True)
+        found = f"{first['n_tags']} tags for the {first['n_tokens']} tokens of {first['id']!r}"
+        found += and_more(len(short) - 1)
+        cure = f"give one tag a token, joined by single spaces; write '{UNPARSED}' where there is no usable output"
+        problems.append(
+            Problem("tags and tokens differ in number", file, found, cure, column="prediction", row=int(first["row"]))
+        )
+    whole = usable.filter(pl.col("n_tags") == pl.col("n_tokens"))
+    single = whole.select("row", prediction=pl.col("prediction").str.split(" ")).explode("prediction")
+    return problems + unknown_labels(single, "tag", facts.labels, file)
+
+
+def _label_cure(label: str, labels: Sequence[str]) -> str:
+    folded = label.strip().casefold()
+    if folded in ("", "nan", "none", "null", "na", "n/a") and folded not in {name.casefold() for name in labels}:
+        return f"write '{UNPARSED}' where the model gave no usable output"
+    if label.startswith("#") or label in ("TRUE", "FALSE"):
+        return "a spreadsheet seems to have changed it: write the file again without opening it there"
+    if label.lstrip("-").isdigit():
+        return f"write label names, not class numbers: {did_you_mean(label, labels)}"
+    return did_you_mean(label, labels)
+
+
+def short_runs(ledger: RunLedger, file: str) -> list[Problem]:
+    """Find every (source, target, seed) that lacks test ids; too many can only be repeats or unknown ids.
+
+    Args:
+        ledger: has taken all rows.
+        file: the file's name, for the report.
+    Returns: up to ``MAX_LISTED`` of them, and a count of the others.
+    """
+    listed, n = ledger.short_runs(MAX_LISTED)
+    cure = (
+        "the file ends where a spreadsheet runs out of rows: write it again without opening it there"
+        if ledger.rows == EXCEL_ROWS
+        else f"predict every test id; write '{UNPARSED}' where the model gave no usable output"
+    )
+    problems = []
+    for short in listed:
+        run = f"source {short.source!r}, seed {short.seed}"
+        found = f"{short.given:,} of {short.size:,} test ids of {short.target!r} for {run}; first missing "
+        found += repr(short.first_missing)
+        problems.append(Problem("test ids are missing", file, found, cure, column="id"))
+    if n > len(listed):
+        what = f"test ids are missing in {counted(n - len(listed), 'more run')}"
+        problems.append(Problem(what, file, column="id"))
+    return problems

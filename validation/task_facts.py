@@ -1,0 +1,29 @@
+"""What a dataset says of a task, as far as checking predictions for it needs it."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from validation.vocabulary import TaskKind
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """What a dataset says of one task, as far as checking predictions needs it.
+
+    ``domains`` are those with test rows in the subset, ``sources`` those that a model may be trained on. ``test`` has
+    columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the subset, each once;
+    ``outside`` holds the task's other test ids. ``withheld`` are domains that the folder leaves out because their rows
+    may not be published.
+    """
+
+    benchmark: str
+    name: str
+    kind: TaskKind
+    labels: tuple[str, ...]
+    domains: tuple[str, ...]
+    test: pl.DataFrame
+    sources: tuple[str, ...]
+    subset: str = "all"
+    outside: frozenset[str] = frozenset()
+    withheld: tuple[str, ...] = ()
