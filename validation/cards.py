@@ -73,12 +73,25 @@ class Card(pydantic.BaseModel):
         None, ge=0, le=1e12, allow_inf_nan=False, strict=True, description="Cost of prompting"
     )
     url: Url | None = pydantic.Field(None, description="Code or paper, https only")
+    paper_url: Url | None = pydantic.Field(None, description="Paper, https only")
+    code_url: Url | None = pydantic.Field(None, description="Code, https only")
+    model_url: Url | None = pydantic.Field(None, description="Model, https only")
+    share_predictions: bool | None = pydantic.Field(
+        None,
+        strict=True,
+        description="Whether everybody may download the predictions: alone, with all others, archived",
+    )
     contact: Text | None = None
     licence: Text | None = pydantic.Field(None, description="Licence of the model")
     data: Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")] = pydantic.Field(
         description="Content hash of the dataset folder, from its shiftbench.json"
     )
     subset: Text = "all"
+
+    @property
+    def allows_download(self) -> bool:
+        """Whether the predictions may be downloaded by themselves; cards that do not say so keep that."""
+        return self.share_predictions is not False
 
     def as_dict(self) -> dict[str, Any]:
         """Give the card as plain JSON data, without the keys that were left out."""

@@ -44,7 +44,8 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
             pairs = compare_sides(sides, folder, index.store, chosen)
     finally:
         _in_line.release()
-    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen)
+    downloadable = frozenset(entry.id for entry in entries if entry.card.allows_download)
+    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, downloadable)
 
 
 def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Markup:

@@ -25,6 +25,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from gradio.route_utils import FnIndexInferError
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.checking import Checker
@@ -35,6 +36,7 @@ from leaderboard.app.gradio_blocks import MAX_REMEMBERED_SESSIONS, GuardedBlocks
 from leaderboard.app.headers import SecurityHeaders
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
+from leaderboard.app.not_found import NotFoundPages
 from leaderboard.app.pages import add_pages
 from leaderboard.app.signing_out import add_sign_out, not_signed_in
 from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
@@ -106,6 +108,8 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
         _mount(app, blocks)
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
     app.add_middleware(CORSMiddleware, allow_origins=[])
+    app.add_middleware(NotFoundPages)
+    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
     app.add_middleware(OwnAddress)
     app.add_middleware(BodyLimit, has_room=uploads.has_room, faults=faults)
     app.add_middleware(SecurityHeaders)

@@ -30,11 +30,12 @@ SCORED_AT_ONCE = 2
 """Submissions checked or scored at the same time; others wait in the queue and see their place in it."""
 MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)
+_TRUTHS = {"yes": True, "no": False}
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials")
 _FORM = (
     ("name", "base_model", "family", "parameters", "tunable_parameters"),
     ("paradigm", "model_selection", "tuning_trials", "shots", "training_size", "extra_data", "pretraining_domains"),
-    ("url", "contact", "licence"),
+    ("paper_url", "code_url", "model_url", "url", "contact", "licence", "share_predictions"),
 )
 """Keys of the card that the form asks for, a column each; all the others can be written as text."""
 _CARD_EXAMPLE = """name: My model
@@ -198,7 +199,9 @@ def _field(key: str) -> Any:
     schema = Card.model_json_schema()["properties"][key]
     kinds = [schema, *schema.get("anyOf", [])]
     choices = next((kind["enum"] for kind in kinds if "enum" in kind), None)
-    label, info = key.replace("_", " ").capitalize(), schema.get("description")
+    label, info = key.replace("_", " ").replace(" url", " address").capitalize(), schema.get("description")
+    if any(kind.get("type") == "boolean" for kind in kinds):
+        choices = list(_TRUTHS)
     if choices:
         return gr.Dropdown(choices, value=None, label=label, info=info, elem_id=f"card-{key}")
     if any(kind.get("type") == "integer" for kind in kinds):
@@ -224,7 +227,9 @@ def _with_form(text: str, values: dict[str, str | None], data: str | None) -> st
     return yaml.safe_dump({**({"data": data} if data else {}), **card, **given}, sort_keys=False, allow_unicode=True)
 
 
-def _value(key: str, text: str) -> str | int | list[str]:
+def _value(key: str, text: str) -> str | int | bool | list[str]:
+    if key == "share_predictions" and text in _TRUTHS:
+        return _TRUTHS[text]
     if key in _LISTS:
         return [part.strip() for part in text.split(",") if part.strip()]
     return int(text) if key in _COUNTS and text.isdecimal() and len(text) <= MAX_DIGITS else text

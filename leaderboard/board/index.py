@@ -18,7 +18,7 @@ from leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
 from leaderboard.board.snapshot import Snapshot, Unscored
 from leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
 from leaderboard.scoring.shape import Scores
-from leaderboard.store import Entry, Store, folder_of
+from leaderboard.store import ENTRY_ID, Entry, Store, folder_of
 from validation.report import InvalidInput, Problem
 
 READ_AT_ONCE = 500
@@ -146,6 +146,19 @@ class Index:
         if identity not in snapshot.ids and identity not in snapshot.unscored:
             raise InvalidInput(Problem("there is no such entry", "leaderboard", f"'{identity[:40]}'", "see the board"))
         return self.store.entry(identity)
+
+    def withdrawn_at(self, identity: str) -> str | None:
+        """Return when an entry was withdrawn (ISO 8601); None for all others, and for what is no id."""
+        return self.store.withdrawn_at(identity) if ENTRY_ID.fullmatch(identity) else None
+
+    def scored_ids(self) -> frozenset[str]:
+        """Return the ids of the entries that have scores here."""
+        return self._snapshot.ids
+
+    def updated(self) -> str | None:
+        """Return the day (ISO, UTC) on which the newest scored entry was submitted; None without entries."""
+        day = self._snapshot.rows["date"].max()
+        return day if isinstance(day, str) else None
 
     def scores(self, identity: str) -> Scores:
         """Return an entry's scores; InvalidInput says why there are none, as there never are on withheld labels."""

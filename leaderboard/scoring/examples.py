@@ -10,7 +10,7 @@ import polars as pl
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.outcomes import outcomes
-from validation.vocabulary import GOLD, TOKENS, UNPARSED, TaskKind
+from validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300
 """Longer texts are clipped: a page quotes, it does not publish."""
@@ -28,6 +28,8 @@ class WrongExample:
         gold: the right answer, in words.
         predicted: what the model said, in words.
         score: how well the row was predicted, a fraction below 1.
+        at_home: how well the same entry's model of the row's own domain predicted it, a fraction; None where the entry
+            has no such model.
     """
 
     id: str
@@ -35,6 +37,7 @@ class WrongExample:
     gold: str
     predicted: str
     score: float
+    at_home: float | None = None
 
 
 def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
@@ -57,10 +60,12 @@ def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
 def wrong_examples(
     predictions: Path, folder: DatasetFolder, task: str, source: str, target: str, n: int = 5
 ) -> tuple[WrongExample, ...]:
-    """Give test rows of a shift that were predicted wrong, the worst first; of equally bad ones those first by id.
+    """Find test rows of a shift that were predicted wrong, those first that show the shift best.
 
-    Of several runs the one with the lowest seed is looked at. Labels and tag sequences are right or wrong; answers
-    and generated texts are wrong as far as their token F1 or ROUGE-L is below 1.
+    Where the entry has a model of the target, too, these are the rows on which it is furthest ahead of the model of the
+    source: right when trained on the target, wrong when trained on the source. Otherwise, and among equals, the worst
+    come first, then by id. Of several runs the one with the lowest seed is looked at. Labels and tag sequences are
+    right or wrong; answers and generated texts are wrong as far as their token F1 or ROUGE-L is below 1.
 
     Args:
         predictions: the entry's prediction file in the store's form (parquet).
@@ -73,23 +78,72 @@ def wrong_examples(
     """
     if why_hidden(folder, task, target):
         return ()
-    said = _one_run(predictions, f"{folder.manifest.benchmark}/{task}/{target}/test/", source)
+    prefix = f"{folder.manifest.benchmark}/{task}/{target}/test/"
+    said = _one_run(predictions, prefix, source)
+    if said.is_empty():
+        return ()
     info = folder.task(task)
-    gold = folder.split(task, target, "test") if len(said) else pl.DataFrame()
+    gold = folder.split(task, target, "test")
     # A subset's predictions are fewer than the rows.
-    rows = gold.join(said, on="id", how="inner", maintain_order="left") if len(said) else gold
+    rows = gold.join(said, on="id", how="inner", maintain_order="left")
     if rows.is_empty():
         return ()
+    home = _one_run(predictions, prefix, target) if target != source else said.clear()
+    rows = rows.join(home.select("id", at_home="prediction"), on="id", how="left", maintain_order="left")
     worst = _worst(rows.head(_AT_FIRST), gold, info, n)
-    # Nothing is worse than 0: with enough of these among the first rows the others need not be looked at.
-    if (worst["score"] == 0).sum() < n:
+    # With enough rows that could not show more among the first ones the others need not be looked at.
+    if (worst["score"] - worst["at_home"].fill_null(1) == -1).sum() < n:
         worst = _worst(rows, gold, info, n)
     return tuple(_example(row, info) for row in worst.iter_rows(named=True))
 
 
+@dataclass(frozen=True)
+class SampleRow:
+    """A row of a domain: its id, its inputs by column, clipped, and its gold in words (empty where withheld)."""
+
+    id: str
+    texts: tuple[tuple[str, str], ...]
+    gold: str
+
+
+def sample_rows(folder: DatasetFolder, task: str, domain: str, n: int = 3) -> tuple[SampleRow, ...]:
+    """Find a domain's first rows by id, which is as good as random: of its train split, else of another one it has.
+
+    Args:
+        folder: the dataset.
+        task: its task.
+        domain: the task's domain.
+        n: at most so many.
+    Returns: none where the licence of the texts does not allow showing them, or they are not here.
+    """
+    info = folder.task(task)
+    facts = info.domains.get(domain)
+    if facts is None or facts.rebuild_only or not facts.splits:
+        return ()
+    split = next(split for split in SPLITS if split in facts.splits)
+    has_gold = split == "train" or folder.has_public_labels
+    return tuple(
+        SampleRow(
+            row["id"],
+            tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info)),
+            _gold(row, info) if has_gold else "",
+        )
+        for row in folder.split(task, domain, split).head(n).iter_rows(named=True)
+    )
+
+
 def _worst(rows: pl.DataFrame, gold: pl.DataFrame, info: TaskManifest, n: int) -> pl.DataFrame:
     scores = outcomes(info, rows, gold, rows["prediction"], None).example_scores[0]
-    return rows.with_columns(score=pl.Series(scores)).filter(pl.col("score") < 1).sort("score", "id").head(n)
+    scored = rows.with_columns(score=pl.Series(scores))
+    there = scored.filter(pl.col("at_home").is_not_null())
+    at_home = (
+        there.select("id", at_home=pl.Series(outcomes(info, there, gold, there["at_home"], None).example_scores[0]))
+        if there.height
+        else there.select("id", at_home=pl.lit(None, pl.Float64))
+    )
+    compared = scored.drop("at_home").join(at_home, on="id", how="left", maintain_order="left")
+    lead = (pl.col("at_home") - pl.col("score")).fill_null(0)
+    return compared.filter(pl.col("score") < 1).sort(-lead, "score", "id").head(n)
 
 
 def _one_run(predictions: Path, prefix: str, source: str) -> pl.DataFrame:
@@ -102,7 +156,7 @@ def _one_run(predictions: Path, prefix: str, source: str) -> pl.DataFrame:
 
 def _example(row: dict[str, Any], info: TaskManifest) -> WrongExample:
     texts = tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info))
-    return WrongExample(row["id"], texts, _gold(row, info), _predicted(row, info), float(row["score"]))
+    return WrongExample(row["id"], texts, _gold(row, info), _predicted(row, info), float(row["score"]), row["at_home"])
 
 
 def _shown(info: TaskManifest) -> list[str]:

@@ -18,8 +18,8 @@ again is refused, and its sender told so; with another card it is another entry.
 In: a checked submission. Out: an entry that never changes, its scores, and the list of all entries.
 """
 
-from leaderboard.store.entries import LOCAL_SUBMITTER, Entry
+from leaderboard.store.entries import ENTRY_ID, LOCAL_SUBMITTER, Entry
 from leaderboard.store.opening import open_store
 from leaderboard.store.store import Store, folder_of
 
-__all__ = ["LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "open_store"]
+__all__ = ["ENTRY_ID", "LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "open_store"]

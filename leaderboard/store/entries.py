@@ -151,3 +151,11 @@ def parse_sending(content: bytes, identity: str) -> Sending | None:
 def tombstone_bytes(identity: str) -> bytes:
     """Give the content of a tombstone written now."""
     return json.dumps({"id": identity, "withdrawn_at": now()}, indent=2).encode()
+
+
+def parse_tombstone(content: bytes) -> str:
+    """Read when an entry was withdrawn, as ISO 8601; empty where the tombstone is damaged."""
+    try:
+        return str(json.loads(content)["withdrawn_at"])
+    except (ValueError, KeyError, TypeError):
+        return ""

@@ -42,6 +42,7 @@ from leaderboard.store.entries import (
     now,
     parse_entry,
     parse_sending,
+    parse_tombstone,
     predictions_path,
     record_path,
     tombstone_bytes,
@@ -156,6 +157,11 @@ class Store:
         if self._withdrawn(identity):
             raise InvalidInput(Problem("this entry was withdrawn by who sent it", identity, cure="see the board"))
         return entry
+
+    def withdrawn_at(self, identity: str) -> str | None:
+        """Return when an entry was withdrawn, as ISO 8601 (empty where that cannot be read); None for all others."""
+        content = self._bytes(tombstone_path(identity))
+        return None if content is None else parse_tombstone(content)
 
     def predictions(self, entry: Entry) -> Path:
         """Give the path of an entry's prediction file on this machine."""

@@ -1,11 +1,18 @@
-"""The page that says what is measured, what is ranked, and how to use the leaderboard from programs."""
+"""The page that says what is measured, what is ranked, what to cite, and how to use the leaderboard from programs."""
 
+from builders.folder.citations import cite
+from builders.folder.papers import DEPTH_F1, PAPERS
 from leaderboard.views.html import Markup, render
+from leaderboard.views.numbers import count
 
 
-def about_page() -> Markup:
-    """Build the page that explains measures, ranks and endpoints.
+def about_page(n_entries: int, updated: str | None) -> Markup:
+    """Build the page that explains measures, ranks, downloads and endpoints.
 
+    Args:
+        n_entries: number of entries that have scores here.
+        updated: day on which the newest was submitted; None without entries.
     Returns: what stands below the page's head.
     """
-    return render("about.html")
+    papers = [cite(key) for key in (*PAPERS.values(), DEPTH_F1)]
+    return render("about.html", papers=papers, n_entries=count(n_entries), updated=updated)

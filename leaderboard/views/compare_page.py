@@ -33,7 +33,7 @@ class Choice:
 class Compared:
     """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
 
-    ``scores`` are in the order of the sides.
+    ``scores`` are in the order of the sides; ``downloadable`` holds the ids of those whose predictions may be had.
     """
 
     sides: Sequence[Side]
@@ -41,6 +41,7 @@ class Compared:
     pairs: Sequence[Comparison]
     benchmark: str
     task: str
+    downloadable: frozenset[str]
 
 
 def compare_page(
@@ -104,6 +105,8 @@ def _comparison(compared: Compared) -> Markup:
 
 def _said(said: Sequence[str], compared: Compared) -> Markup:
     lines = join(tag("p", f"{line}.", class_="sb-said") for line in said)
+    if not {side.id for side in compared.sides} <= compared.downloadable:
+        return tag("section", lines, class_="sb-verdict")
     files = [tag("a", f"{side.id}.parquet", href=predictions_address(side.id), download="") for side in compared.sides]
     check = tag(
         "p",

@@ -11,6 +11,7 @@ from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import TaskStatistics, read_statistics
 from leaderboard.views.addresses import data_address
 from leaderboard.views.cells import choices, fact_list, scroll_box
+from leaderboard.views.data_samples import loading_part, samples_part
 from leaderboard.views.entry_page import citation_years
 from leaderboard.views.html import Markup, join, link, render, tag
 from leaderboard.views.notices import notices
@@ -90,6 +91,8 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
         q=_q(statistics) if statistics and statistics.depths else None,
         depths=_depths(folder, task) if folder.has_depth else None,
         sources=_sources(folder, info),
+        samples=samples_part(folder, task),
+        loading=loading_part(folder, task),
     )
 
 

@@ -5,16 +5,17 @@ from collections.abc import Callable, Sequence
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.effective import AboveLine
+from leaderboard.board.places import Place
 from leaderboard.scoring.shape import Scores, TaskScores
 from leaderboard.scoring.unseen import Unseen
 from leaderboard.store import Entry
-from leaderboard.views.addresses import compare_address, entry_address, scores_address
-from leaderboard.views.cells import choices, fact_list
-from leaderboard.views.html import Markup, join, link, tag
+from leaderboard.views.addresses import entry_address
+from leaderboard.views.cells import choices
+from leaderboard.views.entry_head import card_html, heading
+from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.notices import notices
-from leaderboard.views.numbers import count
+from leaderboard.views.place_part import place_part
 from leaderboard.views.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
-from validation.cards import Card
 
 _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
@@ -30,6 +31,7 @@ def entry_page(
     examples: Examples | None = None,
     unseen: Callable[[TaskScores], Unseen | None] | None = None,
     above_line: Callable[[TaskScores], AboveLine | None] | None = None,
+    place: Callable[[TaskScores], Place | None] | None = None,
 ) -> Markup:
     """Build the page of an entry on one task.
 
@@ -43,12 +45,13 @@ def entry_page(
         examples: gives what it predicted wrong (``leaderboard.scoring.examples.wrong_examples``).
         unseen: gives the means over domains not in pretraining (``leaderboard.scoring.unseen.unseen_drops``).
         above_line: compares it with the board's others (``leaderboard.board.effective.effective_robustness_of``).
+        place: finds its rank on the task's board (``leaderboard.board.places.place_of``).
     Returns: what stands below the page's head.
     """
     shown = find_task(scores, task) if scores else None
     parts = [
         notices([folder] if folder else []),
-        heading(identity, entry, shown),
+        heading(identity, entry, shown, folder),
         _reasons(reasons) if scores is None else Markup(""),
         _exposure(entry, shown, folder) if entry and shown and folder else Markup(""),
         card_html(entry.card) if entry else Markup(""),
@@ -57,6 +60,8 @@ def entry_page(
     if scores and shown:
         means = unseen(shown) if unseen else None
         compared = above_line(shown) if above_line else None
+        ranked = place(shown) if place else None
+        parts += [place_part(ranked)] if ranked else []
         parts.append(score_parts(Shown(scores, shown, folder, examples, means, compared)))
     return tag("div", *parts, class_="sb-entry")
 
@@ -80,30 +85,6 @@ def citation_years(citation: str) -> list[int]:
     [2018]
     """
     return [int(year) for year in _YEAR.findall(citation)]
-
-
-def heading(identity: str, entry: Entry | None, task: TaskScores | None) -> Markup:
-    """Write the head of an entry's page: the model's name, who sent it when, its address, and what can be done."""
-    chosen = task.task if task else None
-    permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
-    if entry is None:
-        return join([tag("h1", identity, class_="sb-name"), tag("p", permalink, class_="sb-by")])
-    card = entry.card
-    subset = "" if card.subset == "all" else f" \N{MIDDLE DOT} subset {card.subset}"
-    by = (
-        f"{card.paradigm}{subset} \N{MIDDLE DOT} sent by {entry.submitter} on {entry.submitted_at[:10]} \N{MIDDLE DOT} "
-    )
-    actions = [
-        tag("a", "Compare with others", href=compare_address(identity, chosen), class_="sb-button"),
-        tag("a", "Scores as JSON", href=scores_address(identity), class_="sb-button"),
-    ]
-    return join(
-        [
-            tag("h1", card.name, class_="sb-name"),
-            tag("p", by, permalink, class_="sb-by"),
-            tag("p", *(actions if task else []), class_="sb-actions"),
-        ]
-    )
 
 
 def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
@@ -142,23 +123,3 @@ def _range(low: int, high: int) -> str:
 def _reasons(reasons: Sequence[str]) -> Markup:
     lines = tag("ul", *(tag("li", reason) for reason in reasons))
     return tag("div", tag("strong", "Not scored on this server."), lines, class_="sb-notice", role="note")
-
-
-def card_html(card: Card) -> Markup:
-    """Give what a card says, behind a heading that opens it."""
-    facts: list[tuple[str, str | Markup]] = []
-    for key, value in card.as_dict().items():
-        label = key.replace("_", " ")
-        if key == "url":
-            facts.append((label, link(value, value)))
-        elif key == "versions":
-            facts.append((label, ", ".join(f"{name} {version}" for name, version in value.items())))
-        elif isinstance(value, list):
-            facts.append((label, ", ".join(value)))
-        elif isinstance(value, int):
-            facts.append((label, count(value)))
-        elif key in ("command", "data"):
-            facts.append((label, tag("code", value)))
-        elif key != "name":
-            facts.append((label, str(value)))
-    return tag("details", tag("summary", "Card"), fact_list(facts, "sb-facts"), class_="sb-card")

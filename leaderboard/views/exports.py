@@ -128,15 +128,16 @@ def bibtex(pairs: Sequence[Comparison], names: Sequence[str], said: Sequence[str
     key = f"shiftbench-{first.a[:6]}-" + "-".join(pair.b[:6] for pair in pairs)
     title = f"Comparison of {names[0]} with {', '.join(names[1:])}"
     fields = {
-        "title": "{" + _bibtex_text(title) + "}",
+        "title": "{" + bibtex_text(title) + "}",
         "howpublished": "shiftbench leaderboard",
-        "note": _bibtex_text(" ".join(f"{sentence}." for sentence in said)),
+        "note": bibtex_text(" ".join(f"{sentence}." for sentence in said)),
     }
     written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
     return f"@misc{{{''.join(letter for letter in key if letter.isalnum() or letter == '-')},\n{written}\n}}\n"
 
 
-def _bibtex_text(text: str) -> str:
+def bibtex_text(text: str) -> str:
+    """Write a text so that BibTeX and LaTeX print it as it is."""
     # BibTeX counts braces, escaped ones too.
     return latex_text(text.replace("{", "(").replace("}", ")").replace("\\", "/"))
 

@@ -1,10 +1,11 @@
 // Makes pages quicker; every page works without it.
 
-// A button with data-copy="ID" copies the text of the element with that id.
+// A button with data-copy="ID" copies the text of the element with that id; with data-absolute as a whole address.
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');
   if (!button) return;
-  const text = document.getElementById(button.dataset.copy).textContent;
+  const copied = document.getElementById(button.dataset.copy);
+  const text = 'absolute' in copied.dataset ? new URL(copied.textContent, location.href).href : copied.textContent;
   try {
     await navigator.clipboard.writeText(text);
     button.dataset.said = 'Copied';

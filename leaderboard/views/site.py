@@ -4,6 +4,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.views.addresses import ABOUT, BOARD, COMPARE, DATA, SCRIPT, STYLE_SHEET, SUBMIT, static_address
 from leaderboard.views.html import Markup, join, render, tag
 
@@ -16,6 +17,11 @@ PAGES = (
     ("about", "About", ABOUT),
 )
 """Key, name and address of the pages that the navigation leads to."""
+DESCRIPTION = (
+    "A leaderboard of how much accuracy NLP models lose when the text changes domain: scores computed from uploaded "
+    "predictions, with intervals, ties and placebos."
+)
+"""What search engines show of a page."""
 
 
 def page(title: str, body: Markup, *, active: str = "") -> Markup:
@@ -34,6 +40,8 @@ def page(title: str, body: Markup, *, active: str = "") -> Markup:
         active=active,
         pages=PAGES,
         icon=ICON,
+        description=DESCRIPTION,
+        metric_version=METRIC_VERSION,
         style_sheet=static_address(STYLE_SHEET, digest("page.css")),
         script=static_address(SCRIPT, digest("page.js")),
     )

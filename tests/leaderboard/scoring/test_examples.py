@@ -46,6 +46,25 @@ def test_gold_and_texts_are_those_of_the_row(grid: DatasetFolder, noisy: Path) -
     assert [name for name, _ in wrong_examples(noisy, grid, "qa", "d0", "d1")[0].texts] == ["question", "context"]
 
 
+def test_rows_that_a_model_of_the_target_gets_right_come_first(grid: DatasetFolder, tmp_path: Path) -> None:
+    gold = grid.split("sa", "d1", "test")
+    labels = grid.task("sa").labels
+    right = gold["label"].replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
+    number = pl.Series(range(len(gold)))
+    wrong = pl.Series([labels[(code + 1) % len(labels)] for code in gold["label"]])
+    # From elsewhere all rows are wrong, at home all but every third.
+    away = gold.select("id", source=pl.lit("d0"), prediction=wrong)
+    home = gold.select("id", source=pl.lit("d1"), prediction=right.zip_with(number % 3 == 0, wrong))
+    pl.concat([away, home]).write_parquet(tmp_path / "p.parquet")
+    found = wrong_examples(tmp_path / "p.parquet", grid, "sa", "d0", "d1", n=len(gold))
+    assert len(found) == len(gold)
+    at_home = [example.at_home for example in found]
+    assert at_home == sorted(at_home, reverse=True)
+    assert {example.id for example in found if example.at_home} == set(gold["id"].filter(number % 3 == 0))
+    at_home_itself = wrong_examples(tmp_path / "p.parquet", grid, "sa", "d1", "d1")
+    assert {example.at_home for example in at_home_itself} == {None}
+
+
 def test_unusable_and_empty_answers_are_said_to_be(grid: DatasetFolder, tmp_path: Path) -> None:
     ids = grid.split("qa", "d1", "test")["id"]
     answerable = grid.split("qa", "d1", "test").filter(pl.col("answers").struct.field("text").list.len() > 0)["id"]

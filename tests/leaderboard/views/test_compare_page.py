@@ -26,8 +26,9 @@ def compared(filled: Filled, root: Path, *names: str) -> Compared:
         Side(entry.id, entry.card.name, filled.files[name], entry.card.data, entry.card.subset)
         for name, entry in zip(names, entries, strict=True)
     ]
+    ids = frozenset(entry.id for entry in entries)
     pairs = compare_sides(sides, filled.folder, Store(root), "nli", n_swaps=2000)
-    return Compared(sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli")
+    return Compared(sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli", ids)
 
 
 def content(filled: Filled, found: Compared) -> Markup:

@@ -1,10 +1,13 @@
 """The data page: which tasks it offers, and what it says of one."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from builders.folder.manifest import SourceFile
+from leaderboard.scoring.examples import sample_rows
 from leaderboard.views.data_page import data_page
 from tests.leaderboard.conftest import Filled, Visible
+from tests.leaderboard.shapes import build_dealt_folder
 
 
 def test_a_version_is_offered_once_and_another_one_by_its_hash(filled: Filled) -> None:
@@ -46,3 +49,28 @@ def test_unverified_files_are_named_beside_partial(filled: Filled) -> None:
     assert "partial, unverified" in page
     assert "also unverified: see the data page" in page
     assert "nverified" not in str(data_page([filled.folder], "synthetic/nli"))
+
+
+def test_rows_are_shown_where_licences_allow_it(tmp_path: Path) -> None:
+    open_ = build_dealt_folder(tmp_path / "open", ["books", "films"])
+    page = Visible(data_page([open_], "dealt/moods"))
+    for domain in ("books", "films"):
+        for row in open_.split("moods", domain, "train").head(3).iter_rows(named=True):
+            assert row["text"] in page.text
+            assert row["id"] in page.text
+    assert 'load_dataset(DATA, "moods.books")' in page.text
+    closed = build_dealt_folder(tmp_path / "closed", ["books", "films"], open_licence=False)
+    page = Visible(data_page([closed], "dealt/moods"))
+    assert closed.split("moods", "books", "train")["text"][0] not in page.text
+    assert "books: the licence of its texts does not allow showing them." in page.text
+
+
+def test_withheld_labels_are_not_in_sample_rows(tmp_path: Path) -> None:
+    folder = build_dealt_folder(tmp_path / "data", ["books", "films"])
+    assert all(row.gold for row in sample_rows(folder, "moods", "books"))
+    manifest = folder.manifest
+    facts = manifest.tasks["moods"].domains["books"]
+    only_test = facts.model_copy(update={"splits": {"test": facts.splits["test"]}})
+    tasks = {"moods": manifest.tasks["moods"].model_copy(update={"domains": {"books": only_test}})}
+    withheld = replace(folder, manifest=manifest.model_copy(update={"label_key": "0" * 64, "tasks": tasks}))
+    assert [row.gold for row in sample_rows(withheld, "moods", "books")] == ["", "", ""]

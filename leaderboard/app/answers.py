@@ -1,0 +1,35 @@
+"""How pages are answered: as HTML that browsers ask for again, and as a page where something is not there."""
+
+from collections.abc import Callable
+
+from fastapi.responses import HTMLResponse, Response
+
+from leaderboard.views.html import Markup
+from leaderboard.views.site import box, page
+from validation.report import InvalidInput
+
+
+def page_or_problems(title: str, write: Callable[[], Markup | Response], active: str = "") -> Response:
+    """Answer with a page, or a file; what is not there gets a page, too, and the status that says so.
+
+    Args:
+        title: of the page.
+        write: makes the page's body or a whole answer; what it raises as InvalidInput is shown with status 404.
+        active: the navigation's page that this is.
+    Returns: the answer.
+    """
+    try:
+        written = write()
+    except InvalidInput as error:
+        return page_answer(title, box("Not found", *(str(problem) for problem in error.problems)), active, 404)
+    return written if isinstance(written, Response) else page_answer(title, written, active)
+
+
+def page_answer(title: str, body: Markup, active: str = "", status: int = 200) -> Response:
+    """Answer with a whole page around a body."""
+    return html_answer(page(title, body, active=active), status)
+
+
+def html_answer(text: str, status: int = 200) -> Response:
+    """Answer with HTML that is asked for anew each time."""
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-cache"})

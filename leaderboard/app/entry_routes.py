@@ -1,0 +1,132 @@
+"""The routes of single entries: their page, scores and predictions, and all entries' scores and predictions at once."""
+
+from collections.abc import Sequence
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
+
+from leaderboard.app.answers import page_answer, page_or_problems
+from leaderboard.app.archives import predictions_archive, scores_parquet
+from leaderboard.app.comparing import comparison_page
+from leaderboard.app.keeper import Keeper
+from leaderboard.board import Board, Index
+from leaderboard.board.effective import AboveLine, effective_robustness_of
+from leaderboard.board.places import Place, place_of
+from leaderboard.release import nominated
+from leaderboard.scoring.examples import WrongExample, wrong_examples
+from leaderboard.scoring.shape import TaskScores
+from leaderboard.scoring.unseen import Unseen, unseen_drops
+from leaderboard.store import Entry, folder_of
+from leaderboard.views import addresses
+from leaderboard.views.entry_page import entry_page
+from leaderboard.views.html import Markup
+from leaderboard.views.released_page import released_page
+from leaderboard.views.withdrawn_page import withdrawn_page
+from validation.report import InvalidInput, Problem
+
+GONE = 410
+
+
+def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
+    """Add the routes of entries; they are read only, and answer everybody alike."""
+
+    @app.get(addresses.ENTRY)
+    def entry(id: str = "", task: str = "") -> Response:
+        return page_or_problems("Entry", lambda: _entry(keeper.index, id, task or None))
+
+    @app.get(addresses.SCORES)
+    def scores(id: str = "") -> Response:
+        try:
+            return JSONResponse(keeper.index.scores(id).model_dump(mode="json"))
+        except InvalidInput as error:
+            return JSONResponse({"problems": [str(problem) for problem in error.problems]}, 404)
+
+    @app.get(addresses.PREDICTIONS)
+    def predictions(id: str = "") -> Response:
+        return page_or_problems("Predictions", lambda: _predictions(keeper.index, id))
+
+    @app.get(addresses.COMPARE)
+    def compare(request: Request) -> Response:
+        ids: Sequence[str] = request.query_params.getlist("id")
+        task = request.query_params.get("task")
+        return page_answer("Compare", comparison_page(keeper.index, ids, task), "compare")
+
+    @app.get(addresses.ALL_SCORES)
+    def all_scores() -> Response:
+        return Response(scores_parquet(keeper.index), media_type=PARQUET, headers=_attached("scores.parquet"))
+
+    @app.get(addresses.ALL_PREDICTIONS)
+    def all_predictions() -> Response:
+        chunks = predictions_archive(keeper.index)
+        return StreamingResponse(chunks, media_type="application/zip", headers=_attached("predictions.zip"))
+
+
+PARQUET = "application/vnd.apache.parquet"
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def _entry(index: Index, identity: str, task: str | None) -> Markup | Response:
+    if (withdrawn := index.withdrawn_at(identity)) is not None:
+        return page_answer("Entry", withdrawn_page(identity, withdrawn), status=GONE)
+    reasons = index.reasons(identity)
+    try:
+        entry = index.entry(identity)
+    except InvalidInput:
+        if not reasons:
+            raise
+        return entry_page(identity, None, None, reasons)
+    if reasons:
+        return entry_page(identity, entry, None, reasons)
+    folder = folder_of(entry.card, index.folders)
+    store = index.store
+    if not folder.has_public_labels:
+        tasks = sorted(task for (_, task), each in nominated(store).items() if each == identity)
+        return released_page(entry, folder, index.releases(entry), tasks)
+
+    def examples(task: str, source: str, target: str) -> Sequence[WrongExample]:
+        return wrong_examples(store.predictions(entry), folder, task, source, target)
+
+    def unseen(task: TaskScores) -> Unseen | None:
+        if not entry.card.pretraining_domains:
+            return None
+        return unseen_drops(store.table(entry, folder), entry.card, folder, task)
+
+    def above_line(task: TaskScores) -> AboveLine | None:
+        board = _board_of(index, entry, task)
+        return effective_robustness_of(index.frame(board), entry.id) if board else None
+
+    def place(task: TaskScores) -> Place | None:
+        board = _board_of(index, entry, task)
+        return place_of(index.frame(board), entry.id) if board else None
+
+    return entry_page(
+        identity,
+        entry,
+        index.scores(identity),
+        task=task,
+        folder=folder,
+        examples=examples,
+        unseen=unseen,
+        above_line=above_line,
+        place=place,
+    )
+
+
+def _board_of(index: Index, entry: Entry, task: TaskScores) -> Board | None:
+    key = (entry.card.data, entry.card.subset, task.task)
+    return next((board for board in index.boards() if board.key == key), None)
+
+
+def _predictions(index: Index, identity: str) -> Response:
+    """Answer with an entry's prediction file, which lets anybody compute its scores again, where that is allowed."""
+    entry = index.entry(identity)
+    if not folder_of(entry.card, index.folders).has_public_labels:
+        what = "predictions are not given out where labels are withheld"
+        raise InvalidInput(Problem(what, identity, cure="ask who sent them"))
+    if not entry.card.allows_download:
+        raise InvalidInput(Problem("its card does not allow downloads", identity, cure="ask who sent them"))
+    path = index.store.predictions(entry)
+    return FileResponse(path, media_type="application/octet-stream", filename=f"{entry.id}.parquet")

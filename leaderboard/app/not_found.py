@@ -1,0 +1,42 @@
+"""A page for a person who asks for an address that is not there; programs keep the short answer."""
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leaderboard.app.answers import page_answer
+from leaderboard.views.addresses import BOARD, GRADIO
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.site import box
+
+
+class NotFoundPages:
+    """ASGI middleware that answers 404 with a page where a browser asks for one outside Gradio's endpoints."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; an answer without a page of its own is replaced."""
+        wants_page = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
+        if not wants_page or scope["path"].startswith(GRADIO):
+            await self.app(scope, receive, send)
+            return
+        is_replaced = False
+
+        async def with_page(message: Message) -> None:
+            nonlocal is_replaced
+            if message["type"] == "http.response.start" and message["status"] == 404:
+                is_replaced = not Headers(raw=message["headers"]).get("content-type", "").startswith("text/html")
+                if is_replaced:
+                    await page_answer("Not found", _body(), status=404)(scope, receive, send)
+            if not is_replaced:
+                await send(message)
+
+        await self.app(scope, receive, with_page)
+
+
+def _body() -> Markup:
+    to_board = tag("p", tag("a", "See the leaderboard", href=BOARD, class_="sb-button"), class_="sb-actions")
+    return join(
+        [box("There is no such page here", "The address may be mistyped, or from another leaderboard."), to_board]
+    )

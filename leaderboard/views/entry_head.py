@@ -1,0 +1,126 @@
+"""The head of an entry's page: name, links, what can be done with it, how to cite it; and its card."""
+
+import re
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.shape import TaskScores
+from leaderboard.store import Entry
+from leaderboard.views.addresses import compare_address, entry_address, predictions_address, scores_address
+from leaderboard.views.cells import fact_list
+from leaderboard.views.exports import bibtex_text
+from leaderboard.views.html import Markup, join, link, tag
+from leaderboard.views.numbers import count
+from validation.cards import Card
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_LINKS = ("Paper", "Code", "Model", "Base model", "Website")
+"""Names of the links that a card may hold, in their order on the page."""
+
+
+def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:
+    """Build the head of an entry's page: the model's name, who sent it when, its address, links, what can be done.
+
+    Args:
+        identity: the entry's id.
+        entry: the entry; None where its card cannot be read.
+        task: the task that the page shows, if it has any.
+        folder: the dataset that the entry is for.
+    Returns: the head.
+    """
+    chosen = task.task if task else None
+    permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
+    if entry is None:
+        return join([tag("h1", identity, class_="sb-name"), tag("p", permalink, class_="sb-by")])
+    card = entry.card
+    subset = "" if card.subset == "all" else f" \N{MIDDLE DOT} subset {card.subset}"
+    by = (
+        f"{card.paradigm}{subset} \N{MIDDLE DOT} sent by {entry.submitter} on {entry.submitted_at[:10]} \N{MIDDLE DOT} "
+    )
+    actions = [
+        tag("a", "Compare with others", href=compare_address(identity, chosen), class_="sb-button"),
+        tag("a", "Scores as JSON", href=scores_address(identity), class_="sb-button"),
+    ]
+    if folder is not None and folder.has_public_labels and entry.card.allows_download:
+        address = predictions_address(identity)
+        actions.append(tag("a", "Predictions as Parquet", href=address, download="", class_="sb-button"))
+    return join(
+        [
+            tag("h1", card.name, class_="sb-name"),
+            tag("p", by, permalink, class_="sb-by"),
+            card_links(card),
+            tag("p", *(actions if task else []), class_="sb-actions"),
+            _citation(entry),
+        ]
+    )
+
+
+def card_links(card: Card) -> Markup:
+    """Build the links that a card names, by what they lead to; nothing where there are none.
+
+    Args:
+        card: the card; a base model that is written as 'user/name' leads to the Hub.
+    Returns: a paragraph of links.
+    """
+    is_on_hub = card.base_model is not None and _HUB_ID.fullmatch(card.base_model)
+    hub = f"https://huggingface.co/{card.base_model}" if is_on_hub else None
+    addresses = (card.paper_url, card.code_url, card.model_url, hub, card.url)
+    links = [link(address, name) for name, address in zip(_LINKS, addresses, strict=True) if address]
+    return tag("p", *links, class_="sb-links") if links else Markup("")
+
+
+def _citation(entry: Entry) -> Markup:
+    """Build the folded BibTeX entry, and the address to copy."""
+    address = entry_address(entry.id)
+    text = citation(entry)
+    return tag(
+        "details",
+        tag("summary", "Cite or link"),
+        tag("p", tag("code", address, id="copy-address", data_absolute=""), " ", _copy_button("address", "Copy link")),
+        tag("pre", text, id="copy-citation", tabindex="0"),
+        _copy_button("citation", "Copy BibTeX"),
+        class_="sb-card",
+    )
+
+
+def _copy_button(name: str, words: str) -> Markup:
+    return tag("button", words, type="button", data_copy=f"copy-{name}")
+
+
+def citation(entry: Entry) -> str:
+    """Format an entry's BibTeX.
+
+    Args:
+        entry: the entry.
+    Returns: a ``@misc`` that names model, submitter, year, entry and data.
+    """
+    card = entry.card
+    fields = {
+        "title": "{" + bibtex_text(f"{card.name} on the shiftbench leaderboard") + "}",
+        "author": "{" + bibtex_text(entry.submitter) + "}",
+        "year": entry.submitted_at[:4],
+        "note": bibtex_text(f"Entry {entry.id}, data {card.data[:12]}, subset {card.subset}"),
+    }
+    written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    return f"@misc{{shiftbench-{entry.id},\n{written}\n}}\n"
+
+
+def card_html(card: Card) -> Markup:
+    """Build what a card says, behind a heading that opens it."""
+    facts: list[tuple[str, str | Markup]] = []
+    for key, value in card.as_dict().items():
+        label = key.replace("_", " ")
+        if key.endswith("url"):
+            facts.append((label, link(value, value)))
+        elif isinstance(value, bool):
+            facts.append((label, "yes" if value else "no"))
+        elif key == "versions":
+            facts.append((label, ", ".join(f"{name} {version}" for name, version in value.items())))
+        elif isinstance(value, list):
+            facts.append((label, ", ".join(value)))
+        elif isinstance(value, int):
+            facts.append((label, count(value)))
+        elif key in ("command", "data"):
+            facts.append((label, tag("code", value)))
+        elif key != "name":
+            facts.append((label, str(value)))
+    return tag("details", tag("summary", "Card"), fact_list(facts, "sb-facts"), class_="sb-card")

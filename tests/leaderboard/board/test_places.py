@@ -1,0 +1,36 @@
+"""Where an entry stands on its board, now and on earlier days."""
+
+import polars as pl
+
+from leaderboard.board.places import Place, place_of
+from leaderboard.views.place_part import place_part, place_words
+from tests.leaderboard.conftest import Visible
+
+
+def board(*rows: tuple[str, str, int | None]) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, schema={"id": pl.String, "date": pl.String, "rank": pl.Int64}, orient="row")
+    low = pl.when(pl.col("rank").is_not_null()).then(1)
+    return frame.with_columns(rank_low=low, rank_high=low + 2)
+
+
+def test_later_entries_move_a_rank_and_partial_ones_do_not() -> None:
+    rows = board(
+        ("first", "2026-05-01", 3), ("best", "2026-05-04", 1), ("tied", "2026-05-02", 3), ("weak", "2026-05-04", 5),
+        ("partial", "2026-05-03", None), ("second", "2026-06-01", 2),
+    )  # fmt: skip
+    place = place_of(rows, "first")
+    assert place is not None
+    assert (place.rank, place.low, place.high, place.n_ranked) == (3, 1, 3, 5)
+    assert place.history == (("2026-05-01", 1, 1), ("2026-05-02", 1, 2), ("2026-05-04", 2, 4), ("2026-06-01", 3, 5))
+    assert place_of(rows, "second").history == (("2026-06-01", 2, 5),)  # type: ignore[union-attr]
+    assert place_of(rows, "partial") is None
+    assert place_of(rows, "nobody") is None
+
+
+def test_a_rank_in_words_and_over_time() -> None:
+    assert place_words(Place(1, None, None, 3, ())) == "Rank 1 of 3"
+    assert place_words(Place(1, 1, 1, 3, ())) == "Rank 1 of 3, also with other test texts"
+    shown = Visible(place_part(Place(2, 1, 4, 9, (("2026-05-01", 1, 1), ("2026-06-01", 2, 9)))))
+    assert "it could be 1 to 4" in shown.text
+    assert "Rank 1 of 1 on 2026-05-01, 2 of 9 on 2026-06-01." in shown.text
+    assert "Rank over time" not in Visible(place_part(Place(2, 1, 4, 9, (("2026-05-01", 1, 1),)))).text
