@@ -39,7 +39,8 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
         "def answer(texts): return np.array(['yes', 'yes', 'no'])",
         "def answer(texts): return [{'yes': .7, 'no': .3}, {'yes': 1.0}, {'no': .6, 'yes': .4}]",
         "def answer(texts): return [{'label': 'YES', 'score': .7}] * 2 + [{'label': 'no', 'score': .6}]",
-        "def answer(texts): return [[{'label': l, 'score': s} for l, s in (('no', 1 - p), ('yes', p))] for p in (.7, 1, .4)]",
+        "def scored(p): return [{'label': 'no', 'score': 1 - p}, {'label': 'yes', 'score': p}]\n"
+        "def answer(texts): return list(map(scored, (.7, 1, .4)))",
         "def answer(texts): return np.array([[.7, .3], [1, 0], [.4, .6]])\nanswer.labels = ['yes', 'no']",
     ],
 )  # fmt: skip
