@@ -19,7 +19,7 @@ _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-
 _HUB_ID = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
 FORMS = (
     "give a folder or Hub id, 'module:callable', a pipeline saved with skops (.skops), a pickle with --trust-pickle, "
-    "or the URL of an OpenAI-compatible server with --served-model"
+    "or the URL of an OpenAI-compatible server with --model"
 )
 
 
@@ -145,7 +145,7 @@ def _check_options(asked: Asked) -> None:
     problems = []
     if asked.served_model and not is_url(asked.spec):
         cure = "leave it out, or give the server's URL in place of the model"
-        problems.append(Problem("this is for a server", "--served-model", asked.served_model, cure))
+        problems.append(Problem("this is for a server", "--model", asked.served_model, cure))
     if asked.label_map and asked.kind not in (TaskKind.CLASSIFICATION, TaskKind.TAGGING):
         found = f"a task of kind '{asked.kind.value}'"
         problems.append(Problem("the task has no labels to map", "--label-map", found, "leave it out"))

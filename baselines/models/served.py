@@ -51,7 +51,7 @@ def load_served(asked: "Asked") -> ServedModel:
 
     if not asked.served_model:
         cure = "name the model that the server is to use"
-        raise InvalidInput(Problem("a server may have several models", "--served-model", "nothing", cure))
+        raise InvalidInput(Problem("a server may have several models", "--model", "nothing", cure))
     require("openai", "llm")
     address = server_address(asked.spec)
     key = server_key(asked.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"

@@ -47,9 +47,9 @@ def test_tags_are_lists(server: ChatServer) -> None:
 
 
 def test_what_goes_with_a_server_and_what_does_not(server: ChatServer, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--served-model: a server may have several models"):
+    with pytest.raises(InvalidInput, match="--model: a server may have several models"):
         load(server.url, served_model=None)
-    with pytest.raises(InvalidInput, match="--served-model: this is for a server; found chatty"):
+    with pytest.raises(InvalidInput, match="--model: this is for a server; found chatty"):
         load(str(tmp_path))
     with pytest.raises(InvalidInput, match="the address holds a password"):
         load("http://me:secret@localhost/v1")
