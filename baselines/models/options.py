@@ -30,7 +30,8 @@ class ModelOptions:
     label_map: LabelMap = None
     trust_pickle: TrustPickle = False
     served_model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="The model's name on the server that MODEL is.")
+        str | None,
+        typer.Option("--model", "--served-model", metavar="NAME", help="The model's name on the server that MODEL is."),
     ] = None
     revision: Annotated[
         str | None, typer.Option("--revision", metavar="REV", help="Commit, branch or tag of a Hub model.")
