@@ -201,6 +201,9 @@ class CallableModel(NamedModel):
 def load_callable(asked: "Asked") -> CallableModel:
     """Import the callable that a spec names; see ``load_model``."""
     module_name, _, path = asked.spec.partition(":")
+    if module_name.endswith(".py"):
+        cure = f"write it as {module_name.removesuffix('.py')}:{path}"
+        raise InvalidInput(Problem("this names a file, not a module", asked.spec, f"'{module_name}'", cure))
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as 'python -m' has it: a module of the user's own lies there
     try:

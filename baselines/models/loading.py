@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_HUB_ID = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
+_HUB_ID = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
 FORMS = (
     "give a folder or Hub id, 'module:callable', a pipeline saved with skops (.skops), a pickle with --trust-pickle, "
     "or the URL of an OpenAI-compatible server with --model"
@@ -108,7 +108,7 @@ def _load(asked: Asked) -> LoadedModel:
         from baselines.models.served import load_served
 
         return load_served(asked)
-    if path.is_file() or path.suffix in (".skops", *PICKLES):
+    if path.suffix in (".skops", *PICKLES) or (path.is_file() and asked.trust_pickle):
         from baselines.models.pipelines import load_pipeline_file
 
         return load_pipeline_file(asked, path)
@@ -118,6 +118,8 @@ def _load(asked: Asked) -> LoadedModel:
         from baselines.models.callables import load_callable
 
         return load_callable(asked)
+    if path.is_file():
+        raise InvalidInput(Problem("this file holds no model", spec, f"the ending '{path.suffix}'", FORMS))
     if not _HUB_ID.fullmatch(spec):
         raise InvalidInput(Problem("there is no such model", spec, cure=FORMS))
     from baselines.models.pretrained import load_pretrained

@@ -204,6 +204,8 @@ def load_pretrained(asked: "Asked") -> NamedModel:
     match = _match(config, asked) if head in ("ForSequenceClassification", "ForTokenClassification") else None
     spaced = {"add_prefix_space": True} if head == "ForTokenClassification" else {}
     tokenizer = load_tokenizer(spec, **where, **spaced)
+    if tokenizer.pad_token_id is None and getattr(config, "pad_token_id", None) is not None:
+        tokenizer.pad_token_id = config.pad_token_id  # classifiers that read from left to right say it there alone
     model, told = load_model(_HEADS[head], spec, 0, output_loading_info=True, **where)
     if told["missing_keys"]:
         missing = sorted(told["missing_keys"])

@@ -114,6 +114,21 @@ def answer(texts):
     assert len(module["asked"]) == 2000 - 1712
 
 
+def test_rows_before_a_failure_are_kept_whatever_their_form(load: Load, tmp_path: Path) -> None:
+    code = "def answer(texts): return [{'yes': .9, 'no': .1} if text != '300' else 1 / 0 for text in texts]"
+    rows = pl.DataFrame({"text": [str(number) for number in range(600)]})
+    for number in (200, 256):  # within a call, and first in one
+        asked = rows[300 - number :]
+        model = load(code)
+        with pytest.raises(RowFailure) as refused:
+            model.predict(asked)
+        assert (refused.value.row, len(refused.value.done)) == (number, number)
+        with pytest.raises(RowFailure) as refused:
+            predict_in_parts(model, asked, ["text"])
+        assert len(refused.value.done) > 0
+        assert refused.value.done["probabilities"].null_count() == 0
+
+
 def test_pairs_tags_questions_and_texts(load: Load) -> None:
     pairs = pl.DataFrame({"a": ["x", "y"], "b": ["x", "z"]})
     same = load("def answer(pairs): return ['yes' if a == b else 'no' for a, b in pairs]", inputs=["a", "b"])
@@ -135,6 +150,8 @@ def test_pairs_tags_questions_and_texts(load: Load) -> None:
 def test_what_is_no_callable_is_told(load: Load) -> None:
     with pytest.raises(InvalidInput, match="cannot be imported; found ModuleNotFoundError"):
         load_model("no_such_module:f", kind=TaskKind.CLASSIFICATION, inputs=["text"], labels=["a", "b"])
+    with pytest.raises(InvalidInput, match=r"names a file, not a module; .*; write it as own:f"):
+        load_model("own.py:f", kind=TaskKind.CLASSIFICATION, inputs=["text"], labels=["a", "b"])
     with pytest.raises(InvalidInput, match="cannot be imported; found ZeroDivisionError"):
         load("1 / 0")
     with pytest.raises(InvalidInput, match="no such callable; found 'anser'; did you mean 'answer'"):

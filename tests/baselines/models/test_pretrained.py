@@ -126,6 +126,11 @@ def test_what_cannot_be_used_is_told_with_its_cure(classifier: str, tmp_path: Pa
     )
     with pytest.raises(InvalidInput, match=r"no trained weights for its answers; found no classifier\.bias"):
         load(str(folder))
+    (tmp_path / "notes.txt").write_text("a kettle", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"this file holds no model; found the ending '\.txt'; give"):
+        load(str(tmp_path / "notes.txt"))
+    with pytest.raises(InvalidInput, match=r"\./no-model: there is no such model; give a folder or Hub id"):
+        load("./no-model")
     with pytest.raises(InvalidInput, match="the model reads one text or a pair"):
         load(classifier, inputs=["a", "b", "c"])
     names = dict(enumerate(("yes", "no", "maybe")))

@@ -47,7 +47,7 @@ def test_tags_are_lists(server: ChatServer) -> None:
 
 
 def test_what_goes_with_a_server_and_what_does_not(server: ChatServer, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--model: a server may have several models"):
+    with pytest.raises(InvalidInput, match="a server may have several models; name the one to use with --model"):
         load(server.url, served_model=None)
     with pytest.raises(InvalidInput, match="--model: this is for a server; found chatty"):
         load(str(tmp_path))
