@@ -20,6 +20,7 @@ from leaderboard.commands.scores import analyse, compare, coverage, protocol, va
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.bench_command import bench
 from shiftbench.demo_command import demo
+from shiftbench.predict_command import predict
 from shiftbench.score_command import score
 
 PROGRAMS = (
@@ -85,7 +86,7 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    build, publish, plan, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
+    build, publish, plan, predict, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
     publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
