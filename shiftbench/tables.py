@@ -12,7 +12,9 @@ import polars as pl
 from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.home_advantage import SCALES
-from leaderboard.scoring.shape import ConfidenceFigures, Detectable, Estimate, Scores
+from leaderboard.scoring.confidence_shape import ConfidenceFigures
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import Detectable, Scores
 
 Schema = dict[str, type[pl.DataType]]
 

@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from leaderboard.metrics.robustness import SCENARIOS
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Estimate, Scores, TaskScores
+from leaderboard.scoring.shape import Scores, TaskScores
 from leaderboard.store import Entry
 from validation.vocabulary import PLACEBO
 

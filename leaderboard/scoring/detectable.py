@@ -31,6 +31,17 @@ def detectable_drop(drop: Figure, total: TotalBounds | None = None, n_tests: int
     recipe = None
     if total is not None and not np.isnan(total.training_variance):
         recipe = Variance(se**2, dof, total.training_variance, total.training_df)
+    return smallest_drop(models, recipe, n_tests)
+
+
+def smallest_drop(models: Variance, recipe: Variance | None, n_tests: int) -> DetectableDrop:
+    """Find the smallest detectable drop of two variances, alone and corrected.
+
+    Args:
+        models: variance over other test texts.
+        recipe: variance over other training runs as well; None where training is not measured.
+        n_tests: drops of its kind in the task, which the corrected figures share the level with.
+    """
     return DetectableDrop(
         models=_smallest(models, 1),
         models_corrected=_smallest(models, n_tests),
@@ -39,13 +50,13 @@ def detectable_drop(drop: Figure, total: TotalBounds | None = None, n_tests: int
     )
 
 
+def _smallest(variance: Variance, n_tests: int) -> float:
+    return float(minimum_detectable(variance.se, variance.dof, n_tests))
+
+
 def detectable_drops(
     drops: Mapping[str, Figure], totals: Mapping[str, TotalBounds | None] | None = None, n_tests: int = 1
 ) -> dict[str, DetectableDrop]:
     """Find the smallest detectable drop of each figure that has an interval, by its name (see ``detectable_drop``)."""
     found = {name: detectable_drop(drop, (totals or {}).get(name), n_tests) for name, drop in drops.items()}
     return {name: each for name, each in found.items() if each is not None}
-
-
-def _smallest(variance: Variance, n_tests: int) -> float:
-    return float(minimum_detectable(variance.se, variance.dof, n_tests))

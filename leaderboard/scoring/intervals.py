@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.metrics.bootstrap import (
-    MIN_RUNS,
     Spread,
     interval,
     sampling_spread,
     scenario_support,
     training_spread,
 )
+from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
 from leaderboard.metrics.robustness import SCENARIOS
 from leaderboard.metrics.wilson import MIN_GROUPS, square_of_mean, wilson_interval
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.replicates import Floats, TaskValues
-from leaderboard.scoring.shape import Estimate
 
 SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""

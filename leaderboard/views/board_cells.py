@@ -8,7 +8,7 @@ import polars as pl
 from leaderboard.board import Board
 from leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.board_columns import Column
 from leaderboard.views.board_query import RANKED, REPORTED

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from leaderboard.board.rows import LAMBDAS
-from leaderboard.scoring.shape import DetectableDrop, Estimate, Interval, NearDuplicates, Summary, TaskScores
+from leaderboard.scoring.estimate import Estimate, Interval
+from leaderboard.scoring.shape import DetectableDrop, NearDuplicates, Summary, TaskScores
 from leaderboard.scoring.summary import PAIRING
 from leaderboard.views.beyond_means import about_lines
 from leaderboard.views.detectable import detectable_text

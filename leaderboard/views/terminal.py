@@ -14,8 +14,10 @@ from rich.text import Text
 from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
 from leaderboard.comparing.words import about_lines, floor_words
 from leaderboard.release import Round
+from leaderboard.scoring.confidence_shape import Confidence
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Confidence, Estimate, IdOod, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import IdOod, Scores, Shift, TaskScores
 from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
 from leaderboard.views.beyond_means import about_lines as beyond_means_lines

@@ -15,7 +15,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, find_board
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.store import Store
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_data import board_csv, board_rows
