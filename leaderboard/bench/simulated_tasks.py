@@ -19,9 +19,10 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.classification import accuracy, macro_f1
 from leaderboard.scoring.estimate import Estimate, Total
 from leaderboard.scoring.outcomes import Outcomes
-from leaderboard.scoring.replicates import TargetRuns, TaskValues, score_target
+from leaderboard.scoring.replicates import TaskValues, score_target
 from leaderboard.scoring.shape import TaskScores
 from leaderboard.scoring.summary import task_scores
+from leaderboard.scoring.target_runs import TargetRuns
 from validation.vocabulary import TaskKind
 
 Floats = NDArray[np.float64]

@@ -25,8 +25,9 @@ from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.gaps import kept_seeds
 from leaderboard.scoring.intervals import DROP, Figure, alike, estimate, estimates, sampled
 from leaderboard.scoring.label_shift import LabelShifts
-from leaderboard.scoring.replicates import Cell, Floats, TaskValues, target_runs
+from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import Scores, TaskScores
+from leaderboard.scoring.target_runs import target_runs
 from validation.vocabulary import TaskKind, source_parts
 
 _TWICE = (-2.0, 2.0)

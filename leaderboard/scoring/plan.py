@@ -26,9 +26,9 @@ from leaderboard.metrics.power import (
 )
 from leaderboard.metrics.wilson import effective_n, intraclass_correlation, run_moments
 from leaderboard.scoring.detectable import smallest_drop
-from leaderboard.scoring.replicates import TargetRuns, target_runs
 from leaderboard.scoring.score import checked_predictions
 from leaderboard.scoring.shape import DetectableDrop
+from leaderboard.scoring.target_runs import TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
 
 WANTED = (0.01, 0.02, 0.05)

@@ -218,7 +218,7 @@ def score_predictions(
     rows = [row for values in found.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
     scores = summarise_values(found, folder, subset, pinned, encoder_name(encoder))
-    scores = add_without_shift(mark_floors(scores, folder, predictions), folder)
+    scores = add_without_shift(mark_floors(scores, folder, predictions), folder, found)
     scores = add_non_inferiority(scores, found, margin)
     return Scored(table, add_confidence(scores, predictions, found, folder, subset, n_draws))
 

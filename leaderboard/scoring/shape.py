@@ -68,6 +68,35 @@ class Flips(Record):
     excess: float | None = pydantic.Field(default=None, description="loss + gain - without_shift")
 
 
+class ShiftWithoutRepeats(Record):
+    """Scores and drops of a shift without the test texts that repeat a train text of their own domain."""
+
+    source: str
+    target: str
+    n: int
+    st: Estimate
+    ss: Estimate
+    tt: Estimate
+    sd: Estimate
+    td: Estimate
+
+
+class WithoutRepeats(Record):
+    """What is left of scores and drops without the test texts that repeat, nearly or exactly, a train text at home.
+
+    The means are those of ``Summary``, over the same shifts; they are null where a domain has no other test text.
+    """
+
+    left_out: int = pydantic.Field(description="Test texts left out, over all domains")
+    mean_ss: Estimate
+    mean_st: Estimate
+    mean_sd: Estimate
+    mean_td: Estimate
+    average_drop: Estimate
+    total: Total
+    shifts: tuple[ShiftWithoutRepeats, ...]
+
+
 class NearDuplicates(Record):
     """Shares of a task's test texts, its domains pooled, that repeat a train text of their own domain.
 
@@ -76,6 +105,9 @@ class NearDuplicates(Record):
 
     near: float = pydantic.Field(description="With a train text of another group that is similar, not equal")
     exact: float = pydantic.Field(description="With a train text that is equal")
+    without: WithoutRepeats | None = pydantic.Field(
+        default=None, description="Null without such texts, and where an older folder does not list them"
+    )
 
 
 class PriorFixed(Record):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.metrics.resolution import UNRESOLVED, resolved_scenario
@@ -108,9 +109,9 @@ def summarise_values(
     )
 
 
-def task_scores(values: TaskValues) -> TaskScores:
-    """Nest the scores of a task without an ID domain (see ``summarise_values``)."""
-    return _Task(values, None, None).scores()
+def task_scores(values: TaskValues, manifest: Manifest | None = None) -> TaskScores:
+    """Nest the scores of a task (see ``summarise_values``); without the folder's manifest, of one without ID domain."""
+    return _Task(values, None, id_model(values, manifest) if manifest else None).scores()
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
