@@ -3,6 +3,7 @@
 What each module is about, and why it computes as it does: ``leaderboard/metrics/README.md``.
 """
 
+from leaderboard.metrics.agreement import annotator_tables
 from leaderboard.metrics.baseline_line import against_others, baseline_line, effective_interval
 from leaderboard.metrics.bootstrap import (
     interval,
@@ -92,6 +93,7 @@ __all__ = [
     "accuracy",
     "adjust_to_prior",
     "against_others",
+    "annotator_tables",
     "average_over_models",
     "baseline_line",
     "bert_score",

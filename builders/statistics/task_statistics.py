@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from builders.folder.statistics import (
     QUANTILES,
+    Annotators,
     DomainStatistics,
     LengthDistance,
     Lengths,
@@ -58,7 +59,11 @@ class DescribedTask(NamedTuple):
 
 
 def task_statistics(
-    spec: Spec, domains: Mapping[str, Mapping[str, Rows]], depths: Depths, scratch: Path | None = None
+    spec: Spec,
+    domains: Mapping[str, Mapping[str, Rows]],
+    depths: Depths,
+    scratch: Path | None = None,
+    annotators: Mapping[str, Annotators] | None = None,
 ) -> DescribedTask:
     """Compute the statistics of a task, of whose texts no more than a part is in memory.
 
@@ -68,6 +73,7 @@ def task_statistics(
             Empty frames count as absent.
         depths: by source and target, the tables of ``depth_tables``; may be empty.
         scratch: a folder for what is put aside meanwhile; None takes the system's.
+        annotators: by domain, what single annotators score, where that is known.
     Returns: the statistics and the repeated test rows; the same for the same rows in any order.
     Source: divergence DR appendix A.1; depths DF1 sec. 3 and 4.2; what is balanced, DR appendix D.2.
     """
@@ -85,6 +91,7 @@ def task_statistics(
                 vocabulary=vocabularies[domain].size,
                 unseen_test_share=vocabularies[domain].unseen_test_share,
                 groups_in_several_splits=_straddling(splits),
+                annotators=(annotators or {}).get(domain),
             )
             for domain, splits in kept.items()
         },

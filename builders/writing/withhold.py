@@ -134,7 +134,8 @@ def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
                 "splits": {
                     split: of.model_copy(update=_NO_GOLD) if split == "test" else of
                     for split, of in facts.splits.items()
-                }
+                },
+                "annotators": None,
             }
         )
         for domain, facts in statistics.domains.items()

@@ -164,7 +164,7 @@ def _write_whole(
                 _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table.schema, ()))
                 depths[source, target] = table
         if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
-            described = task_statistics(task.spec, task.domains, depths, store)
+            described = task_statistics(task.spec, task.domains, depths, store, task.annotators)
             write_statistics(folder, task.spec.name, described.statistics)
             write_ids(folder / repeats_path(task.spec.name), described.repeated_tests)
     write_facts(folder, manifest)

@@ -332,6 +332,19 @@ class NonInferiority(Record):
     claims: tuple[BoundedDrop, ...]
 
 
+class Annotators(Record):
+    """What single annotators score on the test texts, by the task's metric, of the domains whose votes upstream has.
+
+    ``others`` judges each annotator by the majority of the others, ``gold`` by the gold label, which the annotator's
+    own vote helped to make. On all test texts that have two votes, whatever the subset.
+    """
+
+    others: dict[str, float]
+    gold: dict[str, float]
+    mean_others: float
+    mean_gold: float
+
+
 class TaskScores(Record):
     """All scores of one task. ``floors`` are by test domain; generated text has none."""
 
@@ -349,6 +362,7 @@ class TaskScores(Record):
     )
     floors: dict[str, FloorLevels] = pydantic.Field(default={})
     non_inferiority: NonInferiority | None = pydantic.Field(default=None, description="Null without a margin")
+    annotators: Annotators | None = pydantic.Field(default=None, description="Null where upstream has no votes")
     near_duplicates: NearDuplicates | None = pydantic.Field(
         default=None, description="Null where the folder has no statistics, and for placebos"
     )

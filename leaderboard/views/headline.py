@@ -7,6 +7,7 @@ from leaderboard.board.rows import LAMBDAS
 from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.shape import DetectableDrop, NearDuplicates, Summary, TaskScores
 from leaderboard.scoring.summary import PAIRING
+from leaderboard.views.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
 from leaderboard.views.beyond_means import about_lines
 from leaderboard.views.detectable import detectable_text
 from leaderboard.views.html import Markup, join, tag
@@ -40,6 +41,8 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
     """
     tiles = [_html(tile) for tile in _tiles(task, placebo)]
     summary = task.summary
+    if task.annotators is not None:
+        tiles.append(_plain(ANNOTATORS, points(task.annotators.mean_others), AGAINST_OTHERS))
     tiles.append(_plain("Shifts", f"{summary.n_shifts}", _basis(task)))
     if summary.resolved_share is not None:
         tiles.append(_plain("Scenarios resolved", share(summary.resolved_share), RESOLVED))
@@ -53,6 +56,8 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
         lines.append(
             tag("p", f"No predictions of {task.task}{PLACEBO}: no placebo value beside drops.", class_="sb-soft")
         )
+    if task.annotators is not None:
+        lines.append(tag("p", annotator_words(task.annotators, task.metric), class_="sb-soft"))
     if task.near_duplicates is not None and _has_drops(summary):
         lines.append(tag("p", near_duplicate_words(task.near_duplicates), class_="sb-soft"))
     return join([tag("dl", *tiles, class_="sb-tiles"), *lines])

@@ -20,6 +20,7 @@ from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import IdOod, Scores, Shift, TaskScores
 from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
+from leaderboard.views.annotators import annotator_words
 from leaderboard.views.beyond_means import about_lines as beyond_means_lines
 from leaderboard.views.beyond_means import slope_rows, worst_rows
 from leaderboard.views.confidence_rows import NAMES, brier_note, mean_rows
@@ -337,6 +338,8 @@ def _print_confidence(console: Console, task: str, found: Confidence) -> None:
 
 def _meaning_lines(task: TaskScores, *, has_drops: bool) -> Iterator[str]:
     """List what is to be known of drops, flips and home advantage before they are read."""
+    if task.annotators is not None:
+        yield annotator_words(task.annotators, task.metric)
     if task.near_duplicates is not None and has_drops:
         yield near_duplicate_words(task.near_duplicates)
     if any(shift.flips for shift in task.shifts):
