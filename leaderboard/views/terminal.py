@@ -178,7 +178,7 @@ def print_round(closed: Round, console: Console) -> None:
         rows = [
             [
                 str(each.place or "-"),
-                " ".join(each.ties) or "-",
+                "" if each.with_leader is None else "yes" if each.with_leader else "no",
                 each.entry,
                 each.account,
                 "n/a" if each.mean is None else f"{100 * each.mean:.1f}",
@@ -188,7 +188,9 @@ def print_round(closed: Round, console: Console) -> None:
         ]
         subset = "" if board.subset == "all" else f":{board.subset}"
         title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
-        print_table(console, title, ("place", "ties", "entry", "account", "mean ST in points", "by target"), rows)
+        print_table(
+            console, title, ("place", "with the leader", "entry", "account", "mean ST in points", "by target"), rows
+        )
     for out in closed.left_out:
         where = f"{out.task}/{out.target}" if out.target else out.task
         console.print(f"left out: {out.entry} of {out.account} on {where}: {out.why}", markup=False, highlight=False)
