@@ -293,6 +293,12 @@ def test_columns_can_be_chosen(index: Index) -> None:
     assert page.count('checked=""') == 2
 
 
+def test_tuning_trials_are_a_column_that_can_be_chosen(index: Index) -> None:
+    assert "tuning_trials" in frame_of(index).columns
+    assert "settings tried to choose" in board_page(index, query(index, "columns=tuning_trials"))
+    assert len(rows(index, "columns=tuning_trials").heads) == 4
+
+
 def test_the_pager_leads_to_every_page(index: Index) -> None:
     found = rows(index, "page=2&sort=name")
     assert found.addresses["page-previous"] == "/?board=synthetic%2Fnli&sort=name&order=asc"
