@@ -263,6 +263,7 @@ def main(
         tunable_parameters=record["tunable_parameters"],
         paradigm="retrieval",
         shots=SHOTS,
+        tuning_trials=1,
         extra_data="train texts of the target domain, without labels",
     )
     write_outputs(results.predictions, card, out)

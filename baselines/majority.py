@@ -34,7 +34,15 @@ def main(runs: RunOptions) -> None:
     """
     folder = runs.open_folder()
     results = train_runs(fit, folder, runs)
-    card = make_card(folder, name="Majority", family="majority", parameters=1, paradigm="other", licence="Apache-2.0")
+    card = make_card(
+        folder,
+        name="Majority",
+        family="majority",
+        parameters=1,
+        paradigm="other",
+        tuning_trials=1,
+        licence="Apache-2.0",
+    )
     write_outputs(results.predictions, card, runs.out)
 
 

@@ -138,6 +138,7 @@ def main(
         family=results.records[0]["family"],
         parameters=results.records[0]["parameters"],
         paradigm="fine-tuned",
+        tuning_trials=1,
     )
     write_outputs(results.predictions, card, runs.out)
     work.clear()

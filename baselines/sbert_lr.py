@@ -68,6 +68,7 @@ def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER) -> None:
         base_model=encoder,
         family="sentence-transformers",
         paradigm="fine-tuned",
+        tuning_trials=1,
         licence="Apache-2.0",
     )
     write_outputs(results.predictions, card, runs.out)

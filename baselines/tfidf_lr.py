@@ -71,6 +71,7 @@ def main(runs: RunOptions) -> None:
         name="TF-IDF + LR",
         family="bag-of-words",
         paradigm="fine-tuned",
+        tuning_trials=1,
         licence="Apache-2.0",
     )
     write_outputs(results.predictions, card, runs.out)

@@ -19,7 +19,7 @@ from leaderboard.scoring.score import checked_predictions, score_file, token_enc
 from leaderboard.store import folder_of
 from shiftbench.inputs import as_card, as_folder, as_path, own_tables, prediction_file
 from shiftbench.results import ComparisonResult, ScoreResult
-from validation.cards import Card
+from validation.cards import Card, card_beside
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import UNPARSED
 
@@ -100,7 +100,8 @@ def compare(
     """Test whether the first of some entries differs from the others, on every shift that both have.
 
     Args:
-        entries: 2 to 4 names with their predictions, each as ``score`` takes them.
+        entries: 2 to 4 names with their predictions, each as ``score`` takes them. Cards beside files say how many
+            settings were tried, and entries that were not tuned alike are flagged.
         data: the dataset, as ``score`` takes it.
         subset: the subset of test ids that the predictions cover.
         task: compare on this task alone; by default on all that they share.
@@ -121,10 +122,12 @@ def compare(
     folder = as_folder(data)
     encoder = token_encoder(folder)
     with ExitStack() as stack:
-        entrants = [
-            Entrant(stack.enter_context(prediction_file(each, str(name))), folder, subset, encoder, str(name))
-            for name, each in entries.items()
-        ]
+        entrants = []
+        for name, each in entries.items():
+            file = stack.enter_context(prediction_file(each, str(name)))
+            card = card_beside(file)
+            trials = card.tuning_trials if card else None
+            entrants.append(Entrant(file, folder, subset, encoder, str(name), tuning_trials=trials))
         return ComparisonResult(compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed, margin=margin))
 
 

@@ -3,6 +3,7 @@
 What each module is about, and why it computes as it does: ``leaderboard/metrics/README.md``.
 """
 
+from leaderboard.metrics.agreement import annotator_tables
 from leaderboard.metrics.baseline_line import against_others, baseline_line, effective_interval
 from leaderboard.metrics.bootstrap import (
     interval,
@@ -22,7 +23,7 @@ from leaderboard.metrics.calibration import (
 from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
 from leaderboard.metrics.comparison import flip_signs, holm, rank_stability, swap_test
 from leaderboard.metrics.correlation import effective_robustness, fit_line, id_ood_shape, pearson, r_squared, spearman
-from leaderboard.metrics.crossed import crossed_test, influences, residual_variance
+from leaderboard.metrics.crossed import crossed_test, influences, paired_influences, residual_variance
 from leaderboard.metrics.depth import (
     depth_f1,
     depth_weights,
@@ -92,6 +93,7 @@ __all__ = [
     "accuracy",
     "adjust_to_prior",
     "against_others",
+    "annotator_tables",
     "average_over_models",
     "baseline_line",
     "bert_score",
@@ -148,6 +150,7 @@ __all__ = [
     "on_scale",
     "order_chi_square",
     "overconfidence",
+    "paired_influences",
     "pass_on",
     "pearson",
     "per_class_f1",

@@ -22,8 +22,8 @@ from builders.folder.reader import DatasetFolder
 from builders.specs.transforms import as_texts
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
-from leaderboard.views.folder_report import card_beside
 from leaderboard.views.report_page import report_html
+from validation.cards import card_beside
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem, and_more

@@ -13,7 +13,8 @@ from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure
 
 from leaderboard.analysis.canvas import SCENARIO_COLOURS
-from leaderboard.scoring.shape import Estimate, Scores, Shift, TaskScores
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views.numbers import drop_points, metric_name, points
 from leaderboard.views.pictures.words import SD_NAME, TD_NAME, source_name, sources, with_drops
 from validation.png import picture_style

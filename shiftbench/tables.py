@@ -12,7 +12,9 @@ import polars as pl
 from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, Difference, winner
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.home_advantage import SCALES
-from leaderboard.scoring.shape import ConfidenceFigures, Detectable, Estimate, Scores
+from leaderboard.scoring.confidence_shape import ConfidenceFigures
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import Detectable, Scores, TaskScores, WithoutRepeats
 
 Schema = dict[str, type[pl.DataType]]
 
@@ -54,11 +56,14 @@ SHIFTS: Schema = {
     "resolved": pl.Boolean,
     "unparsed": pl.Float64,
     **_detectable("sd", "td"),
+    **_estimates("sd_unrepeated", "td_unrepeated"),
 }
 """A row for each task and shift: ``n`` test texts, ``runs`` (seeds), scores, drops, scenario.
 
 ``sd_detectable`` is the smallest true SD that a test at 5% finds in four studies of five, of these trained models;
 ``_corrected`` shares the level with all shifts, ``_recipe`` includes other training runs (null where not measured).
+``_unrepeated`` drops are over the test texts that repeat no train text of their domain (null where none does, and where
+an older dataset folder does not list them).
 """
 SUMMARY: Schema = {
     "task": pl.String,
@@ -70,6 +75,7 @@ SUMMARY: Schema = {
     **_estimates(*_SUMMARY_FIGURES),
     **dict.fromkeys(_SUMMARY_NUMBERS, pl.Float64),
     **_detectable("average_drop"),
+    **_estimates("average_drop_unrepeated"),
     **_estimates("next_domain_st", "next_domain_drop"),
     **_estimates(*(f"home_advantage_{scale}" for scale in SCALES)),
     "home_advantage": pl.String,
@@ -157,10 +163,19 @@ def _detectable_of(found: Detectable, names: Iterable[str]) -> dict[str, float |
 def _shift_rows(scores: Scores) -> Iterator[dict[str, Any]]:
     plain = ("source", "target", "n", "runs", "scenario", "resolved", "unparsed")
     for task in scores.tasks:
+        without = _without_repeats(task)
+        unrepeated = {(shift.source, shift.target): shift for shift in without.shifts} if without else {}
         for shift in task.shifts:
-            facts = {name: getattr(shift, name) for name in plain}
+            facts: dict[str, Any] = {name: getattr(shift, name) for name in plain}
+            for name in ("sd", "td"):
+                clean = unrepeated.get((shift.source, shift.target))
+                facts |= _estimate(f"{name}_unrepeated", getattr(clean, name) if clean else None)
             finds = _detectable_of(shift.detectable, ("sd", "td"))
             yield {"task": task.task, **facts, **_estimates_of(shift, _SHIFT_FIGURES), **finds}
+
+
+def _without_repeats(task: TaskScores) -> WithoutRepeats | None:
+    return task.near_duplicates.without if task.near_duplicates else None
 
 
 def _summary_rows(scores: Scores) -> Iterator[dict[str, Any]]:
@@ -170,6 +185,8 @@ def _summary_rows(scores: Scores) -> Iterator[dict[str, Any]]:
             for name in ("basis", "complete", "at_floor", "n_shifts", *_SUMMARY_NUMBERS)
         }
         figures: dict[str, Any] = _estimates_of(task.summary, _SUMMARY_FIGURES)
+        without = _without_repeats(task)
+        figures |= _estimate("average_drop_unrepeated", without.average_drop if without else None)
         expected = task.summary.next_domain
         figures |= _estimate("next_domain_st", expected.st if expected else None)
         figures |= _estimate("next_domain_drop", expected.drop if expected else None)

@@ -98,6 +98,18 @@ class Card(pydantic.BaseModel):
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
 
 
+def card_beside(predictions: Path) -> Card | None:
+    """Read the card that lies beside a prediction file.
+
+    Args:
+        predictions: the file; its card is ``<name>.card.yaml``.
+    Returns: the card; None where there is none.
+    Raises: InvalidInput when it is no sound card.
+    """
+    path = predictions.with_name(f"{predictions.stem}.card.yaml")
+    return read_card(path) if path.is_file() else None
+
+
 def read_card(path: Path) -> Card:
     """Read a YAML or JSON card.
 

@@ -33,6 +33,7 @@ class Timing:
         wanted: the target; null where the measurement is for information.
         met: whether the target is met; null where it does not hold because the input has not the full size.
         peak_memory: of ours, in bytes.
+        cpu_seconds: processor time of ours, over all threads: what a machine that does other work tells less wrongly.
     """
 
     name: str
@@ -48,11 +49,14 @@ class Timing:
     wanted: Target | None = None
     met: bool | None = None
     peak_memory: int | None = None
+    cpu_seconds: float | None = None
 
 
 def print_timing(timing: Timing, console: "Console") -> None:
     """Print one measurement on a line of its own, as soon as it is there; no verdict where the target does not hold."""
     parts = [f"{timing.name}: {_amount(timing.seconds, timing.rate, timing.unit)}"]
+    if timing.cpu_seconds is not None:
+        parts[0] += f" ({timing.cpu_seconds:,.2f} s of processor time)"
     if timing.peak_memory is not None:
         parts[0] += f", {timing.peak_memory / 2**20:,.0f} MiB at peak"
     if timing.yardstick is not None:

@@ -9,12 +9,15 @@ from pathlib import Path
 import polars as pl
 
 from builders.assembling.cut import Size, Splits, fill_to_sizes, take_per_label, take_share
+from builders.assembling.votes import count_annotators, upstream_votes
 from builders.folder.manifest import Pairing, TransformCount, UpstreamRows
 from builders.folder.reader import SUBSET_IDS
+from builders.folder.statistics import Annotators
 from builders.reading.intake import in_file
 from builders.reading.sampling import STRATUM, Reservoir
 from builders.specs.spec import DomainSpec, TaskSpec
 from builders.specs.transforms import (
+    VOTES,
     as_texts,
     conflicting_rows_leave,
     equal_inputs_leave,
@@ -45,6 +48,8 @@ class AssembledTask:
     upstream: dict[str, dict[str, tuple[UpstreamRows, ...]]] = field(default_factory=dict)
     """By domain and upstream split, the files that its rows are from."""
     titles: dict[str, str] = field(default_factory=dict)
+    annotators: dict[str, Annotators] = field(default_factory=dict)
+    """By domain, what single annotators score on its test rows, where upstream has their votes."""
 
 
 def assemble(
@@ -77,15 +82,19 @@ def assemble(
     Raises: InvalidInput when a domain has no row left for a size that all share, or a row is not what its kind asks.
     """
     task = AssembledTask(spec, {}, dict(sources), counts=list(counts))
+    votes = {domain: upstream_votes(spec, splits) for domain, splits in rows.items()}
     if spec.as_upstream:
         for data_set in spec.domains:
             if data_set.name in rows:
                 _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed, store)
-        return _finished(task, seed)
-    frames = {domain: {split: in_memory(part) for split, part in splits.items()} for domain, splits in rows.items()}
+        return _finished(task, seed, votes)
+    frames = {
+        domain: {split: in_memory(part).drop(VOTES, strict=False) for split, part in splits.items()}
+        for domain, splits in rows.items()
+    }
     if spec.pairing is not None:
         _draw_pairing(task, spec.pairing, frames, seed, whole=equal)
-        return _finished(task, seed)
+        return _finished(task, seed, votes)
     split_rows = {
         domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
         for domain, upstream in frames.items()
@@ -105,13 +114,22 @@ def assemble(
             }
     if equal:
         _check_not_empty(task)
-    return _finished(task, seed)
+    return _finished(task, seed, votes)
 
 
-def _finished(task: AssembledTask, seed: int) -> AssembledTask:
+def _finished(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFrame | None]) -> AssembledTask:
     task.absent = tuple(domain.name for domain in task.spec.domains if domain.name not in task.domains)
     check_schema(task)
     add_subsets(task, seed)
+    for domain, splits in task.domains.items():
+        given = votes.get(domain)
+        found = (
+            count_annotators(given, splits["test"], task.spec.inputs, task.spec.labels)
+            if given is not None and "test" in splits
+            else None
+        )
+        if found is not None:
+            task.annotators[domain] = found
     return task
 
 

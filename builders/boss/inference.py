@@ -43,12 +43,15 @@ _PAIR = (
     group_by_text("premise"),
 )
 _SENTENCES = (
-    rename({"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}),
+    rename({"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}, votes="annotator_labels"),
     keep_labelled(LABELS, ("-",)),
     *_PAIR,
 )
 _LABELLED = select("premise", "hypothesis", "label")
-_READ_PAIRS = json_lines("gold_label", "sentence1", "sentence2")
+_READ_PAIRS = {
+    "train": json_lines("gold_label", "sentence1", "sentence2"),
+    "test": json_lines("gold_label", "sentence1", "sentence2", lists=("annotator_labels",)),
+}
 _READ_WANLI = json_lines("premise", "hypothesis", "gold")
 _READ_CB = json_lines("premise", "hypothesis", "label")
 
@@ -56,10 +59,10 @@ _MNLI = DomainSpec(
     name="mnli",
     files={
         split: (
-            FileSpec(MULTINLI, f"multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS),
-            FileSpec(MULTINLI, f"mnli_raw/multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS, partial=True),
+            FileSpec(MULTINLI, f"multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS[split]),
+            FileSpec(MULTINLI, f"mnli_raw/multinli_1.0/multinli_1.0_{file}.jsonl", _READ_PAIRS[split], partial=True),
             *(
-                FileSpec(MULTINLI, f"mnli_genres/{genre}_{split}.jsonl", _READ_PAIRS, partial=True)
+                FileSpec(MULTINLI, f"mnli_genres/{genre}_{split}.jsonl", _READ_PAIRS[split], partial=True)
                 for genre in MATCHED_GENRES
             ),
         )
@@ -146,7 +149,8 @@ NLI = TaskSpec(
 _SNLI = DomainSpec(
     name="snli",
     files={
-        split: (FileSpec(SNLI, f"snli/snli_1.0/snli_1.0_{split}.jsonl", _READ_PAIRS),) for split in ("train", "test")
+        split: (FileSpec(SNLI, f"snli/snli_1.0/snli_1.0_{split}.jsonl", _READ_PAIRS[split]),)
+        for split in ("train", "test")
     },
     transforms=_SENTENCES,
     provenance=Provenance(title="SNLI", text_sources=("Flickr",), paper_rows={"train": 549_361, "test": 9_824}),

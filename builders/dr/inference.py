@@ -12,6 +12,7 @@ MATCHED_GENRES = ("fiction", "government", "slate", "telephone", "travel")
 
 MULTINLI = find_source("multinli_1.0")
 _READ = json_lines("gold_label", "genre", "sentence1", "sentence2")
+_READ_TEST = json_lines("gold_label", "genre", "sentence1", "sentence2", lists=("annotator_labels",))
 
 
 def genre(name: str) -> DomainSpec:
@@ -30,13 +31,15 @@ def genre(name: str) -> DomainSpec:
             ),
             # MultiNLI's own test labels are not public: its matched development pairs are the test set.
             "test": (
-                FileSpec(MULTINLI, "multinli_1.0/multinli_1.0_dev_matched.jsonl", _READ),
-                FileSpec(MULTINLI, f"mnli_genres/{name}_test.jsonl", _READ, partial=True),
+                FileSpec(MULTINLI, "multinli_1.0/multinli_1.0_dev_matched.jsonl", _READ_TEST),
+                FileSpec(MULTINLI, f"mnli_genres/{name}_test.jsonl", _READ_TEST, partial=True),
             ),
         },
         transforms=(
             keep_in("genre", (name,)),
-            rename({"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}),
+            rename(
+                {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"}, votes="annotator_labels"
+            ),
             keep_labelled(LABELS, ("-",)),
             group_by_text("premise"),
         ),

@@ -12,7 +12,7 @@ from validation.vocabulary import SOURCE_JOINER, TaskKind
 
 FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
-DATA_FOLDERS = ("data", "depth", "subsets")
+DATA_FOLDERS = ("data", "depth", "subsets", "repeats")
 """Folders of a dataset folder whose files the manifest lists with their checksums."""
 PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
 """The two dataset folders in one that was built with test labels withheld (see ``builders.writing.withhold``)."""
@@ -262,6 +262,10 @@ class Manifest(_Facts):
     encoder: EncoderFacts | None
     target_train_depths: bool = pydantic.Field(
         default=False, description="Depth tables also hold the target's train texts (since builder version 0.2.0)"
+    )
+    lists_repeats: bool = pydantic.Field(
+        default=False,
+        description="Each task but placebos has the list of its test rows that repeat a train text (since 0.2.0)",
     )
     files: dict[str, str] = pydantic.Field(
         default={}, description="SHA-256 of each file of rows, depths and ids, by path"

@@ -10,48 +10,17 @@ import polars as pl
 
 from builders.folder.hashes import content_hash, labels_sha256, rows_sha256
 from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest
+from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_examples, check_rows, depth_schema
 from validation.task_facts import TaskFacts
-from validation.vocabulary import GOLD, TOKENS, TaskKind
+from validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 SUBSET_IDS = pl.Schema({"id": pl.String()})
 """The ids of a subset's test rows, each once and none null, sorted."""
-
-
-def split_path(task: str, domain: str, split: str) -> str:
-    """Return a split's path inside a dataset folder.
-
-    Args:
-        task: its name.
-        domain: one of its domains.
-        split: one of ``validation.vocabulary.SPLITS``.
-    Returns: a relative path with slashes, a glob over the split's shards.
-    """
-    return f"data/{task}/{domain}/{split}-*.parquet"
-
-
-def depth_path(task: str, source: str, target: str) -> str:
-    """Return a depth table's path inside a dataset folder.
-
-    Args:
-        task: its name.
-        source: a training domain, or several joined by ``+``.
-        target: a domain.
-    Returns: a relative path with slashes.
-    """
-    return f"depth/{task}/{source}--{target}.parquet"
-
-
-def subset_path(task: str, subset: str) -> str:
-    """Return the path of a subset's ids inside a dataset folder.
-
-    Args:
-        task: its name.
-        subset: name of the subset, such as ``all``.
-    Returns: a relative path with slashes.
-    """
-    return f"subsets/{task}/{subset}.parquet"
+REPEATED_TESTS = pl.Schema({"id": pl.String(), "near": pl.Boolean(), "exact": pl.Boolean()})
+"""Test rows that repeat a train text of their own domain, sorted by id, none null: whether one of another group is
+similar (``builders.folder.statistics.SIMILAR``), and whether one is equal; at least one of the two."""
 
 
 @dataclass(frozen=True)
@@ -216,6 +185,18 @@ class DatasetFolder:
         rows = self._read([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
         return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
 
+    def repeated_tests(self, task: str) -> pl.DataFrame | None:
+        """Read which test rows repeat, nearly or exactly, a train text of their own domain.
+
+        Args:
+            task: its name.
+        Returns: the columns of ``REPEATED_TESTS``; None for a placebo, whose rows are those of another task, and in a
+            folder of builder version 0.1.0.
+        """
+        if not self.manifest.lists_repeats or task.endswith(PLACEBO):
+            return None
+        return self._read(repeats_path(task))
+
     def deepest_of_pool(self, task: str, parts: Sequence[str]) -> float | None:
         """Find the depth of the deepest train text of several domains taken together (DF1 equation 2).
 
@@ -258,7 +239,7 @@ class DatasetFolder:
         problems: list[Problem] = []
         for name in self.manifest.tasks:
             # Subsets are ids of test rows: without sound rows there is nothing to compare them with.
-            problems += self._check_splits(name) or self._check_subsets(name)
+            problems += self._check_splits(name) or self._check_subsets(name) + self._check_repeats(name)
             problems += self._check_depth(name) + self._check_withheld(name)
         if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
             what, cure = "the content hash is not that of the splits listed", "build the folder again"
@@ -297,6 +278,22 @@ class DatasetFolder:
                 file = str(self.path / subset_path(name, subset))
                 problems.append(Problem("ids differ from the manifest", file, found, "build the folder again"))
         return problems
+
+    def _check_repeats(self, name: str) -> list[Problem]:
+        """Find listed repeats that are no test rows of the folder, such as those of a domain that was left out."""
+        try:
+            found = self.repeated_tests(name)
+        except InvalidInput as error:
+            return error.problems
+        if found is None:
+            return []
+        has_tests = "all" in self.task(name).subsets
+        n_known = len(found.join(self.test(name, columns=["id"]), on="id", how="semi")) if has_tests else 0
+        if n_known == len(found) and found["id"].is_unique().all():
+            return []
+        what = f"{len(found):,} ids, {n_known:,} of them of test rows"
+        file = str(self.path / repeats_path(name))
+        return [Problem("repeated test rows differ from the rows", file, what, "build the folder again")]
 
     def _check_depth(self, name: str) -> list[Problem]:
         problems: list[Problem] = []

@@ -122,6 +122,22 @@ class SplitStatistics(_Facts):
         return {name: count / total for name, count in counts.items()} if total else {}
 
 
+class Annotators(_Facts):
+    """What single annotators score on test texts, where upstream has their votes (``leaderboard.metrics.agreement``).
+
+    Attributes:
+        texts: test texts with two votes or more.
+        votes: mean number of their votes.
+        others: scores of an annotator against the majority of the others, by metric (accuracy, macro_f1), in [0, 1].
+        gold: the same against the gold label, which the annotator's own vote helped to make.
+    """
+
+    texts: int
+    votes: float
+    others: dict[str, float]
+    gold: dict[str, float]
+
+
 class DomainStatistics(_Facts):
     """One domain.
 
@@ -131,12 +147,14 @@ class DomainStatistics(_Facts):
         unseen_test_share: share of the word occurrences of its test inputs whose word its train inputs lack, in
             [0, 1]; None without both splits or without a word in test.
         groups_in_several_splits: groups that more than one of its splits has.
+        annotators: what single annotators score on its test texts; None where upstream has no votes.
     """
 
     splits: dict[str, SplitStatistics]
     vocabulary: int | None
     unseen_test_share: float | None
     groups_in_several_splits: int
+    annotators: Annotators | None = None
 
 
 class PairDepth(_Facts):

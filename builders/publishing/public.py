@@ -8,9 +8,10 @@ from pathlib import Path
 import polars as pl
 
 from builders.folder.manifest import Manifest, TaskManifest
-from builders.folder.reader import DatasetFolder, depth_path, split_path, subset_path
+from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
+from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import picture_path, read_statistics
-from builders.writing.writer import place_file, write_data, write_facts, write_subset
+from builders.writing.writer import place_file, write_data, write_facts, write_ids
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import PLACEBO
 
@@ -54,9 +55,9 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     """Write what may be published of a folder into another one.
 
     Rebuild-only domains leave with their rows, ids and depths; their facts stay in the manifest as ``withheld``, and
-    so does the content hash. The subset ``all`` keeps the ids of the domains that stay. Any other subset that would
-    lose ids leaves: under the same name it would be another subset. Files are hard links to those of ``folder``
-    wherever the file system allows, so change neither of the two in place.
+    so does the content hash. The subset ``all`` and the repeated test rows keep the ids of the domains that stay. Any
+    other subset that would lose ids leaves: under the same name it would be another subset. Files are hard links to
+    those of ``folder`` wherever the file system allows, so change neither of the two in place.
 
     Args:
         folder: the dataset folder; only its rows' ids are read.
@@ -79,6 +80,10 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
             unnamed = statistics.duplicates.model_copy(update={"examples": {}})
             statistics = statistics.model_copy(update={"duplicates": unnamed})
         write_data(out, name, statistics)
+        repeats = folder.repeated_tests(name)
+        if repeats is not None:
+            kept = pl.col("id").str.split("/").list.get(2).is_in(list(tasks[name].domains))
+            write_ids(out / repeats_path(name), repeats.filter(kept))
     write_facts(out, public)
     return DatasetFolder.open(out)
 
@@ -104,7 +109,7 @@ def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskManifest:
         ids = _kept_ids(folder, name, subset, list(domains))
         # 'all' is always what there is; any other list of ids is itself or nothing.
         if len(ids) == task.subsets[subset] or (subset == "all" and len(ids)):
-            write_subset(out / subset_path(name, subset), ids)
+            write_ids(out / subset_path(name, subset), ids)
             subsets[subset] = len(ids)
     return task.model_copy(
         update={

@@ -16,16 +16,17 @@ _OTHER_RELEASE = "is this the upstream release that the build expects?"
 _CUT_OFF = "fetch the file again; it may be cut off"
 
 
-def json_lines(*keys: str, optional: Sequence[str] = ()) -> "JsonLines":
+def json_lines(*keys: str, optional: Sequence[str] = (), lists: Sequence[str] = ()) -> "JsonLines":
     """Make a reader of JSON lines.
 
     Args:
         *keys: keys that every row has.
         optional: keys that a row may lack; it is null there.
+        lists: keys of lists of text; rows, and whole files, may lack them.
     Returns: a reader of frames with these keys as columns of text, in this order; texts such as "null" or "n/a" stay
         what they are.
     """
-    return JsonLines(keys, tuple(optional))
+    return JsonLines(keys, tuple(optional), tuple(lists))
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,10 @@ class JsonLines:
 
     keys: tuple[str, ...]
     optional: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Give the rows of a file in frames of text columns: ``keys``, then ``optional``.
+        """Give the rows of a file in frames of text columns, ``keys`` and ``optional``, then ``lists``.
 
         Raises: InvalidInput naming the line that is not JSON, or that lacks a key or holds a list or an object
             there; or the optional key that no row has.
@@ -58,7 +60,7 @@ class JsonLines:
             what = "no row has the key"
             raise InvalidInput([Problem(what, str(file.path), cure=_OTHER_RELEASE, key=key) for key in sorted(absent)])
         if not n_rows and not begun_before:
-            yield pl.DataFrame(schema=dict.fromkeys((*self.keys, *self.optional), pl.String))
+            yield pl.DataFrame(schema=dict.fromkeys((*self.keys, *self.optional), pl.String) | self._list_types())
 
     def _absent_from(self, path: Path) -> set[str]:
         """Look from the start for a value of each optional key; commonly the first rows have them."""
@@ -87,7 +89,11 @@ class JsonLines:
             raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=1))
         row = _object(file.path, 1, line) if line.strip() else {}
         fractions = {key for key, value in row.items() if isinstance(value, float)}
-        return {key: pl.Float64 if key in fractions else pl.String for key in (*self.keys, *self.optional)}
+        found = {key: pl.Float64 if key in fractions else pl.String for key in (*self.keys, *self.optional)}
+        return found | self._list_types()
+
+    def _list_types(self) -> dict[str, Any]:
+        return dict.fromkeys(self.lists, pl.List(pl.String))
 
     def _frame(self, lines: "_Lines", schema: Mapping[str, Any], n_lines: int) -> pl.DataFrame:
         try:
@@ -96,7 +102,7 @@ class JsonLines:
             raise self._first_fault(lines, schema, str(error)) from error
         if len(frame) != n_lines and len(frame) != len(lines.numbered()):
             raise self._first_fault(lines, schema, f"{len(frame)} rows in {len(lines.numbered())} lines")
-        frame = frame.cast(pl.String)
+        frame = frame.with_columns(pl.exclude(self.lists).cast(pl.String))
         doubtful = frame.select(pl.any_horizontal(self._doubts())).to_series().arg_true()
         if len(doubtful):
             numbered = lines.numbered()
@@ -126,8 +132,13 @@ class JsonLines:
         row = _object(path, number, line)
         for key, kind in schema.items():
             value = row.get(key)
-            if value is None and key in self.optional:
+            if value is None and key in (*self.optional, *self.lists):
                 continue
+            if key in self.lists:
+                if isinstance(value, list) and all(isinstance(part, str) for part in value):
+                    continue
+                what = "a key is no list of texts"
+                raise InvalidInput(Problem(what, str(path), _short(value), _OTHER_RELEASE, column=key, row=number))
             if kind == pl.Float64 and (isinstance(value, bool) or not isinstance(value, int | float)):
                 what = "a key is missing, or not a number as in the first row"
             elif not isinstance(value, str | int | float):  # truth values are whole numbers to Python

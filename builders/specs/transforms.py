@@ -12,15 +12,24 @@ from builders.specs.words import words
 from validation.report import InvalidInput, Problem, and_more, did_you_mean
 from validation.vocabulary import WORD
 
+VOTES = "votes"
+"""A column of lists, the labels that annotators gave a text; it stays in the build, and no row is written with it."""
 
-def rename(columns: Mapping[str, str]) -> Transform:
+
+def rename(columns: Mapping[str, str], *, votes: str | None = None) -> Transform:
     """Take upstream columns under our names; the others are left behind.
 
     Args:
         columns: our name by upstream's, in the order of the new frame.
+        votes: upstream's column of annotators' labels, which becomes ``VOTES`` in frames that have it.
     Returns: a step that keeps all rows.
     """
-    return Transform("rename", lambda frame: frame.select(pl.col(old).alias(new) for old, new in columns.items()))
+
+    def apply(frame: pl.DataFrame) -> pl.DataFrame:
+        taken = dict(columns) | ({votes: VOTES} if votes and votes in frame.columns else {})
+        return frame.select(pl.col(old).alias(new) for old, new in taken.items())
+
+    return Transform("rename", apply)
 
 
 def select(*columns: str) -> Transform:

@@ -21,6 +21,7 @@ def statistics_section(name: str, statistics: TaskStatistics) -> str:
         f"![Sizes, shares, lengths, vocabulary and distances of the domains of {name}]({picture_path(name)})",
         _lengths_and_words(statistics),
         _duplicates(statistics),
+        *_annotators(statistics),
     ]
     if len(statistics.divergence) > 1:
         parts.append("Jensen-Shannon divergence of train words in bits (0 alike, 1 no word in common):")
@@ -77,6 +78,28 @@ def _duplicates(statistics: TaskStatistics) -> str:
 
 
 _TEST_IN_TRAIN = ("test", "train")
+
+
+def _annotators(statistics: TaskStatistics) -> list[str]:
+    """Show what single annotators score, where upstream has their votes."""
+    rows = [
+        [
+            domain,
+            f"{found.texts:,}",
+            f"{found.votes:.1f}",
+            *(f"{100 * each[name]:.1f}" for each in (found.others, found.gold) for name in ("accuracy", "macro_f1")),
+        ]
+        for domain, facts in statistics.domains.items()
+        if (found := facts.annotators) is not None
+    ]
+    if not rows:
+        return []
+    columns = ["domain", "test texts", "votes each", "accuracy", "macro-F1", "accuracy, gold", "macro-F1, gold"]
+    words = (
+        "What single annotators score, in points: each against the majority of the others, and against the gold label, "
+        "which their own votes helped to make."
+    )
+    return [f"{words}\n\n{_table(columns, rows)}"]
 
 
 def _of(facts: DomainStatistics, split: str, name: str) -> Lengths | None:

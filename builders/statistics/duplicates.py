@@ -1,7 +1,8 @@
 """Repeated and nearly repeated texts of a task: within a split, across splits of a domain, and across domains.
 
 What near-duplicates are, and how they are found, says ``near_pairs``.
-Only the counts are reported; rows leave by named transforms alone.
+What is reported are counts, and which test rows repeat a train text of their own domain; rows leave by named
+transforms alone.
 
 Texts pass by and are sorted on disk. What is held of a row does not depend on its length.
 """
@@ -11,12 +12,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from builders.folder.reader import REPEATED_TESTS
 from builders.folder.statistics import N_EXAMPLES, DuplicateCounts, Examples, Repeats, SplitRepeats
 from builders.statistics.near_pairs import near_pairs
 from builders.stored_rows import Rows, Sorter, compact, frame_bytes, slices_of
@@ -38,7 +40,7 @@ TEXTS = pl.Schema(
 
 @dataclass(frozen=True)
 class ComparisonRows:
-    """The rows that ``duplicates`` compares: all of a task, each with its whole inputs as one text.
+    """The rows that ``find_duplicates`` compares: all of a task, each with its whole inputs as one text.
 
     Of pairs the shared premise is part of the text, of questions their context: what is asked of one context is
     kept apart by its group, not by leaving the context out.
@@ -66,8 +68,18 @@ def input_text(inputs: Sequence[str]) -> pl.Expr:
     return pl.concat_str(columns, separator="\n")
 
 
-def duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) -> DuplicateCounts:
-    """Count the rows of a task that repeat one another, exactly or nearly.
+class Duplicates(NamedTuple):
+    """What repeats in a task: the counts, and the test rows that repeat a train text of their own domain.
+
+    ``repeated_tests`` has the columns of ``builders.folder.reader.REPEATED_TESTS``.
+    """
+
+    counts: DuplicateCounts
+    repeated_tests: pl.DataFrame
+
+
+def find_duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) -> Duplicates:
+    """Find the rows of a task that repeat one another, exactly or nearly.
 
     Rows of one group (of one domain) never count as near-duplicates: three hypotheses share a premise and many
     questions a context by construction, and groups do not straddle splits. As exact repeats they count.
@@ -76,13 +88,13 @@ def duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) -> Du
     Args:
         texts: frames of ``TEXTS`` with all rows; they are asked for twice, and must come in the same order.
         scratch: a folder for what is put aside; None takes the system's.
-    Returns: counts and examples, the same for the same rows in any order.
+    Returns: counts, examples and repeated test rows, the same for the same rows in any order.
     Source: the definition is this project's; MinHash with bands is Broder (1997) and Leskovec et al. (2020, ch. 3).
 
     >>> same = {"domain": ["a", "a"], "split": ["train", "test"], "group": ["g", "h"], "text": ["So good.", "so good"]}
-    >>> counts = duplicates([pl.DataFrame({"id": ["1", "2"], **same})])
-    >>> [(c.split, c.other, c.exact, c.near) for c in counts.across_splits]
-    [('test', 'train', 0, 1)]
+    >>> found = find_duplicates([pl.DataFrame({"id": ["1", "2"], **same})])
+    >>> [(c.split, c.other, c.exact, c.near) for c in found.counts.across_splits], found.repeated_tests.rows()
+    ([('test', 'train', 0, 1)], [('2', True, False)])
     """
     with TemporaryDirectory(prefix="duplicates-", dir=scratch) as place:
         rows, ids, sorter = _without_texts(texts, Path(place))
@@ -99,12 +111,15 @@ def duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) -> Du
         name: Examples(**{kind: _examples(rows, of.filter(where), by, ids) for kind, (of, by) in partners.items()})
         for name, where in _WHERE.items()
     }
-    return DuplicateCounts(
-        within=counts.within(),
-        across_splits=counts.across_splits(),
-        across_domains=counts.across_domains(),
-        examples=examples,
-        uncompared=found.uncompared,
+    return Duplicates(
+        DuplicateCounts(
+            within=counts.within(),
+            across_splits=counts.across_splits(),
+            across_domains=counts.across_domains(),
+            examples=examples,
+            uncompared=found.uncompared,
+        ),
+        _repeated_tests(near, exact, ids),
     )
 
 
@@ -227,6 +242,15 @@ def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.Data
         matches = rows.join(others, left_on="number", right_on="a").filter(kept)
         found.append(matches.drop("n", "first", "last"))
     return pl.concat(found)
+
+
+def _repeated_tests(near: pl.DataFrame, exact: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """List the test rows that have a duplicate in the train split of their domain."""
+    in_train = _SAME_DOMAIN & (pl.col("split") == "test") & (pl.col("other_split") == "train")
+    kinds = {name: matches.filter(in_train)["id"].unique() for name, matches in (("near", near), ("exact", exact))}
+    rank = pl.concat(kinds.values()).unique().sort()
+    found = {name: rank.is_in(chosen.implode()) for name, chosen in kinds.items()}
+    return pl.DataFrame({"id": ids.gather(rank - 1), **found}, schema=REPEATED_TESTS)
 
 
 def _examples(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from builders.folder.statistics import (
     QUANTILES,
+    Annotators,
     DomainStatistics,
     LengthDistance,
     Lengths,
@@ -25,7 +26,7 @@ from builders.folder.statistics import (
 )
 from builders.specs.spec import Balance
 from builders.specs.words import words
-from builders.statistics.duplicates import ComparisonRows, duplicates, input_text
+from builders.statistics.duplicates import ComparisonRows, find_duplicates, input_text
 from builders.stored_rows import Rows, compact, slices_of
 from leaderboard.metrics.depth import q_reference, q_statistic
 from leaderboard.metrics.divergence import frequent_words, js_divergence_matrix
@@ -50,9 +51,20 @@ class Spec(Protocol):
     def balance(self) -> Balance | None: ...  # noqa: D102
 
 
+class DescribedTask(NamedTuple):
+    """A task's statistics, and its test rows that repeat a train text (``builders.folder.reader.REPEATED_TESTS``)."""
+
+    statistics: TaskStatistics
+    repeated_tests: pl.DataFrame
+
+
 def task_statistics(
-    spec: Spec, domains: Mapping[str, Mapping[str, Rows]], depths: Depths, scratch: Path | None = None
-) -> TaskStatistics:
+    spec: Spec,
+    domains: Mapping[str, Mapping[str, Rows]],
+    depths: Depths,
+    scratch: Path | None = None,
+    annotators: Mapping[str, Annotators] | None = None,
+) -> DescribedTask:
     """Compute the statistics of a task, of whose texts no more than a part is in memory.
 
     Args:
@@ -61,7 +73,8 @@ def task_statistics(
             Empty frames count as absent.
         depths: by source and target, the tables of ``depth_tables``; may be empty.
         scratch: a folder for what is put aside meanwhile; None takes the system's.
-    Returns: the statistics; the same for the same rows in any order.
+        annotators: by domain, what single annotators score, where that is known.
+    Returns: the statistics and the repeated test rows; the same for the same rows in any order.
     Source: divergence DR appendix A.1; depths DF1 sec. 3 and 4.2; what is balanced, DR appendix D.2.
     """
     kept = {
@@ -69,7 +82,8 @@ def task_statistics(
         for domain, splits in domains.items()
     }
     vocabularies, divergence = _vocabularies(kept, spec.inputs)
-    return TaskStatistics(
+    duplicates = find_duplicates(ComparisonRows(kept, spec.inputs), scratch)
+    statistics = TaskStatistics(
         kind=spec.kind,
         domains={
             domain: DomainStatistics(
@@ -77,15 +91,17 @@ def task_statistics(
                 vocabulary=vocabularies[domain].size,
                 unseen_test_share=vocabularies[domain].unseen_test_share,
                 groups_in_several_splits=_straddling(splits),
+                annotators=(annotators or {}).get(domain),
             )
             for domain, splits in kept.items()
         },
         divergence=divergence,
         depths=tuple(_pair_depth(source, target, table) for (source, target), table in depths.items()),
         target_lengths=tuple(_length_distances(kept)) if spec.kind is TaskKind.GENERATION else (),
-        duplicates=duplicates(ComparisonRows(kept, spec.inputs), scratch),
+        duplicates=duplicates.counts,
         no_answer_wanted=_no_answer_wanted(spec, kept),
     )
+    return DescribedTask(statistics, duplicates.repeated_tests)
 
 
 def _split(spec: Spec, rows: Rows) -> SplitStatistics:

@@ -22,7 +22,8 @@ What could tell of a test label, and what is done about it, all with a random ke
 What stays: a train or validation row with the inputs of a test row has its label. BOSS keeps such rows, as upstream has
 them; the card counts them ("in train").
 
-Groups, depths and subsets come from inputs and ids. A group column of your own data must not come from labels.
+Groups, depths, subsets and lists of repeated rows come from inputs and ids. A group column of your own data must not
+come from labels.
 """
 
 import hashlib
@@ -133,7 +134,8 @@ def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
                 "splits": {
                     split: of.model_copy(update=_NO_GOLD) if split == "test" else of
                     for split, of in facts.splits.items()
-                }
+                },
+                "annotators": None,
             }
         )
         for domain, facts in statistics.domains.items()

@@ -30,7 +30,7 @@ from builders.folder.manifest import (
     SplitFacts,
     TaskManifest,
 )
-from builders.folder.reader import depth_path, subset_path
+from builders.folder.paths import depth_path, repeats_path, subset_path
 from builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
 from builders.statistics.pictures import statistics_picture
 from builders.statistics.task_statistics import task_statistics
@@ -101,7 +101,7 @@ def write_folder(
     label_key: str | None = None,
     store: Path | None = None,
 ) -> Manifest:
-    """Write a dataset folder: rows, subsets, depth tables, manifest and dataset card.
+    """Write a dataset folder: rows, subsets, repeated test rows, depth tables, manifest and dataset card.
 
     The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was there.
 
@@ -137,6 +137,7 @@ def write_folder(
         sources=dict(sources),
         encoder=encoder.facts() if encoder is not None else None,
         target_train_depths=encoder is not None,
+        lists_repeats=True,
         label_key=label_key,
     )
     with _replacing(out) as folder:
@@ -156,14 +157,16 @@ def _write_whole(
     for task in tasks:
         _write_rows(folder, task)
         for name, ids in task.subsets.items():
-            write_subset(folder / subset_path(task.spec.name, name), ids)
+            write_ids(folder / subset_path(task.spec.name, name), ids)
         depths = {}
         if encoder is not None:
             for source, target, table in depth_tables(task, encoder):
                 _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table.schema, ()))
                 depths[source, target] = table
         if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
-            write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths, store))
+            described = task_statistics(task.spec, task.domains, depths, store, task.annotators)
+            write_statistics(folder, task.spec.name, described.statistics)
+            write_ids(folder / repeats_path(task.spec.name), described.repeated_tests)
     write_facts(folder, manifest)
 
 
@@ -229,12 +232,12 @@ def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
     path.write_text(statistics.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
-def write_subset(path: Path, ids: pl.DataFrame) -> None:
-    """Write the ids of a subset.
+def write_ids(path: Path, ids: pl.DataFrame) -> None:
+    """Write a list of ids: of a subset, or of repeated test rows.
 
     Args:
         path: the Parquet file.
-        ids: the column ``id`` (see ``builders.folder.reader.SUBSET_IDS``).
+        ids: the columns of ``builders.folder.reader.SUBSET_IDS`` or ``REPEATED_TESTS``.
     """
     _write_parquet(path, ids, _features(ids.schema, ()))
 
@@ -306,6 +309,7 @@ _TYPES: dict[type[pl.DataType], str] = {
     pl.Float64: "float64",
     pl.Int64: "int64",
     pl.Int32: "int32",
+    pl.Boolean: "bool",
 }
 
 

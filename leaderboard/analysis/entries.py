@@ -11,8 +11,9 @@ from tqdm import tqdm
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.boards import boards_of
+from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
-from leaderboard.scoring.shape import Estimate, Interval, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
 from leaderboard.store.entries import entry_id
 from validation.cards import Card, read_card

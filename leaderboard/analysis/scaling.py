@@ -24,7 +24,7 @@ from leaderboard.analysis.canvas import (
 from leaderboard.analysis.entries import PROMPTED, Result, bounded, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.analysis.series import series_of, state_value
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ from leaderboard.analysis.entries import Result, bounded, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.analysis.series import STATE, series_of, short_number, state_value
 from leaderboard.metrics.correlation import LEAST_STATES, IdOodShape, id_ood_shape
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from builders.folder.manifest import DomainFacts, SplitFacts, TaskManifest
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.classification import accuracy, macro_f1
+from leaderboard.scoring.estimate import Estimate, Total
 from leaderboard.scoring.outcomes import Outcomes
-from leaderboard.scoring.replicates import TargetRuns, TaskValues, score_target
-from leaderboard.scoring.shape import Estimate, TaskScores, Total
+from leaderboard.scoring.replicates import TaskValues, score_target
+from leaderboard.scoring.shape import TaskScores
 from leaderboard.scoring.summary import task_scores
+from leaderboard.scoring.target_runs import TargetRuns
 from validation.vocabulary import TaskKind
 
 Floats = NDArray[np.float64]

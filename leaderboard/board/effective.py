@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from leaderboard.metrics.baseline_line import against_others
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from validation.vocabulary import NO_SOURCE
 
 _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))

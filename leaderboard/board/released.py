@@ -5,8 +5,8 @@ import polars as pl
 from leaderboard.board.rows import OOD
 from leaderboard.release import ReleasedBoard
 
-TIES, ROUND = "ties", "round"
-"""Columns that such a board has on top: letters of tie groups; the round that released the row's figures."""
+ROUND = "round"
+"""The column that such a board has on top: the round that released the row's figures."""
 
 
 def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | None) -> pl.DataFrame:
@@ -16,30 +16,28 @@ def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | Non
         frame: the board's rows, as ``board_frame`` gives them.
         release: the round's name, and what it released on the board; None before the first.
     Returns: the same columns, with ``mean_st``, the scores on single targets (``ood.<domain>``), ``complete`` and
-        ``rank`` as released, and ``TIES`` and ``ROUND``.
+        ``rank`` and ``with_leader`` as released, and ``ROUND``.
     """
     targets = [name for name in frame.columns if name.startswith(OOD) and "." not in name.removeprefix(OOD)]
     figures = ["mean_st", *targets]
-    texts = dict.fromkeys((TIES, ROUND), pl.String)
-    schema = {"id": pl.String, **dict.fromkeys(figures, pl.Float64), "rank": pl.Int64, **texts}
+    ranks = {"rank": pl.Int64, "with_leader": pl.Boolean}
+    schema = {"id": pl.String, **dict.fromkeys(figures, pl.Float64), **ranks, ROUND: pl.String}
     rows = [
         {
             "id": each.entry,
             "mean_st": each.mean,
             **{name: each.targets.get(name.removeprefix(OOD)) for name in targets},
             "rank": each.place,
-            TIES: " ".join(each.ties) or None,
+            "with_leader": each.with_leader,
             ROUND: name_of_round,
         }
         for name_of_round, board in ([release] if release else [])
         for each in board.entries
     ]
     released = pl.DataFrame(rows, schema=schema, orient="row")
-    found = frame.drop(*figures, "rank").join(released, on="id", how="left", maintain_order="left")
+    found = frame.drop(*figures, *ranks).join(released, on="id", how="left", maintain_order="left")
     partial = pl.lit(["some shifts that the board ranks by are missing"])
     missing = pl.when(pl.col(ROUND).is_not_null()).then(partial).otherwise("missing")
     found = found.with_columns(complete=pl.col("rank").is_not_null(), missing=missing)
     order = [pl.col("rank"), pl.col("mean_st"), pl.col("name").str.to_lowercase(), pl.col("id")]
-    return found.select(*frame.columns, TIES, ROUND).sort(
-        order, descending=[False, True, False, False], nulls_last=True
-    )
+    return found.select(*frame.columns, ROUND).sort(order, descending=[False, True, False, False], nulls_last=True)

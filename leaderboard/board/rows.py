@@ -11,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from leaderboard.metrics.robustness import SCENARIOS
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Estimate, Scores, TaskScores
+from leaderboard.scoring.shape import Scores, TaskScores
 from leaderboard.store import Entry
 from validation.vocabulary import PLACEBO
 
@@ -35,7 +36,7 @@ _TEXTS = (
     "id", "data", "subset", "task", "name", "submitter", "submitted_at", "date", "paradigm", "base_model", "family",
     "model_selection", "extra_data", "basis", "trained_on", "stamp",
 )  # fmt: skip
-_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "n_shifts")
+_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials", "n_shifts")
 SCHEMA = pl.Schema(
     {
         **dict.fromkeys(_TEXTS, pl.String()),
@@ -99,7 +100,7 @@ def _about(entry: Entry, stamp: str) -> dict[str, Any]:
             name: getattr(card, name)
             for name in (
                 "paradigm", "base_model", "family", "model_selection", "extra_data", "parameters", "tunable_parameters",
-                "shots", "training_size",
+                "shots", "training_size", "tuning_trials",
             )
         },
     }  # fmt: skip

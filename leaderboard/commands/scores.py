@@ -83,8 +83,8 @@ def compare(
     from leaderboard.comparing.files import Entrant, compare_first
     from leaderboard.scoring.score import token_encoder
     from leaderboard.views import exports
-    from leaderboard.views.folder_report import card_beside
     from leaderboard.views.terminal import print_comparisons
+    from validation.cards import card_beside
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")

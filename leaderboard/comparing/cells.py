@@ -10,7 +10,8 @@ from leaderboard.metrics.crossed import RunScores, influences
 from leaderboard.metrics.depth import depth_weights, effective_size, least_deep
 from leaderboard.scoring.floors import Floor, at_floor
 from leaderboard.scoring.outcomes import Formula, Outcomes
-from leaderboard.scoring.replicates import Cell, Floats, TargetRuns, deepest_of_parts, depth_in, n_train
+from leaderboard.scoring.replicates import Cell, Floats, deepest_of_parts, depth_in, n_train
+from leaderboard.scoring.target_runs import TargetRuns
 from validation.vocabulary import source_parts
 
 Place = tuple[str, str, str]

@@ -106,7 +106,7 @@ def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
             found = " and ".join(sorted(value[:12] for value in values))
             raise InvalidInput(Problem(f"the entries are of different {word}", where, found, cure))
     if not folder.has_public_labels:
-        cure = "see the tie groups on the board"
+        cure = "see the leading set on the board"
         raise InvalidInput(Problem("entries on withheld labels are not compared", where, cure=cure))
     if sides[0].data != folder.content_hash:
         raise InvalidInput(Problem("the entries are of data that is not here", where, sides[0].data[:12], cure))

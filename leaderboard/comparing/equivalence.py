@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from leaderboard.comparing.cells import EntryTask
-from leaderboard.comparing.figures import Statistic, TaskFigure
+from leaderboard.comparing.figures import Statistic, TaskFigure, weight_table
 from leaderboard.comparing.testing import Tested, has_enough_runs, source_pairs
-from leaderboard.metrics.crossed import SourcePair, crossed_test
+from leaderboard.metrics.crossed import SourcePair, crossed_test, paired_influences
 from leaderboard.metrics.equivalence import equivalence_p
 from leaderboard.metrics.wilson import MIN_GROUPS
 from leaderboard.scoring.intervals import known
@@ -40,8 +40,7 @@ def equivalence_p_values(
     ]
     if not chosen:
         return found
-    places = sorted({place for _, weights in chosen for place in weights}, key=lambda place: (place[1], *place))
-    table = np.array([[weights.get(place, 0.0) for _, weights in chosen] for place in places])
+    places, table = weight_table([weights for _, weights in chosen])
     pairs, groups = source_pairs(places, table, a, b)
     if has_enough_runs(places, a, b):
         test = crossed_test(pairs, groups)
@@ -62,11 +61,7 @@ def text_errors(pairs: Sequence[SourcePair], n_groups: Sequence[float]) -> tuple
         n_groups: effective number of groups of each test set.
     Returns: both of shape (n_statistics,); Satterthwaite's degrees of freedom.
     """
-    moved: dict[int, Floats] = {}
-    for pair in pairs:
-        for cell, target in enumerate(pair.targets):
-            apart = pair.a.influences[cell].mean(axis=1) - pair.b.influences[cell].mean(axis=1)
-            moved[target] = moved.get(target, 0.0) + apart[:, None] * pair.weights[cell]
+    moved = paired_influences(pairs)
     variances = np.array([(each**2).sum(axis=0) for each in moved.values()])
     freedom = np.array([max(n_groups[target] - 1, 1) for target in moved])
     variance = variances.sum(axis=0)

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from builders.folder.manifest import TaskManifest
 from leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
 from leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
-from leaderboard.scoring.replicates import Cell
+from leaderboard.scoring.replicates import Cell, Floats
 from validation.vocabulary import NO_SOURCE, source_parts
 
 Statistic = Mapping[Place, float]
@@ -30,6 +32,17 @@ class TaskFigure(NamedTuple):
     def has_drop(self) -> bool:
         """Whether something is taken away."""
         return self.weights is not None and min(self.weights.values()) < 0
+
+
+def weight_table(statistics: Sequence[Statistic]) -> tuple[list[Place], Floats]:
+    """Return the places that statistics are made of, ordered by target, and each one's weight in each statistic.
+
+    Args:
+        statistics: at least one.
+    Returns: the places; and the weights, shape (n_places, n_statistics).
+    """
+    places = sorted({place for each in statistics for place in each}, key=lambda place: (place[1], *place))
+    return places, np.array([[each.get(place, 0.0) for each in statistics] for place in places])
 
 
 def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:

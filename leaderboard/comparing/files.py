@@ -33,9 +33,10 @@ from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.scoring.floors import constant_runs, task_floors
 from leaderboard.scoring.intervals import known
 from leaderboard.scoring.non_inferiority import refuse_margin
-from leaderboard.scoring.replicates import Cell, target_runs
+from leaderboard.scoring.replicates import Cell
 from leaderboard.scoring.score import checked_predictions
 from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.scoring.target_runs import target_runs
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import source_parts
 

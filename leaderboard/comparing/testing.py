@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.comparing.cells import EntryTask, Place, path_contributions
-from leaderboard.comparing.figures import Statistic, TaskFigure
+from leaderboard.comparing.figures import Statistic, TaskFigure, weight_table
 from leaderboard.comparing.shape import AtFloor
 from leaderboard.metrics.comparison import flip_signs
 from leaderboard.metrics.crossed import MIN_RUNS, RunScores, SourcePair, crossed_test
@@ -49,9 +49,7 @@ def run_tests(figures: Sequence[TaskFigure], a: EntryTask, b: EntryTask, n_swaps
     values = [_value(figure.weights, a, b) for figure in figures]
     p_values, others = np.full(len(figures), np.nan), np.full(len(figures), np.nan)
     if chosen:
-        statistics = [figures[number].weights or {} for number in chosen]
-        places = sorted({place for each in statistics for place in each}, key=lambda place: (place[1], *place))
-        weights = np.array([[each.get(place, 0.0) for each in statistics] for place in places])
+        places, weights = weight_table([figures[number].weights or {} for number in chosen])
         test = _recipes if has_enough_runs(places, a, b) else _trained_models
         found, sizes, drawn = test(places, weights, a, b, n_swaps, seed)
         p_values[chosen] = found

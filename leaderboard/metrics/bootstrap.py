@@ -21,11 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leaderboard.metrics.crossed import MIN_RUNS
+
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
-
-MIN_RUNS = 5
-"""With fewer runs of a source, training variance counts as not measured."""
 
 _N_CODES = 5  # of SCENARIOS, Unknown left out: a replicate's drops are known
 

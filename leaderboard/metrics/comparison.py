@@ -20,6 +20,9 @@ SEPARATE_GROUPS = 2**12
 """Each group of a test set of up to so many is drawn by itself; in larger ones those that differ alike together."""
 # So that a block of swaps stays in the processor's cache.
 _BLOCK_CELLS = 2**20
+_SWAPS_AT_ONCE = 2**13
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
+"""The eight bits of every byte, shape (256, 8)."""
 # Whole numbers up to this are exact in single precision.
 _SINGLE = 2**24
 # Differences this close to the observed one are ties broken by rounding.
@@ -132,13 +135,16 @@ def flip_signs(contributions: ArrayLike, n_swaps: int, rng: np.random.Generator)
         raise ValueError(
             f"contributions must have shape (n_groups, n_differences), got {table.shape}, n_swaps {n_swaps}"
         )
-    drawn = np.empty((n_swaps, table.shape[1]), dtype=np.float32)
+    drawn = np.zeros((n_swaps, table.shape[1]), dtype=np.float32)
     n_bytes = (len(table) + 63) // 64 * 8
-    rows = max(1, _BLOCK_CELLS // len(table))
-    for start in range(0, n_swaps, rows):
-        n = min(rows, n_swaps - start)
-        words = np.frombuffer(rng.bytes(n * n_bytes), dtype=np.uint8).reshape(n, n_bytes)
-        drawn[start : start + n] = np.unpackbits(words, axis=1, count=len(table)).astype(np.float32) @ table
+    padded = np.zeros((8 * n_bytes, table.shape[1]), dtype=np.float32)
+    padded[: len(table)] = table
+    for start in range(0, n_swaps, _SWAPS_AT_ONCE):
+        part = drawn[start : start + _SWAPS_AT_ONCE]
+        words = np.frombuffer(rng.bytes(len(part) * n_bytes), dtype=np.uint8).reshape(len(part), n_bytes)
+        # A byte decides over eight groups: what each of its 256 values sums is looked up, not summed again.
+        for byte, values in enumerate(np.ascontiguousarray(words.T)):
+            part += (_BITS @ padded[8 * byte : 8 * byte + 8]).take(values, axis=0)
     return np.asarray(2 * drawn - table.sum(axis=0))
 
 

@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 MIN_RUNS = 5
-"""With fewer runs of a source on either side nothing is said about recipes, only about the trained models."""
+"""With fewer runs of a source training variance counts as not measured: nothing is said about recipes, only about the
+trained models."""
 _LEAST_TEXTS = 0.5
 
 
@@ -108,6 +109,21 @@ def residual_variance(moves: ArrayLike) -> float:
     return float((apart**2).sum() / (n_runs * (n_runs - 1)))
 
 
+def paired_influences(pairs: Sequence[SourcePair]) -> dict[int, Floats]:
+    """Return what each group moves the difference of the run-averaged statistics by, over all sources.
+
+    Args:
+        pairs: the runs of each source, one or more on either side.
+    Returns: by number of the test set, shape (n_groups, n_statistics); squares summed over groups are variances.
+    """
+    moved: dict[int, Floats] = {}
+    for pair in pairs:
+        for cell, target in enumerate(pair.targets):
+            apart = pair.a.influences[cell].mean(axis=1) - pair.b.influences[cell].mean(axis=1)
+            moved[target] = moved.get(target, 0.0) + _weighted(apart[:, None], pair.weights[cell])
+    return moved
+
+
 def crossed_test(pairs: Sequence[SourcePair], n_groups: Sequence[float]) -> CrossedTest:
     """Test whether two recipes differ, in several statistics at once (module docstring: which variance).
 
@@ -126,7 +142,6 @@ def crossed_test(pairs: Sequence[SourcePair], n_groups: Sequence[float]) -> Cros
     k = pairs[0].weights.shape[1]
     difference, residual, per_df = np.zeros(k), np.zeros(k), np.zeros(k)
     runs, texts = np.zeros((k, k)), np.zeros((k, k))
-    paired: dict[int, Floats] = {}
     fewest = np.full(k, np.inf)
     for pair in pairs:
         difference += (pair.a.scores.mean(axis=0) - pair.b.scores.mean(axis=0)) @ pair.weights
@@ -138,10 +153,8 @@ def crossed_test(pairs: Sequence[SourcePair], n_groups: Sequence[float]) -> Cros
             per_cell = np.array([[residual_variance(each)] for each in side.influences])
             residual += _weighted(per_cell, pair.weights**2).sum(axis=0)
         for cell, target in enumerate(pair.targets):
-            apart = pair.a.influences[cell].mean(axis=1) - pair.b.influences[cell].mean(axis=1)
             fewest[pair.weights[cell] != 0] = np.minimum(fewest[pair.weights[cell] != 0], n_groups[target])
-            paired[target] = paired.get(target, 0.0) + _weighted(apart[:, None], pair.weights[cell])
-    for target, moved in paired.items():
+    for target, moved in paired_influences(pairs).items():
         covariance = moved.T @ moved
         texts += covariance
         per_df += np.diagonal(covariance) ** 2 / max(n_groups[target] - 1, 1)

@@ -12,8 +12,8 @@ import numpy as np
 import pydantic
 
 from leaderboard.protocol.rule import UNFIT, Candidate, Verdict, allowed, choose_id, explain, frequencies
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import Figure, difference, estimates
-from leaderboard.scoring.shape import Estimate
 from validation.report import InvalidInput, Problem, did_you_mean
 
 Basis = Literal["reported", "data"]

@@ -4,7 +4,7 @@ from rich.console import Console
 
 from leaderboard.protocol.choice import Choice, Decision
 from leaderboard.protocol.rule import BREADTH, CHOSEN, DROP, SOURCE_TAKEN, TRAIN_ROWS, UNFIT
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.numbers import plain_points, plain_score
 from leaderboard.views.terminal import print_table
 

@@ -6,7 +6,7 @@ ladder     what of that number its sender is told: pure functions
 history    what an account was told of labels, whatever id they have
 looks      feedback on the feedback half, and how often an account may ask
 rounds     nominations, and four times a year the ranking half's figures, frozen
-ranking    one board of a round: figures, places and ties
+ranking    one board of a round: figures, places and the leading set
 releases   what rounds released, as the store has it
 ties       which entries of a round can be told apart
 ledger     records of the store, which keep all this

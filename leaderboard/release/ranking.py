@@ -1,10 +1,10 @@
-"""One board's nominated entries on the ranking half: their figures, places and ties.
+"""One board's nominated entries on the ranking half: their figures, their places, and which may lead.
 
 Figures of files that are dealt at random could be weighed as votes at the next round, so three things keep them few:
 one that cannot be told apart from guessing has none; one that cannot be told apart from what rounds told its account
 last of these labels repeats that; all others are in steps of two standard errors (``ladder.round_figure``). Where
-labels cannot be guessed, ``history.numbers_a_year`` are told besides. Places and ties compare the scores themselves:
-entries further apart than the step between them keep their order.
+labels cannot be guessed, ``history.numbers_a_year`` are told besides. Places and the leading set compare the scores
+themselves: entries further apart than the step between them keep their order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ from leaderboard.release.measuring import (
     shuffled,
 )
 from leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
-from leaderboard.release.ties import places, steps_between, tie_groups
+from leaderboard.release.ties import leading_set, places, steps_between
 from leaderboard.scoring.score import token_encoder
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Entry, Store
@@ -118,9 +118,11 @@ class Ranking:
         figures = {each.entry.id: self._released(each) for each in scored}
         ranked = [each for each in scored if figures[each.entry.id].mean is not None and each.is_complete]
         scores = [sum(one.value for one in each.measured.values()) / len(each.measured) for each in ranked]
-        steps = steps_between([[one for _, one in sorted(each.measured.items())] for each in ranked])
-        for each, place, ties in zip(ranked, places(scores, steps), tie_groups(scores, steps), strict=True):
-            figures[each.entry.id] = figures[each.entry.id].model_copy(update={"place": place, "ties": ties})
+        measured = [[one for _, one in sorted(each.measured.items())] for each in ranked]
+        placed = places(scores, steps_between(measured))
+        for each, place, leads in zip(ranked, placed, leading_set(measured), strict=True):
+            found = {"place": place, "with_leader": leads}
+            figures[each.entry.id] = figures[each.entry.id].model_copy(update=found)
         return tuple(
             sorted(figures.values(), key=lambda each: (each.place is None, each.place, -(each.mean or 0), each.entry))
         )
@@ -146,10 +148,10 @@ class Ranking:
         return found
 
     def _released(self, scored: Scored) -> Released:
-        """Return what is released of an entry, without place and ties: what was before, or else its figures now."""
+        """Return what is released of an entry, without its place: what was before, or else its figures now."""
         entry = scored.entry
         if entry.id in self.earlier:
-            return self.earlier[entry.id].model_copy(update={"place": None, "ties": ()})
+            return self.earlier[entry.id].model_copy(update={"place": None, "with_leader": None})
         figures, repeated = {}, []
         for target, measured in sorted(scored.measured.items()):
             last = self._last(entry, target)
@@ -177,7 +179,7 @@ class Ranking:
             repeated=tuple(repeated),
             mean=round(sum(figures.values()) / len(figures), DECIMALS) if is_whole and figures else None,
             place=None,
-            ties=(),
+            with_leader=None,
             since=self.name,
             metric_version=METRIC_VERSION,
         )

@@ -1,6 +1,7 @@
 """What rounds released, as the store's records have it: ``records/round-<year>-Q<quarter>.json``, for ever."""
 
 from datetime import date
+from typing import Any
 
 import pydantic
 
@@ -18,9 +19,9 @@ class Released(_Shape):
 
     ``targets``: mean score under shift by target, fractions, in steps (``ladder.round_figure``). ``repeated``: targets
     whose figure is that of an earlier entry of the account, for nothing tells the two apart. ``mean`` over the targets,
-    ``place`` and ``ties`` (letters of its tie groups) are there where the entry has a figure on every target that is
-    large enough; places and ties come of scores, not of figures. ``since``: the round that released its figures first;
-    ``metric_version``: what they were computed with.
+    ``place`` and ``with_leader`` (not told apart from the leading entry) are there where the entry has a figure on
+    every target that is large enough; the latter two come of scores, not of figures. ``since``: the round that released
+    its figures first; ``metric_version``: what they were computed with.
     """
 
     entry: str
@@ -29,9 +30,17 @@ class Released(_Shape):
     repeated: tuple[str, ...] = ()
     mean: float | None
     place: int | None
-    ties: tuple[str, ...]
+    with_leader: bool | None = None
     since: str
     metric_version: str
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _drop_tie_letters(cls, content: Any) -> Any:
+        """Read rounds of metric version 4 and before, which had letters of tie groups in place of ``with_leader``."""
+        return (
+            {name: value for name, value in content.items() if name != "ties"} if isinstance(content, dict) else content
+        )
 
 
 class ReleasedBoard(_Shape):

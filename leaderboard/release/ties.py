@@ -1,13 +1,14 @@
-"""Which entries of a round can be told apart: places and tie groups from scores and the steps between them."""
+"""Which entries of a round can be told apart: places from scores and the steps between them, and the leading set."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leaderboard.metrics.multiplicity import draw_sizes
 from leaderboard.release.ladder import MIN_STEP, STANDARD_ERRORS, Measured, paired_error
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_DRAWS, _SEED = 10_000, 18
 
 
 def steps_between(entries: Sequence[Sequence[Measured]]) -> NDArray[np.float64]:
@@ -35,35 +36,37 @@ def places(scores: Sequence[float], steps: NDArray[np.float64]) -> list[int]:
     return [1 + int(row.sum()) for row in ahead]
 
 
-def tie_groups(scores: Sequence[float], steps: NDArray[np.float64]) -> list[tuple[str, ...]]:
-    """Return the tie groups of each entry, as letters: runs of entries by score, no two of them a step apart.
+def leading_set(entries: Sequence[Sequence[Measured]]) -> list[bool]:
+    """Mark the entries that cannot be told apart from the one with the highest score, that one included.
 
-    Entries of one group cannot be told apart; an entry may belong to several groups, and one that stands alone has a
-    group of its own.
+    Ties between pairs are not transitive, so there is one set, as on boards of public labels (``metrics.ranking``): the
+    leader was chosen as the best of all, so an entry is apart from it by more than a multiple of their paired standard
+    error, the 95% quantile of the largest of all entries' standardised differences from it; never by less than a step.
 
-    >>> tie_groups([0.600, 0.607, 0.614], np.full((3, 3), 0.01))
-    [('b',), ('a', 'b'), ('a',)]
+    Args:
+        entries: of each of k entries its scores on the same targets, as ``steps_between`` takes them.
+    Returns: a mark for each entry. They tell less than what every two entries' steps would: which of the set leads is
+        not among it, nor how its other entries compare.
     """
-    order = sorted(range(len(scores)), key=lambda entry: (-scores[entry], entry))
-    apart = np.abs(np.subtract.outer(scores, scores)) > steps
-    groups: list[tuple[str, ...]] = [() for _ in scores]
-    reached = letters = 0
-    for first in range(len(order)):
-        end = first + 1
-        while end < len(order) and not any(apart[order[end], other] for other in order[first:end]):
-            end += 1
-        if end > reached:  # else it lies within the group before
-            letters, reached = letters + 1, end
-            for entry in order[first:end]:
-                groups[entry] += (_letter(letters),)
-    return groups
+    if not entries:
+        return []
+    scores = np.array([np.mean([each.value for each in entry]) for entry in entries])
+    leader = int(scores.argmax())
+    moved = np.array([_influences(entries[leader], entry) for entry in entries])
+    errors = np.sqrt((moved**2).sum(axis=1))
+    differs = errors > 0
+    multiple = STANDARD_ERRORS
+    if differs.any():
+        standardised = moved[differs] / errors[differs, None]
+        drawn = draw_sizes(standardised @ standardised.T, _DRAWS, np.random.default_rng(_SEED)).max(axis=1)
+        multiple = max(multiple, float(np.quantile(drawn, 0.95)))
+    return [bool(tied) for tied in scores[leader] - scores <= np.maximum(MIN_STEP, multiple * errors)]
 
 
-def _letter(number: int) -> str:
-    """Name a group, from 1.
-
-    >>> _letter(1), _letter(26), _letter(27)
-    ('a', 'z', 'aa')
-    """
-    number, rest = divmod(number - 1, len(_LETTERS))
-    return (_letter(number) if number else "") + _LETTERS[rest]
+def _influences(leader: Sequence[Measured], entry: Sequence[Measured]) -> NDArray[np.float64]:
+    """Return what each group of each target moves the difference of two mean scores by (jackknife)."""
+    parts = []
+    for first, second in zip(leader, entry, strict=True):
+        apart = first.without - second.without
+        parts.append((apart.mean() - apart) * np.sqrt((apart.size - 1) / apart.size) / len(leader))
+    return np.concatenate(parts)

@@ -5,16 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from leaderboard.metrics.bootstrap import split_half_worst
 from leaderboard.metrics.depth_slope import DepthSlope, mean_slope
 from leaderboard.metrics.mover import replicate_correlation
 from leaderboard.metrics.new_domain import next_domain
 from leaderboard.metrics.wilson import MIN_GROUPS
 from leaderboard.metrics.worst import posterior_worst
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, known
 from leaderboard.scoring.partial_grid import Drops, known_figures
 from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import Cell
-from leaderboard.scoring.shape import Estimate, NextDomain
+from leaderboard.scoring.shape import NextDomain
 
 _WORST = 4
 _REACH = 1.959964
@@ -38,6 +40,30 @@ def beyond_means(task: str, chosen: Sequence[Drops], precision: Precision, *, wh
         "next_domain": _next_domain(chosen) if whole else None,
         "depth_slope": slope_estimate([(drops.source, drops.target) for drops in chosen], precision),
     }
+
+
+def split_half_drops(chosen: Sequence[Drops], precision: Precision) -> dict[str, float | None]:
+    """Estimate the worst drops without the bias of selecting: chosen on one half of the groups, taken on the other.
+
+    Args:
+        chosen: the shifts that are summarised.
+        precision: of the task's scores.
+    Returns: the fields of ``Summary``.
+    """
+    empty = np.full((1, 2), np.nan)
+    halves = {cell: scores[precision.kept_runs(*cell)].mean(axis=0) for cell, scores in precision.values.halves.items()}
+    found: dict[str, float | None] = {}
+    for name, homes in (
+        ("worst_sd_split_half", [drops.source for drops in chosen]),
+        ("worst_td_split_half", [drops.target for drops in chosen]),
+    ):
+        pairs = [
+            (halves.get((home, home), empty), halves.get((drops.source, drops.target), empty))
+            for home, drops in zip(homes, chosen, strict=True)
+        ]
+        known_drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
+        found[name] = known(split_half_worst(np.stack(known_drops, axis=-1))) if known_drops else None
+    return found
 
 
 def slope_estimate(cells: Sequence[Cell], precision: Precision) -> Estimate | None:

@@ -13,21 +13,21 @@ from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.calibration import N_BINS, equal_mass_bins
 from leaderboard.metrics.selective import risk_coverage
-from leaderboard.scoring.confidences import BOUNDS, target_confidence
-from leaderboard.scoring.gaps import kept_seeds
-from leaderboard.scoring.intervals import DROP, Figure, alike, estimate, estimates, sampled
-from leaderboard.scoring.label_shift import LabelShifts
-from leaderboard.scoring.replicates import Cell, Floats, TaskValues, target_runs
-from leaderboard.scoring.shape import (
+from leaderboard.scoring.confidence_shape import (
     Confidence,
     ConfidenceCurves,
     ConfidenceFigures,
-    Estimate,
     HomeConfidence,
-    Scores,
     ShiftConfidence,
-    TaskScores,
 )
+from leaderboard.scoring.confidences import BOUNDS, target_confidence
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.gaps import kept_seeds
+from leaderboard.scoring.intervals import DROP, Figure, alike, estimate, estimates, sampled
+from leaderboard.scoring.label_shift import LabelShifts
+from leaderboard.scoring.replicates import Cell, Floats, TaskValues
+from leaderboard.scoring.shape import Scores, TaskScores
+from leaderboard.scoring.target_runs import target_runs
 from validation.vocabulary import TaskKind, source_parts
 
 _TWICE = (-2.0, 2.0)

@@ -26,7 +26,8 @@ from leaderboard.metrics.resampling import group_weights
 from leaderboard.metrics.selective import excess_aurc, failure_auroc
 from leaderboard.scoring.intervals import DROP, SCORE
 from leaderboard.scoring.outcomes import Outcomes, folded_codes
-from leaderboard.scoring.replicates import Floats, Run, TargetRuns
+from leaderboard.scoring.replicates import Floats
+from leaderboard.scoring.target_runs import Run, TargetRuns
 
 BOUNDS = {
     "overconfidence": DROP,

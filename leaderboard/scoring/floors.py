@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.shape import Estimate, FloorLevels, Scores, Shift, TaskScores
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import FloorLevels, Scores, Shift, TaskScores
 from validation.vocabulary import GOLD, NO_SOURCE, UNPARSED, TaskKind, source_parts
 
 OUTSIDE = "O"

@@ -7,6 +7,7 @@ import numpy as np
 
 from leaderboard.metrics.home_advantage import SCALES, Scale, home_advantage, home_weights, on_scale
 from leaderboard.metrics.mover import combined_interval, replicate_correlation
+from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.intervals import (
     DROP,
     Figure,
@@ -17,7 +18,7 @@ from leaderboard.scoring.intervals import (
     total_bounds,
 )
 from leaderboard.scoring.replicates import Floats, TaskValues
-from leaderboard.scoring.shape import Estimate, HomeAdvantage, HomeScale, Interval
+from leaderboard.scoring.shape import HomeAdvantage, HomeScale
 
 ANY = (-np.inf, np.inf)
 """Bounds of a difference of logarithms."""

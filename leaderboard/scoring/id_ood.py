@@ -13,10 +13,11 @@ import numpy as np
 
 from builders.folder.manifest import Manifest
 from leaderboard.scoring.detectable import detectable_drops
+from leaderboard.scoring.estimate import Estimate, Interval, Total
 from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, known, mean, total_bounds
 from leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from leaderboard.scoring.shape import Estimate, FourTypes, IdOod, Interval, Total
+from leaderboard.scoring.shape import FourTypes, IdOod
 from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, source_parts
 
 ID_OOD = "id-ood"

@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaderboard.metrics.bootstrap import (
-    MIN_RUNS,
     Spread,
     interval,
     sampling_spread,
     scenario_support,
     training_spread,
 )
+from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
 from leaderboard.metrics.robustness import SCENARIOS
 from leaderboard.metrics.wilson import MIN_GROUPS, square_of_mean, wilson_interval
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.replicates import Floats, TaskValues
-from leaderboard.scoring.shape import Estimate
 
 SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""
@@ -58,6 +58,7 @@ class Figure:
         low, high: ends of its 95% test-sampling interval; None without one.
         square: of a score, ``t^2 / n`` of its Wilson interval (see ``metrics.wilson``); None of a drop.
         no_interval: why there is none; None where there is one, or no value.
+        own_df: degrees of freedom of its interval where these are fewer than its groups tell (see ``df``).
     """
 
     values: Floats
@@ -67,6 +68,16 @@ class Figure:
     high: float | None = None
     square: float | None = None
     no_interval: Reason | None = None
+    own_df: float | None = None
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom that its interval was made with, the least of its parts'.
+
+        Groups less 1, or what the rarest class leaves: macro-F1 is as sure as its fewest gold examples, however many
+        groups there are. Other levels, and standard errors, must be taken off the interval at this same number.
+        """
+        return self.effective_groups - 1 if self.own_df is None else self.own_df
 
     @property
     def has_interval(self) -> bool:
@@ -127,7 +138,7 @@ def _combined(
     table: Floats,
     total: Floats,
 ) -> Figure:
-    groups = min(figure.effective_groups for figure in figures)
+    groups, df = min(figure.effective_groups for figure in figures), min(figure.df for figure in figures)
     reason = next((figure.no_interval for figure in figures if figure.no_interval), None)
     if np.isnan(total[0]):
         return Figure(total, groups, bounds)
@@ -140,11 +151,11 @@ def _combined(
     if min(coefficients) > 0 and len(squares) == len(figures):
         square = square_of_mean(coefficients, squares, correlation)
         low, high = wilson_interval(float(np.clip(total[0], *bounds)), square)
-        return Figure(total, groups, bounds, low=low, high=high, square=square)
+        return Figure(total, groups, bounds, low=low, high=high, square=square, own_df=df)
     lows, highs = ([getattr(figure, end) for figure in figures] for end in ("low", "high"))
     ends = combined_interval(coefficients, table[:, 0], lows, highs, correlation)
     low, high = (float(end) for end in np.clip(ends, *bounds))
-    return Figure(total, groups, bounds, low=low, high=high)
+    return Figure(total, groups, bounds, low=low, high=high, own_df=df)
 
 
 def alike(*arrays: Floats) -> list[Floats]:

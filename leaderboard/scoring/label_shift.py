@@ -7,10 +7,10 @@ import numpy as np
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
+from leaderboard.scoring.confidence_shape import LabelShift
 from leaderboard.scoring.confidences import TargetConfidence
 from leaderboard.scoring.intervals import DROP, SCORE, alike, estimates, sampled
 from leaderboard.scoring.replicates import Floats, TaskValues
-from leaderboard.scoring.shape import LabelShift
 from validation.vocabulary import source_parts
 
 

@@ -62,8 +62,7 @@ def one_sided(score: Figure) -> Figure:
 
     if score.square is None:
         return score
-    df = score.effective_groups - 1
-    square = score.square * float(stdtrit(df, _LEVEL) / stdtrit(df, _TWO_SIDED)) ** 2
+    square = score.square * float(stdtrit(score.df, _LEVEL) / stdtrit(score.df, _TWO_SIDED)) ** 2
     low, high = wilson_interval(float(np.clip(score.values[0], *SCORE)), square)
     return replace(score, low=low, high=high, square=square)
 

@@ -10,7 +10,7 @@ swap tests differ only in what is summed: rows with weights, by group or in tota
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -90,6 +90,21 @@ class Outcomes:
             for number, row in enumerate(rows):
                 sums[:, number, column] = np.bincount(groups, weights=row * counts, minlength=n_groups)
         return sums
+
+    def of_rows(self, kept: NDArray[np.bool_]) -> "Outcomes":
+        """Return the outcomes on some rows, without the unweighted scores, which are those of all rows.
+
+        Args:
+            kept: which rows, shape (n,).
+        """
+        return replace(
+            self,
+            example_scores=self.example_scores[:, kept],
+            unparsed=self.unparsed[:, kept],
+            cells=None if self.cells is None else self.cells[:, kept],
+            values=None if self.values is None else self.values[:, kept],
+            unweighted={},
+        )
 
     def score(self, metric: str, sums: Floats) -> Floats:
         """Score sums of counts; NaN where nothing was summed (a replicate that drew no row of any weight)."""

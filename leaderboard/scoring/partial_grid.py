@@ -7,8 +7,9 @@ import numpy as np
 
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.scoring.detectable import detectable_drops
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import Figure, bounds_of, estimates, mean, worst
-from leaderboard.scoring.shape import Estimate, Summary
+from leaderboard.scoring.shape import Summary
 
 PLAIN = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
 """Figures of a summary that are plain numbers."""

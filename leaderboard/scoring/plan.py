@@ -14,6 +14,7 @@ import pydantic
 from builders.encoder import Encoder
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
+from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.depth import effective_size
 from leaderboard.metrics.power import (
     EvaluationSet,
@@ -24,12 +25,12 @@ from leaderboard.metrics.power import (
     target_drop_variance,
 )
 from leaderboard.metrics.wilson import effective_n, intraclass_correlation, run_moments
-from leaderboard.scoring.replicates import TargetRuns, target_runs
+from leaderboard.scoring.detectable import smallest_drop
 from leaderboard.scoring.score import checked_predictions
+from leaderboard.scoring.shape import DetectableDrop
+from leaderboard.scoring.target_runs import TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
 
-LEAST_RUNS = 5
-"""With fewer training runs training variance is not measured, and figures are about the trained models alone."""
 WANTED = (0.01, 0.02, 0.05)
 """Drops for which the needed runs and texts are told."""
 _MOST_RUNS = 1_000
@@ -54,25 +55,17 @@ class Assumptions(pydantic.BaseModel):
     measured_on: str | None = None
 
 
-class Detectable(pydantic.BaseModel):
-    """The smallest true drop that a test at 5% finds with 80% probability, of one figure.
+class PlannedDrop(DetectableDrop):
+    """The smallest true drop of one figure that will be found.
 
     Attributes:
         figure: ``SD``, ``TD`` or ``average drop``.
         source, target: of a shift; None for the average.
-        models: of these trained models: other test texts alone vary.
-        models_corrected: the same, corrected over all tests of the figure in the task.
-        recipe: of the recipe: training varies, too; None below 5 runs.
-        recipe_corrected: the same, corrected.
     """
 
     figure: str
     source: str | None = None
     target: str | None = None
-    models: float
-    models_corrected: float
-    recipe: float | None
-    recipe_corrected: float | None
 
 
 class Need(pydantic.BaseModel):
@@ -97,7 +90,7 @@ class TaskPlan(pydantic.BaseModel):
     task: str
     test_texts: dict[str, int]
     assumed: Assumptions
-    detectable: tuple[Detectable, ...]
+    detectable: tuple[PlannedDrop, ...]
     needs: tuple[Need, ...]
 
 
@@ -111,7 +104,7 @@ class Plan(pydantic.BaseModel):
 
 def plan(
     folder: DatasetFolder,
-    runs: int = LEAST_RUNS,
+    runs: int = MIN_RUNS,
     typed: dict[str, float] | None = None,
     like: Path | None = None,
     task: str | None = None,
@@ -160,7 +153,7 @@ def _plan_task(
     sets = _test_sets(folder, name, assumed.icc)
     figures = _Figures(shifts, sets, assumed)
     detectable = [
-        _detectable(figure, (source, target), variance, runs, figures.n_tests(figure))
+        _planned_drop(figure, (source, target), variance, runs, figures.n_tests(figure))
         for figure, source, target, variance in figures.all()
     ]
     return TaskPlan(
@@ -196,7 +189,7 @@ class _Figures:
         for source, target in self.shifts:
             yield "SD", source, target, self.source_drop(self.sets[source], self.sets[target])
             yield "TD", source, target, self.target_drop(self.sets[target])
-        yield "average drop", None, None, self.average(self.sets)
+        yield "average drop", None, None, self.average()
 
     def n_tests(self, figure: str) -> int:
         """Count the tests that a figure's level is shared by."""
@@ -208,25 +201,23 @@ class _Figures:
     def target_drop(self, target: EvaluationSet) -> VarianceAtRuns:
         return lambda runs: target_drop_variance(target, self.assumed.discordance, *self._run_part(runs))
 
-    def average(self, sets: dict[str, EvaluationSet]) -> VarianceAtRuns:
+    def average(self) -> VarianceAtRuns:
         """Average drop of the grid, or of the shifts from the one source."""
         sources = list(dict.fromkeys(source for source, _ in self.shifts))
         if len(sources) > 1 and len(self.shifts) == len(sources) * (len(sources) - 1):
             return lambda runs: mean_drop_variance(
-                [sets[name] for name in sources], self.assumed.discordance, *self._run_part(runs)
+                [self.sets[name] for name in sources], self.assumed.discordance, *self._run_part(runs)
             )
-        return lambda runs: _mean_of_source_drops(sets, self.shifts, self.assumed.accuracy, *self._run_part(runs))
+        return lambda runs: _mean_of_source_drops(self.sets, self.shifts, self.assumed.accuracy, *self._run_part(runs))
 
-    def median(self, figure: str) -> Callable[[int, int], float]:
-        """Return the figure's median minimum detectable drop as a function of runs and of texts a domain (0: as is)."""
+    def median(self, figure: str, runs: int) -> float:
+        """Compute the figure's median minimum detectable drop."""
+        mine = [of(runs) for name, *_, of in self.all() if name == figure]
+        return float(np.median([minimum_detectable(each.se, each.dof) for each in mine]))
 
-        def compute(runs: int, texts: int) -> float:
-            sets = {name: _resized(part, texts) for name, part in self.sets.items()}
-            resized = _Figures(self.shifts, sets if texts else self.sets, self.assumed)
-            mine = [of(runs) for name, *_, of in resized.all() if name == figure]
-            return float(np.median([minimum_detectable(each.se, each.dof) for each in mine]))
-
-        return compute
+    def resized(self, texts: int) -> "_Figures":
+        """Return the figures with so many test texts a domain, in groups as large as here."""
+        return _Figures(self.shifts, {name: _resized(part, texts) for name, part in self.sets.items()}, self.assumed)
 
     def _run_part(self, runs: int) -> tuple[float, int]:
         return (self.assumed.run_sd, runs) if runs else (0.0, 1)
@@ -256,39 +247,27 @@ def _mean_of_source_drops(
     return Variance(texts, dof, training, len({source for source, _ in shifts}) * (runs - 1.0))
 
 
-def _detectable(
+def _planned_drop(
     figure: str, shift: tuple[str | None, str | None], variance: VarianceAtRuns, runs: int, n_tests: int
-) -> Detectable:
-    models, recipe = variance(0), variance(runs) if runs >= LEAST_RUNS else None
-
-    def smallest(part: Variance, shared_by: int) -> float:
-        return float(minimum_detectable(part.se, part.dof, shared_by))
-
-    return Detectable(
-        figure=figure,
-        source=shift[0],
-        target=shift[1],
-        models=smallest(models, 1),
-        models_corrected=smallest(models, n_tests),
-        recipe=smallest(recipe, 1) if recipe else None,
-        recipe_corrected=smallest(recipe, n_tests) if recipe else None,
-    )
+) -> PlannedDrop:
+    recipe = variance(runs) if runs >= MIN_RUNS else None
+    smallest = smallest_drop(variance(0), recipe, n_tests)
+    return PlannedDrop(figure=figure, source=shift[0], target=shift[1], **dict(smallest))
 
 
 def _needs(figures: _Figures, runs: int) -> Iterator[Need]:
     # Below 5 runs the question is about the trained models, of which only the texts vary.
-    planned = runs if runs >= LEAST_RUNS else 0
+    planned = runs if runs >= MIN_RUNS else 0
     for figure in ("SD", "TD", "average drop"):
-        least = figures.median(figure)
+        at_runs = partial(figures.median, figure)
         for drop in WANTED:
-            enough_runs = _smallest(partial(_at_runs, least), drop, LEAST_RUNS, _MOST_RUNS)
-            enough_texts = _smallest(partial(least, planned), drop, _LEAST_TEXTS, _MOST_TEXTS)
+            enough_runs = _smallest(at_runs, drop, MIN_RUNS, _MOST_RUNS)
+            enough_texts = _smallest(partial(_at_texts, figures, figure, planned), drop, _LEAST_TEXTS, _MOST_TEXTS)
             yield Need(figure=figure, drop=drop, runs=enough_runs, texts=enough_texts)
 
 
-def _at_runs(least: Callable[[int, int], float], runs: int) -> float:
-    """Compute a figure's minimum detectable drop at the test sets as they are."""
-    return least(runs, 0)
+def _at_texts(figures: _Figures, figure: str, runs: int, texts: int) -> float:
+    return figures.resized(texts).median(figure, runs)
 
 
 def _smallest(found: Callable[[int], float], wanted: float, low: int, high: int) -> int | None:

@@ -81,7 +81,7 @@ class Precision:
             n, df = base / max(self._ratio, _ratio(scores, base, n_groups)), min(base, n_groups) - 1
         square = relative_square(n, df)
         low, high = wilson_interval(score, square)
-        return Figure(scores, n_groups, low=low, high=high, square=square)
+        return Figure(scores, n_groups, low=low, high=high, square=square, own_df=df)
 
     def _refusal(self, metric: str, cell: Cell, scores: Floats, n_groups: float) -> Reason | None:
         if len(scores) == 1:

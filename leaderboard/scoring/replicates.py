@@ -20,45 +20,19 @@ from leaderboard.metrics.depth_slope import DepthSlope, depth_slope
 from leaderboard.metrics.ledger import FlipLedger, flip_counts, flip_ledger
 from leaderboard.metrics.resampling import half_weights, replicate_counts
 from leaderboard.metrics.wilson import RunMoments, run_moments
-from leaderboard.scoring.outcomes import Outcomes, outcomes
+from leaderboard.scoring.target_runs import TargetRuns, target_runs
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import GOLD, source_parts
+from validation.vocabulary import source_parts
 
 Floats = NDArray[np.float64]
 Cell = tuple[str, str]
 """Source and target."""
-Run = tuple[str, int]
-"""Source and seed of one trained model."""
 
 N_DRAWS = 1_000
 """Replicates behind every interval."""
 N_SPLITS = 50
 """Random splits of the groups into halves, behind the worst drops."""
 _REPLICATES, _HALVES = 0, 1
-
-
-@dataclass(frozen=True)
-class TargetRuns:
-    """What all runs predicted on one target's test rows (n of them, in id order).
-
-    Attributes:
-        task, target: names.
-        ids: shape (n,).
-        groups: group codes from 0, in the order of the groups' names, shape (n,).
-        runs: the runs, in order of source and seed.
-        outcomes: their counts, run by run.
-    """
-
-    task: str
-    target: str
-    ids: pl.Series
-    groups: NDArray[np.int64]
-    runs: list[Run]
-    outcomes: Outcomes
-
-    def of_source(self, source: str) -> list[int]:
-        """List the runs of a source, by seed."""
-        return [index for index, (trained_on, _) in enumerate(self.runs) if trained_on == source]
 
 
 @dataclass
@@ -84,6 +58,8 @@ class TaskValues:
         formulas: by metric the formula that makes it; only of metrics with replicates.
         pool_deepest: depth of a joined source's deepest text, found once for all its targets; None where the folder's
             depth tables do not hold it.
+        unrepeated: the primary metric alone, on the test rows that repeat no train text of their domain; None where no
+            row does, or the folder does not list them.
     """
 
     name: str
@@ -104,6 +80,7 @@ class TaskValues:
     example_metric: str | None = None
     formulas: dict[str, str] = field(default_factory=dict)
     pool_deepest: dict[str, float | None] = field(default_factory=dict)
+    unrepeated: "TaskValues | None" = None
 
     @property
     def sources(self) -> list[str]:
@@ -145,8 +122,15 @@ def task_values(
     covered = set(folder.test(task, subset, ["id", "domain"])["domain"].unique())
     domains = tuple(domain for domain in info.domains if domain in covered)
     values = TaskValues(task, info, domains)
+    repeated = folder.repeated_tests(task)
+    if repeated is not None and len(repeated):
+        values.unrepeated = TaskValues(task, info, domains)
     for target in target_runs(task, predictions, folder, subset, encoder=encoder):
         score_target(values, target, folder, n_draws)
+        if values.unrepeated is not None and repeated is not None:
+            kept = ~target.ids.is_in(repeated["id"].implode()).to_numpy()
+            if kept.any():
+                _Target(values.unrepeated, target.of_rows(kept), folder, n_draws).fill_primary()
     return values
 
 
@@ -160,35 +144,6 @@ def score_target(values: TaskValues, target: TargetRuns, folder: DatasetFolder, 
         n_draws: replicates; 0 leaves intervals out.
     """
     _Target(values, target, folder, n_draws).fill()
-
-
-def target_runs(
-    task: str, predictions: pl.DataFrame, folder: DatasetFolder, subset: str, *, encoder: Encoder | None = None
-) -> Iterator[TargetRuns]:
-    """Arrange one task's checked predictions by target.
-
-    Args:
-        task: its name.
-        predictions: rows of this task, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
-        folder: the dataset.
-        subset: the subset of test ids that the predictions cover.
-        encoder: needed for BERTScore alone.
-    Yields: for each target the outcomes of its runs on the target's test rows, sorted by id.
-    """
-    info = folder.task(task)
-    chosen = folder.test(task, subset, ["id", "domain", "group", GOLD[info.kind]])
-    for (target,), part in predictions.group_by("target", maintain_order=True):
-        gold = chosen.filter(domain=target).sort("id")
-        ordered = part.sort("source", "seed", "id")
-        full_gold = gold if subset == "all" else folder.split(task, str(target), "test")
-        yield TargetRuns(
-            task=task,
-            target=str(target),
-            ids=gold["id"],
-            groups=gold["group"].rank("dense").cast(pl.Int64).to_numpy() - 1,
-            runs=list(ordered.select("source", "seed").unique(maintain_order=True).iter_rows()),
-            outcomes=outcomes(info, gold, full_gold, ordered["prediction"], encoder),
-        )
 
 
 @dataclass
@@ -226,6 +181,13 @@ class _Target:
         for block, drawn in zip(blocks, replicates, strict=True):
             self._score(block, drawn)
 
+    def fill_primary(self) -> None:
+        """Fill the primary metric alone, without depths."""
+        self.values.effective_groups[self.target.target] = effective_size(np.bincount(self.target.groups))
+        blocks = [self._counts(source) for source in self.sources]
+        for block, drawn in zip(blocks, self._replicates(blocks), strict=True):
+            self._score(block, drawn)
+
     def _has_depth(self, source: str) -> bool:
         """Whether a shift into the target has depth tables: they need two train texts of every part."""
         parts = source_parts(source)
@@ -237,22 +199,29 @@ class _Target:
         """List the sources whose depth tables make up a source's: its parts, but for the joined source of a pairing."""
         return (source,) if source == self.values.info.joined_source else source_parts(source)
 
-    def _plain(self, source: str) -> _Block:
-        """Counts of a source's runs; its secondary metrics, which have no replicates, are scored at once."""
+    def _counts(self, source: str) -> _Block:
+        """Counts of a source's runs, and what is known of the cell beside its scores."""
         target, values, found = self.target, self.values, self.target.outcomes
         runs = target.of_source(source)
         cell = (source, target.target)
         values.seeds[cell] = tuple(target.runs[run][1] for run in runs)
         values.rows[cell] = len(target.ids)
+        values.example_metric = found.example_metric
+        values.run_moments[cell] = run_moments(found.example_scores[runs], target.groups)
         counts = np.stack([found.by_group(run, target.groups) for run in runs], axis=1)
+        return _Block(counts, {self.primary: self.primary} if self.primary else {}, cell, ("",))
+
+    def _plain(self, source: str) -> _Block:
+        """Counts of a source's runs; its secondary metrics, which have no replicates, are scored at once."""
+        block = self._counts(source)
+        target, values, found = self.target, self.values, self.target.outcomes
+        runs, cell, counts = target.of_source(source), block.cell, block.counts
         totals = counts.sum(axis=0)[:, 0]
         for metric in found.formulas:
             if metric != self.primary:
                 values.put(metric, cell, found.score(metric, totals)[:, None])
         for metric, scores in found.unweighted.items():
             values.put(metric, cell, scores[runs][:, None])
-        values.example_metric = found.example_metric
-        values.run_moments[cell] = run_moments(found.example_scores[runs], target.groups)
         values.put("unparsed", cell, found.unparsed[runs].mean(axis=1)[:, None])
         if self.primary:
             values.halves[cell] = self._halves(counts[:, :, 0])
@@ -260,7 +229,7 @@ class _Target:
         if at_home and target.target not in source_parts(source):
             rows = flip_counts(found.example_scores[at_home], found.example_scores[runs])
             values.flips[cell] = flip_ledger(rows.sum(axis=0))
-        return _Block(counts, {self.primary: self.primary} if self.primary else {}, cell, ("",))
+        return block
 
     @cached_property
     def _half_weights(self) -> Floats:

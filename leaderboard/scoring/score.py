@@ -13,6 +13,7 @@ from builders.cache import cache_folder
 from builders.encoder import DEFAULT_ENCODER, Encoder
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import LAMBDAS
+from leaderboard.scoring.annotators import add_annotators
 from leaderboard.scoring.calibration import add_confidence
 from leaderboard.scoring.floors import mark_floors
 from leaderboard.scoring.non_inferiority import add_non_inferiority, refuse_margin
@@ -219,8 +220,8 @@ def score_predictions(
     rows = [row for values in found.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
     scores = summarise_values(found, folder, subset, pinned, encoder_name(encoder))
-    scores = add_without_shift(mark_floors(scores, folder, predictions), folder)
-    scores = add_non_inferiority(scores, found, margin)
+    scores = add_without_shift(mark_floors(scores, folder, predictions), folder, found)
+    scores = add_non_inferiority(add_annotators(scores, folder), found, margin)
     return Scored(table, add_confidence(scores, predictions, found, folder, subset, n_draws))
 
 

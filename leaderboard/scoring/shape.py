@@ -12,35 +12,14 @@ from typing import Any, Literal
 
 import pydantic
 
+from leaderboard.scoring.confidence_shape import Confidence
+from leaderboard.scoring.estimate import Estimate, Interval, Record, Total
+
 METRIC_VERSION = "5"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
 
 
-class _Shape(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class Estimate(_Shape):
-    """A figure and the bounds of its interval."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    no_interval: str | None = pydantic.Field(default=None, description="Why there is no interval where one could be")
-
-
-class Interval(_Shape):
-    """The bounds of a 95% interval."""
-
-    low: float
-    high: float
-
-
-Total = dict[str, Interval]
-"""Total intervals by figure."""
-
-
-class DetectableDrop(_Shape):
+class DetectableDrop(Record):
     """The smallest true drop that a two-sided test at 5% finds in four studies of five: (t.975 + t.80) SE.
 
     It is made of the interval's standard error, never of the observed drop. ``models`` is about these trained models
@@ -58,7 +37,7 @@ Detectable = dict[str, DetectableDrop]
 """Smallest detectable drops by figure; without those that have no interval."""
 
 
-class InDomain(_Shape):
+class InDomain(Record):
     """The score of models on the domain they were trained on (SS of one domain, TT of shifts into it)."""
 
     domain: str
@@ -71,7 +50,7 @@ class InDomain(_Shape):
     at_floor: bool = pydantic.Field(default=False, description="Not shown to be above the level that needs no skill")
 
 
-class Flips(_Shape):
+class Flips(Record):
     """TD of the per-example score split in two: loss - gain, beside what two runs of one source differ by.
 
     The per-example score is 1 or 0 for labels and for tag sequences (all spans right), else token F1, BERTScore-F1 or
@@ -89,7 +68,36 @@ class Flips(_Shape):
     excess: float | None = pydantic.Field(default=None, description="loss + gain - without_shift")
 
 
-class NearDuplicates(_Shape):
+class ShiftWithoutRepeats(Record):
+    """Scores and drops of a shift without the test texts that repeat a train text of their own domain."""
+
+    source: str
+    target: str
+    n: int
+    st: Estimate
+    ss: Estimate
+    tt: Estimate
+    sd: Estimate
+    td: Estimate
+
+
+class WithoutRepeats(Record):
+    """What is left of scores and drops without the test texts that repeat, nearly or exactly, a train text at home.
+
+    The means are those of ``Summary``, over the same shifts; they are null where a domain has no other test text.
+    """
+
+    left_out: int = pydantic.Field(description="Test texts left out, over all domains")
+    mean_ss: Estimate
+    mean_st: Estimate
+    mean_sd: Estimate
+    mean_td: Estimate
+    average_drop: Estimate
+    total: Total
+    shifts: tuple[ShiftWithoutRepeats, ...]
+
+
+class NearDuplicates(Record):
     """Shares of a task's test texts, its domains pooled, that repeat a train text of their own domain.
 
     They raise SS and TT and not ST, as a shift would; a placebo, which deals them to other domains, does not show it.
@@ -97,9 +105,12 @@ class NearDuplicates(_Shape):
 
     near: float = pydantic.Field(description="With a train text of another group that is similar, not equal")
     exact: float = pydantic.Field(description="With a train text that is equal")
+    without: WithoutRepeats | None = pydantic.Field(
+        default=None, description="Null without such texts, and where an older folder does not list them"
+    )
 
 
-class PriorFixed(_Shape):
+class PriorFixed(Record):
     """The primary metric at one test prior: every class at one share; null where a class is absent from gold."""
 
     st: float | None
@@ -109,7 +120,7 @@ class PriorFixed(_Shape):
     td: float | None
 
 
-class Shift(_Shape):
+class Shift(Record):
     """One ordered pair source -> target; values are means over the runs (seeds)."""
 
     source: str
@@ -147,7 +158,7 @@ class Shift(_Shape):
     detectable: Detectable = pydantic.Field(default={}, description="Smallest detectable 'sd' and 'td'")
 
 
-class NextDomain(_Shape):
+class NextDomain(Record):
     """What to expect of one more target domain: the mean over target domains, with a 95% prediction interval.
 
     All other intervals are for the domains at hand. ``drop`` is SS - ST, averaged over sources; null without an SS.
@@ -158,7 +169,7 @@ class NextDomain(_Shape):
     drop: Estimate
 
 
-class HomeScale(_Shape):
+class HomeScale(Record):
     """Home advantage on one scale: mean diagonal less mean off-diagonal of the score matrix.
 
     ``by_domain`` has each domain's own, whose mean it is: what the model has at home beyond its row and the column;
@@ -170,7 +181,7 @@ class HomeScale(_Shape):
     by_domain: dict[str, Estimate]
 
 
-class HomeAdvantage(_Shape):
+class HomeAdvantage(Record):
     """Home advantage as a difference of scores (the average drop), of their natural logarithms, and of their logits."""
 
     raw: HomeScale
@@ -181,7 +192,7 @@ class HomeAdvantage(_Shape):
     )
 
 
-class Summary(_Shape):
+class Summary(Record):
     """Figures over the shifts of one task.
 
     ``basis`` names which shifts: 'single-source' (one training domain each; the rule), else 'joined' or
@@ -259,7 +270,7 @@ class Summary(_Shape):
         return {name: value for name, value in content.items() if name != "source_permutation_p"}
 
 
-class FourTypes(_Shape):
+class FourTypes(Record):
     """Span F1 with the four rarer of BOSS's eight entity types counted as miscellaneous."""
 
     id: float | None
@@ -267,7 +278,7 @@ class FourTypes(_Shape):
     mean_ood: float | None
 
 
-class IdOod(_Shape):
+class IdOod(Record):
     """A model trained on the in-distribution (ID) domain: its score there, and out of distribution (OOD).
 
     ``source`` is the ID domain; without a model of it 'none' (zero-shot), else a joined source with the ID domain in
@@ -288,86 +299,14 @@ class IdOod(_Shape):
     detectable: Detectable = pydantic.Field(default={}, description="Smallest detectable 'drop'")
 
 
-class ConfidenceFigures(_Shape):
-    """Whether confidences are right, and whether they rank."""
-
-    overconfidence: Estimate = pydantic.Field(description="Mean confidence less accuracy")
-    calibration_error: Estimate = pydantic.Field(
-        description="Squared, over bins of equal mass, without bias: below 0 by chance"
-    )
-    brier: Estimate
-    failure_auroc: Estimate = pydantic.Field(description="Chance that a right prediction is surer than a wrong one")
-    excess_aurc: Estimate = pydantic.Field(description="Area under risk by coverage, above the best order's")
-
-
-class LabelShift(_Shape):
-    """TD split in two by probabilities that were adjusted to the target's class shares.
-
-    ``adjusted`` is the score of the adjusted predictions, ``label_shift`` it less ST, ``rest`` TT less it (null without
-    a TT). ``temperature`` divides log-probabilities: set on predictions of the source's own test texts, 1 without them.
-    """
-
-    adjusted: Estimate
-    label_shift: Estimate
-    rest: Estimate
-    temperature: float
-
-
-class HomeConfidence(_Shape):
-    """Confidences of models on the domain they were trained on."""
-
-    domain: str
-    figures: ConfidenceFigures
-
-
-class ShiftConfidence(_Shape):
-    """Confidences on one shift: out of domain, and there less at home (null without predictions at home)."""
-
-    source: str
-    target: str
-    figures: ConfidenceFigures
-    difference: ConfidenceFigures | None
-    label_shift: LabelShift | None = pydantic.Field(
-        description="Null without all probabilities, or where a class of the target was never trained on"
-    )
-
-
-class ConfidenceCurves(_Shape):
-    """Reliability in bins of equal mass, pooled over cells; error rate among the most confident, by coverage."""
-
-    confidence: tuple[float, ...]
-    accuracy: tuple[float, ...]
-    coverage: tuple[float, ...]
-    risk: tuple[float, ...]
-
-
-class Confidence(_Shape):
-    """What confidences are worth, in domain, out and in their difference; means are over domains and shifts.
-
-    ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (of the prediction
-    alone: Brier is that of the top label, in [0, 1]). Means over shifts are over single sources where there are any.
-    """
-
-    given: str
-    in_domain: tuple[HomeConfidence, ...]
-    shifts: tuple[ShiftConfidence, ...]
-    mean_in_domain: ConfidenceFigures | None
-    mean_out: ConfidenceFigures | None
-    mean_difference: ConfidenceFigures | None
-    mean_label_shift: Estimate | None
-    mean_rest: Estimate | None
-    curves_in_domain: ConfidenceCurves | None
-    curves_out: ConfidenceCurves | None
-
-
-class FloorLevels(_Shape):
+class FloorLevels(Record):
     """What needs no skill on a test set: labels at random, and the most frequent label for every text."""
 
     chance: float
     majority: float
 
 
-class BoundedDrop(_Shape):
+class BoundedDrop(Record):
     """Whether a drop stays below a margin on all shifts, by the highest of their one-sided 95% upper bounds.
 
     ``source`` and ``target`` have that bound; of the average drop they are null. ``upper`` and ``margin_holds`` are
@@ -386,14 +325,27 @@ class BoundedDrop(_Shape):
     reason: str | None = None
 
 
-class NonInferiority(_Shape):
+class NonInferiority(Record):
     """Whether no drop is above a margin that was fixed beforehand: of SD and TD on all shifts, and on average."""
 
     margin: float
     claims: tuple[BoundedDrop, ...]
 
 
-class TaskScores(_Shape):
+class Annotators(Record):
+    """What single annotators score on the test texts, by the task's metric, of the domains whose votes upstream has.
+
+    ``others`` judges each annotator by the majority of the others, ``gold`` by the gold label, which the annotator's
+    own vote helped to make. On all test texts that have two votes, whatever the subset.
+    """
+
+    others: dict[str, float]
+    gold: dict[str, float]
+    mean_others: float
+    mean_gold: float
+
+
+class TaskScores(Record):
     """All scores of one task. ``floors`` are by test domain; generated text has none."""
 
     task: str
@@ -408,14 +360,15 @@ class TaskScores(_Shape):
     confidence: Confidence | None = pydantic.Field(
         default=None, description="Null without confidences, and for tasks without labels"
     )
-    floors: dict[str, FloorLevels] = {}
+    floors: dict[str, FloorLevels] = pydantic.Field(default={})
     non_inferiority: NonInferiority | None = pydantic.Field(default=None, description="Null without a margin")
+    annotators: Annotators | None = pydantic.Field(default=None, description="Null where upstream has no votes")
     near_duplicates: NearDuplicates | None = pydantic.Field(
         default=None, description="Null where the folder has no statistics, and for placebos"
     )
 
 
-class Missing(_Shape):
+class Missing(Record):
     """Something that was not there to be scored."""
 
     task: str
@@ -424,7 +377,7 @@ class Missing(_Shape):
     what: str
 
 
-class Scores(_Shape):
+class Scores(Record):
     """Scores of one prediction file."""
 
     benchmark: str

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.metrics.bootstrap import split_half_worst
 from leaderboard.metrics.depth import LAMBDAS
 from leaderboard.metrics.resolution import UNRESOLVED, resolved_scenario
 from leaderboard.metrics.robustness import (
@@ -15,8 +15,9 @@ from leaderboard.metrics.robustness import (
     summarise,
 )
 from leaderboard.metrics.significance import scenario_chi_square
-from leaderboard.scoring.beyond_means import beyond_means, slope_estimate
+from leaderboard.scoring.beyond_means import beyond_means, slope_estimate, split_half_drops
 from leaderboard.scoring.detectable import detectable_drops
+from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.gaps import gaps, small_domains
 from leaderboard.scoring.home_advantage import task_home_advantage
 from leaderboard.scoring.id_ood import IdModel, id_figures, id_model
@@ -51,10 +52,8 @@ from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import (
     METRIC_VERSION,
     DetectableDrop,
-    Estimate,
     Flips,
     InDomain,
-    Interval,
     Missing,
     PriorFixed,
     Scores,
@@ -110,9 +109,9 @@ def summarise_values(
     )
 
 
-def task_scores(values: TaskValues) -> TaskScores:
-    """Nest the scores of a task without an ID domain (see ``summarise_values``)."""
-    return _Task(values, None, None).scores()
+def task_scores(values: TaskValues, manifest: Manifest | None = None) -> TaskScores:
+    """Nest the scores of a task (see ``summarise_values``); without the folder's manifest, of one without ID domain."""
+    return _Task(values, None, id_model(values, manifest) if manifest else None).scores()
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
@@ -130,7 +129,8 @@ class _Task:
     """One task's scores, averaged over runs: arrays of shape (1 + n_draws,)."""
 
     def __init__(self, values: TaskValues, reference: TaskValues | None, id_model: IdModel | None) -> None:
-        self.reference, self.id_model = reference, id_model
+        self.id_model = id_model
+        self.reference = Precision(reference) if reference else None
         self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
         small = small_domains(values)
         self.counted = tuple(domain for domain in values.domains if domain not in small)
@@ -281,12 +281,11 @@ class _Task:
 
     def _reference_td(self, drops: Drops) -> Estimate | None:
         home = (drops.target, drops.target)
-        if self.reference is None or home in self.values.rows or home not in self.reference.rows:
+        if self.reference is None or home in self.values.rows:
             return None
-        if home not in self.reference.scores.get(self.info.metric, {}):
+        if home not in self.reference.values.scores.get(self.info.metric, {}):
             return None
-        tt = Precision(self.reference).figure(self.info.metric, home)
-        return estimate(difference(tt, drops.figures["st"]))
+        return estimate(difference(self.reference.figure(self.info.metric, home), drops.figures["st"]))
 
     def _depth(self, cell: Cell, ss: Figure) -> dict[str, Figure]:
         found: dict[str, Figure] = {}
@@ -319,10 +318,10 @@ class _Task:
         total = self._total_of(None, None, {name: name for name in MEANS}) if basis == "single-source" else {}
         cells = list(self.values.rows)
         if basis == "single-source":
-            figures = self._of_grid(chosen) | self._split_halves(chosen)
+            figures = self._of_grid(chosen) | split_half_drops(chosen, self.precision)
         elif self.id_model:
             figures, total = id_figures(chosen, self.id_ood, complete=self.id_model.complete(self.values))
-            figures |= self._split_halves(chosen)
+            figures |= split_half_drops(chosen, self.precision)
             total |= self.id_model.candidates_total(self.values, chosen)
             cells = self.id_model.cells(self.values) or cells
         else:
@@ -379,26 +378,6 @@ class _Task:
             **worst_drops(drops),
             **{name: known(getattr(point, name)) for name in PLAIN},
         }
-
-    def _split_halves(self, chosen: Sequence[Drops]) -> dict[str, float | None]:
-        """Worst drops selected on one half of the groups and estimated on the other."""
-        empty = np.full((1, 2), np.nan)
-        halves = {
-            cell: scores[self.precision.kept_runs(*cell)].mean(axis=0) for cell, scores in self.values.halves.items()
-        }
-        shifts = [(drops.source, drops.target) for drops in chosen]
-        found: dict[str, float | None] = {"worst_sd_split_half": None, "worst_td_split_half": None}
-        homes = {"worst_sd_split_half": [source for source, _ in shifts]}
-        homes["worst_td_split_half"] = [target for _, target in shifts]
-        for name, at_home in homes.items():
-            pairs = [
-                (halves.get((home, home), empty), halves.get(cell, empty))
-                for home, cell in zip(at_home, shifts, strict=True)
-            ]
-            drops = [own - cross for own, cross in pairs if not np.isnan(own - cross).any()]
-            if drops:
-                found[name] = known(split_half_worst(np.stack(drops, axis=-1)))
-        return found
 
     def _total_of(self, source: str | None, target: str | None, names: Mapping[str, str]) -> dict[str, Interval]:
         """Give total intervals of a cell (None: of the task), figures renamed."""

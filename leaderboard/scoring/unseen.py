@@ -12,9 +12,10 @@ import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.wilson import square_of_interval
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import DROP, SCORE, Figure, Reason, difference, estimate, mean
 from leaderboard.scoring.replicates import Floats
-from leaderboard.scoring.shape import Estimate, TaskScores
+from leaderboard.scoring.shape import TaskScores
 from validation.cards import Card
 
 Scored = dict[tuple[str, str], Floats]

@@ -2,44 +2,82 @@
 
 A placebo's domains are samples of one, so models of two of them turn over texts for no other reason than their training
 samples. What it cannot show is near-duplicates between train and test of one domain: they raise scores at home, and
-once dealt to different domains they raise none.
+once dealt to different domains they raise none. So scores and drops without these texts stand beside their number.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
 
+from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import DuplicateCounts, data_path, read_statistics
-from leaderboard.scoring.shape import NearDuplicates, Scores, Shift, TaskScores
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.replicates import TaskValues
+from leaderboard.scoring.shape import (
+    NearDuplicates,
+    Scores,
+    Shift,
+    ShiftWithoutRepeats,
+    TaskScores,
+    WithoutRepeats,
+)
+from leaderboard.scoring.summary import task_scores
 from validation.vocabulary import PLACEBO
 
+_MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")
 
-def add_without_shift(scores: Scores, folder: DatasetFolder) -> Scores:
+
+def add_without_shift(scores: Scores, folder: DatasetFolder, found: Mapping[str, TaskValues]) -> Scores:
     """Add to a file's scores the flips beyond its placebos', and the near-duplicates of its tasks.
 
     Args:
         scores: of any tasks of the dataset.
         folder: the dataset.
+        found: what the scores were nested from, by task.
     Returns: the scores with ``flips.without_shift``, ``flips.excess`` and ``near_duplicates``.
     """
     by_name = {task.task: task for task in scores.tasks}
     tasks = [_beside_placebo(task, by_name) for task in scores.tasks]
-    found = [task.model_copy(update={"near_duplicates": near_duplicates(folder, task.task)}) for task in tasks]
-    return scores.model_copy(update={"tasks": tuple(found)})
+    marked = [
+        task.model_copy(update={"near_duplicates": near_duplicates(folder, task.task, found[task.task].unrepeated)})
+        for task in tasks
+    ]
+    return scores.model_copy(update={"tasks": tuple(marked)})
 
 
-def near_duplicates(folder: DatasetFolder, task: str) -> NearDuplicates | None:
+def near_duplicates(folder: DatasetFolder, task: str, unrepeated: TaskValues | None = None) -> NearDuplicates | None:
     """Return the shares of a task's test texts that repeat, nearly or exactly, a train text of their own domain.
 
     Args:
         folder: the dataset.
         task: its name.
+        unrepeated: scores on the other test texts; None where there are none, or which they are is not known.
     Returns: None for a placebo, in a folder without statistics, and without a domain that has both splits.
     """
     if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
         return None
-    return repeated_shares(read_statistics(folder.path, task).duplicates)
+    shares = repeated_shares(read_statistics(folder.path, task).duplicates)
+    repeated = folder.repeated_tests(task)
+    if shares is None or unrepeated is None or repeated is None:
+        return shares
+    return shares.model_copy(update={"without": _without_repeats(unrepeated, folder.manifest, len(repeated))})
+
+
+def _without_repeats(values: TaskValues, manifest: Manifest, left_out: int) -> WithoutRepeats:
+    if not values.scores.get(values.info.metric):
+        means = {name: Estimate(value=None) for name in _MEANS}
+        return WithoutRepeats(left_out=left_out, total={}, shifts=(), **means)
+    scores = task_scores(values, manifest)
+    return WithoutRepeats(
+        left_out=left_out,
+        total=scores.summary.total,
+        shifts=tuple(
+            ShiftWithoutRepeats(**{name: getattr(shift, name) for name in ShiftWithoutRepeats.model_fields})
+            for shift in scores.shifts
+        ),
+        **{name: getattr(scores.summary, name) for name in _MEANS},
+    )
 
 
 def repeated_shares(duplicates: DuplicateCounts) -> NearDuplicates | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.submission import HEADLINES, Answer
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.html import Markup, join, render, tag

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from statistics import fmean
 
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.outcomes import LENIENT
-from leaderboard.scoring.shape import Estimate, Summary, TaskScores
+from leaderboard.scoring.shape import Summary, TaskScores
 from leaderboard.views.numbers import plain_points, plain_score
 
 WORST = (

@@ -6,9 +6,10 @@ from typing import Any
 import polars as pl
 
 from leaderboard.board import Board
+from leaderboard.board.released import ROUND
 from leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.board_columns import Column
 from leaderboard.views.board_query import RANKED, REPORTED
@@ -18,6 +19,8 @@ from leaderboard.views.numbers import MISSING, count, drop_points, interval, poi
 from validation.report import counted
 from validation.vocabulary import NO_SOURCE
 
+LEADING_SET = "in the leading set"
+"""What is said of released rows that are not told apart from the one with the best score, which stays untold."""
 Row = Mapping[str, Any]
 """One row of a board's table, as ``board_query.whole_table`` has it."""
 _DASH = "\N{EN DASH}"
@@ -89,6 +92,8 @@ def _remarks(row: Row) -> list[Markup]:
     if row.get("corrected") is not None:
         words = "the best of several noisy scores overstates itself; this is its mean ST less what that adds on average"
         remarks.append(tag("span", f"leads; less selection {points(row['corrected'])}", class_="sb-note", title=words))
+    elif row.get("with_leader") and row.get(ROUND) is not None:
+        remarks.append(tag("span", LEADING_SET, class_="sb-note", title="leads, or is not told apart from what leads"))
     elif row.get("with_leader"):
         remarks.append(tag("span", "not told apart from the leader", class_="sb-note"))
     if (row["trained_on"] == NO_SOURCE or row["basis"] == "zero-shot") and row["paradigm"] != "zero-shot":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leaderboard.board import Board
-from leaderboard.board.released import ROUND, TIES
+from leaderboard.board.released import ROUND
 from leaderboard.board.rows import LAMBDAS, OOD
 from leaderboard.views.reported import titles
 from validation.vocabulary import TaskKind
@@ -62,7 +62,7 @@ _SHARES = (
     Column(
         "resolved_share",
         "Resolved",
-        "share of shifts whose 95% region lies in one scenario",
+        "share of shifts both of whose drops' 95% intervals exclude 0",
         "share",
         "up",
         False,
@@ -76,6 +76,7 @@ _FACTS = (
     Column("family", "Family", "model family", "text", default=False),
     Column("shots", "Shots", "demonstrations in a prompt", "count", default=False),
     Column("model_selection", "Selection", "rule by which the model was selected", "text", default=False),
+    Column("tuning_trials", "Trials", "settings tried to choose the model's; 1 without tuning", "count", default=False),
     Column("extra_data", "Extra data", "data used besides the source domain", "text", default=False),
     Column("submitter", "Submitter", "who sent it", "text", default=False),
     Column("n_shifts", "Shifts", "number of shifts that are there", "count", default=False),
@@ -116,7 +117,6 @@ def _released(board: Board) -> list[Column]:
     words = "mean score under shift on the ranking half, released by the last round"
     return [
         _score("mean_st", "Mean ST", f"{words}: mean over targets; the table is ranked by it"),
-        Column(TIES, "Ties", "entries that share a letter cannot be told apart", "text"),
         *(_score(f"{OOD}{domain}", names.get(domain, domain), words) for domain in board.single_targets),
         Column(ROUND, "Round", "the round that the row stands in", "text"),
     ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.board import Board, Index, find_board
-from leaderboard.board.released import ROUND, TIES
+from leaderboard.board.released import ROUND
 from leaderboard.board.rows import FIGURES, LAMBDAS, NO_INTERVAL, OOD, PARTS, SHARES
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
@@ -12,7 +12,7 @@ from validation.csv_export import guarded_csv
 
 _FACTS = (
     "id", "name", "submitter", "date", "paradigm", "base_model", "family", "parameters", "shots", "model_selection",
-    "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share", "unparsed",
+    "tuning_trials", "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share", "unparsed",
     "at_floor",
 )  # fmt: skip
 _RANK_FACTS = ("rank_about", "with_leader", "corrected")
@@ -30,7 +30,7 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
         entries), ``footnotes``, and the board's figures as ``{"value", "low", "high", "no_interval", "placebo"}``, null
         where undefined; those by lambda under
         ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last
-        ``round`` released, and nothing else is there but ``ties`` (the letters of the row's tie groups).
+        ``round`` released, and nothing else is there but ``with_leader``.
     """
     table = whole_table(index, board)
     away = [name for name in table.columns if name.startswith(OOD) and not name.endswith((*PARTS[1:], NO_INTERVAL))]
@@ -50,7 +50,7 @@ def board_csv(index: Index, query: BoardQuery) -> str:
     table = whole_table(index, board)
     found = matching(table, query, columns_of(board))
     names = ["rank", "rank_low", "rank_high", *_RANK_FACTS, "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
-    names += [TIES, ROUND]
+    names.append(ROUND)
     names += [
         f"{column.key}{part}"
         for column in columns_of(board)
@@ -75,7 +75,7 @@ def _nested(row: Mapping[str, Any], away: list[str]) -> dict[str, Any]:
         "scenario_shares": {name: row[f"share.{name}"] for name in SHARES},
         **{name: _figure(row, name) for name in FIGURES if not name.startswith("depth_f1_")},
         "depth_f1": {key: _figure(row, f"depth_f1_{key}") for key in LAMBDAS},
-        **{name: row[name] for name in (TIES, ROUND) if name in row},
+        **({ROUND: row[ROUND]} if ROUND in row else {}),
         "ood": {domain: _figure(row, OOD + domain) for domain in away},
     }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import interval
 

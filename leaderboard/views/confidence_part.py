@@ -1,6 +1,8 @@
 """What confidences are worth, on an entry's page and in a report: tables, reliability and risk by coverage."""
 
-from leaderboard.scoring.shape import Confidence, Estimate, ShiftConfidence, TaskScores
+from leaderboard.scoring.confidence_shape import Confidence, ShiftConfidence
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import TaskScores
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.confidence_rows import FIGURES, NAMES, brier_note, mean_rows
 from leaderboard.views.html import Markup, join, tag

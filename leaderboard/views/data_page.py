@@ -8,14 +8,14 @@ import polars as pl
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from builders.folder.statistics import TaskStatistics, read_statistics
+from builders.folder.statistics import Annotators, TaskStatistics, read_statistics
 from leaderboard.views.addresses import data_address
 from leaderboard.views.cells import choices, fact_list, scroll_box
 from leaderboard.views.data_samples import loading_part, samples_part
 from leaderboard.views.entry_page import citation_years
 from leaderboard.views.html import Markup, join, link, render, tag
 from leaderboard.views.notices import notices
-from leaderboard.views.numbers import MISSING, count, metric_name, share
+from leaderboard.views.numbers import MISSING, count, metric_name, points, share
 from leaderboard.views.pictures.colours import cell_colours
 from leaderboard.views.pictures.depths import QUANTILES, depth_boxes
 from leaderboard.views.pictures.matrix import matrix
@@ -97,6 +97,8 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
 
 
 def _domains(info: TaskManifest, statistics: TaskStatistics | None) -> Markup:
+    agreed = {domain: facts.annotators for domain, facts in (statistics.domains if statistics else {}).items()}
+    has_votes = any(agreed.values())
     names = (
         "Domain",
         *(f"{split.capitalize()} rows" for split in _SPLITS),
@@ -104,12 +106,14 @@ def _domains(info: TaskManifest, statistics: TaskStatistics | None) -> Markup:
         "Median words",
         "Vocabulary",
         "Unseen",
+        *(("Single annotators",) if has_votes else ()),
     )
     titles = {
         "Test groups": "what test texts share so that they are not independent",
         "Median words": "of a test input",
         "Vocabulary": "distinct words of the train texts",
         "Unseen": "share of the test texts' words that no train text of the domain has",
+        "Single annotators": "accuracy of one annotator against the majority of the others (against the gold label)",
     }
     head = [
         tag("th", name, scope="col", title=titles.get(name), class_=None if name == "Domain" else "sb-num")
@@ -127,11 +131,17 @@ def _domains(info: TaskManifest, statistics: TaskStatistics | None) -> Markup:
             count(known.vocabulary if known else None),
             share(known.unseen_test_share if known else None),
         ]
+        if has_votes:
+            cells.append(_agreement(agreed.get(domain)))
         note = [tag("span", "rebuild only: its licence lets nobody pass it on", class_="sb-note")] * facts.rebuild_only
         first = tag("th", domain, *note, scope="row")
         rows.append(tag("tr", first, *(tag("td", cell, class_="sb-num") for cell in cells)))
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table")
     return scroll_box(table, "Domains")
+
+
+def _agreement(found: Annotators | None) -> str:
+    return f"{points(found.others['accuracy'])} ({points(found.gold['accuracy'])})" if found else MISSING
 
 
 def _divergence(statistics: TaskStatistics) -> Markup:

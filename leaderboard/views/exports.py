@@ -107,6 +107,8 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
         "at_floor",
         "about",
         "runs_needed",
+        "margin",
+        "p_equivalent",
     ]
     rows: list[list[Cell]] = []
     for other, pair in zip(names[1:], pairs, strict=True):
@@ -118,7 +120,9 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
             found = next((found for found in pair.tasks if found.task == task), None)
             about = (found.about, found.runs_needed) if found else (TRAINED_MODELS, MIN_RUNS)
             values: list[Cell] = [each.figure, each.value, each.p, each.p_corrected, better]
-            rows.append([*ids, task, source, target, *values, each.at_floor or "", *about])
+            rows.append(
+                [*ids, task, source, target, *values, each.at_floor or "", *about, pair.margin, each.p_equivalent]
+            )
     return guarded_csv(header, rows)
 
 

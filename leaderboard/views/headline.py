@@ -4,19 +4,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from leaderboard.board.rows import LAMBDAS
-from leaderboard.scoring.shape import DetectableDrop, Estimate, Interval, NearDuplicates, Summary, TaskScores
+from leaderboard.scoring.estimate import Estimate, Interval
+from leaderboard.scoring.shape import DetectableDrop, NearDuplicates, Summary, TaskScores
 from leaderboard.scoring.summary import PAIRING
+from leaderboard.views.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
 from leaderboard.views.beyond_means import about_lines
 from leaderboard.views.detectable import detectable_text
 from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import (
-    drop_points,
-    drop_text,
-    interval,
-    metric_name,
-    points,
-    share,
-)
+from leaderboard.views.numbers import drop_points, drop_text, interval, metric_name, points, score_text, share
 from leaderboard.views.pictures.words import source_name
 from validation.vocabulary import PLACEBO
 
@@ -46,6 +41,8 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
     """
     tiles = [_html(tile) for tile in _tiles(task, placebo)]
     summary = task.summary
+    if task.annotators is not None:
+        tiles.append(_plain(ANNOTATORS, points(task.annotators.mean_others), AGAINST_OTHERS))
     tiles.append(_plain("Shifts", f"{summary.n_shifts}", _basis(task)))
     if summary.resolved_share is not None:
         tiles.append(_plain("Scenarios resolved", share(summary.resolved_share), RESOLVED))
@@ -59,6 +56,8 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
         lines.append(
             tag("p", f"No predictions of {task.task}{PLACEBO}: no placebo value beside drops.", class_="sb-soft")
         )
+    if task.annotators is not None:
+        lines.append(tag("p", annotator_words(task.annotators, task.metric), class_="sb-soft"))
     if task.near_duplicates is not None and _has_drops(summary):
         lines.append(tag("p", near_duplicate_words(task.near_duplicates), class_="sb-soft"))
     return join([tag("dl", *tiles, class_="sb-tiles"), *lines])
@@ -68,11 +67,20 @@ def near_duplicate_words(found: NearDuplicates) -> str:
     """Return how many test texts training at home has seen, and what that does to drops and to placebos."""
     if not found.near and not found.exact:
         return "No test text repeats, or nearly repeats, a train text of its domain."
-    return (
+    words = (
         f"Of the test texts {points(found.near)}% nearly and {points(found.exact)}% exactly repeat a train text of "
         "their domain. They raise scores at home and no other, so they are part of the drops; a placebo deals them to "
-        "different domains and does not show it. A drop without them is not offered: the dataset folder has their "
-        "number, not which they are."
+        "different domains and does not show it. "
+    )
+    without = found.without
+    if without is None:
+        return words + (
+            "There is no drop without them here: the dataset folder is of an earlier version and has their number, not "
+            "which they are. Built again it lists them."
+        )
+    return words + (
+        f"Without these {without.left_out:,} texts the mean score at home is {score_text(without.mean_ss)}, the mean "
+        f"score under shift {score_text(without.mean_st)} and the average drop {drop_text(without.average_drop)}."
     )
 
 
@@ -89,7 +97,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
             found.drop,
             drop_points,
             total.get("drop"),
-            (*_finds(found.detectable.get("drop")), *_beside(placebo, "average_drop")),
+            (*_finds(found.detectable.get("drop")), *_beside(placebo, "average_drop"), *_unrepeated(task)),
         )
     elif summary.basis == PAIRING:
         yield _Tile("ST", summary.mean_st)
@@ -97,7 +105,8 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
         yield _Tile("Mean SS", summary.mean_ss, total=summary.total.get("mean_ss"))
         yield _Tile("Mean ST", summary.mean_st, total=summary.total.get("mean_st"))
         average = summary.total.get("average_drop")
-        remarks = (*_finds(summary.detectable.get("average_drop")), *_beside(placebo, "average_drop"))
+        finds = _finds(summary.detectable.get("average_drop"))
+        remarks = (*finds, *_beside(placebo, "average_drop"), *_unrepeated(task))
         yield _Tile("Average drop", summary.average_drop, drop_points, average, remarks)
     if summary.basis != PAIRING and _has_drops(summary):
         for name, title, split_half, posterior in (
@@ -131,6 +140,14 @@ def _beside(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
         return ()
     value: Estimate = getattr(placebo.summary, name)
     return () if value.value is None else (f"placebo {drop_text(value)}",)
+
+
+def _unrepeated(task: TaskScores) -> tuple[str, ...]:
+    """Return the average drop without repeated test texts, to stand beside the plain one."""
+    without = task.near_duplicates.without if task.near_duplicates else None
+    if without is None or without.average_drop.value is None:
+        return ()
+    return (f"without near-duplicates {drop_text(without.average_drop)}",)
 
 
 def _has_drops(summary: Summary) -> bool:

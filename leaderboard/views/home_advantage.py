@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from leaderboard.scoring.shape import Estimate, HomeAdvantage, HomeScale, Interval
+from leaderboard.scoring.estimate import Estimate, Interval
+from leaderboard.scoring.shape import HomeAdvantage, HomeScale
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MINUS, MISSING, plain_points

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.html import Markup, tag
 
 WIDTH, HEIGHT = 72, 12

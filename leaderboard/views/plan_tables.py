@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from leaderboard.scoring.plan import LEAST_RUNS, Detectable, Need, Plan, TaskPlan
+from leaderboard.metrics.crossed import MIN_RUNS
+from leaderboard.scoring.plan import Need, Plan, PlannedDrop, TaskPlan
 from leaderboard.views.numbers import plain_points
 from leaderboard.views.terminal import print_table
 from validation.png import draw_panels
@@ -28,12 +29,12 @@ def print_plan(plan: Plan, console: Console) -> None:
         columns = ("drop", "these trained models", "corrected", f"the recipe, {plan.runs} runs", "corrected")
         title = f"{task.task}: smallest true drop found with 80% probability by a test at 5%, points"
         print_table(console, title, columns, [row for figure in _figures(task) for row in _drop_rows(task, figure)])
-        texts = f"texts a domain, {plan.runs} runs" if plan.runs >= LEAST_RUNS else "texts a domain, these models"
+        texts = f"texts a domain, {plan.runs} runs" if plan.runs >= MIN_RUNS else "texts a domain, these models"
         needed = ("drop", "of points", "runs, texts as here", texts)
         print_table(console, f"{task.task}: what it takes to find a drop", needed, [_need_row(n) for n in task.needs])
         console.print(_assumed(task), markup=False, highlight=False)
-    if plan.runs < LEAST_RUNS:
-        words = f"With fewer than {LEAST_RUNS} runs training variance is not measured: what is found holds for the"
+    if plan.runs < MIN_RUNS:
+        words = f"With fewer than {MIN_RUNS} runs training variance is not measured: what is found holds for the"
         console.print(f"{words} trained models, not for the recipe.", highlight=False)
     console.print(
         "The second row of SD and TD is the shift that is hardest to measure; --json has all. Corrected: for all shifts"
@@ -58,7 +59,7 @@ def _drop_rows(task: TaskPlan, figure: str) -> Iterator[list[str]]:
     yield [f"{figure}{where}", *map(plain_points, _found(hardest))]
 
 
-def _found(item: Detectable) -> tuple[float | None, ...]:
+def _found(item: PlannedDrop) -> tuple[float | None, ...]:
     return item.models, item.models_corrected, item.recipe, item.recipe_corrected
 
 

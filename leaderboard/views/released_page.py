@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from builders.folder.reader import DatasetFolder
 from leaderboard.release import Released
 from leaderboard.store import Entry
+from leaderboard.views.board_cells import LEADING_SET
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.entry_page import card_html, heading
 from leaderboard.views.html import Markup, tag
@@ -44,9 +45,8 @@ def released_page(
 
 def _released(board: str, name: str, released: Released) -> Markup:
     """Write one board's figures as a table."""
-    place = (
-        "not ranked" if released.place is None else f"place {released.place}, tied within {', '.join(released.ties)}"
-    )
+    place = "not ranked" if released.place is None else f"place {released.place}"
+    place += f", {LEADING_SET}" if released.with_leader else ""
     rows = [("Mean over targets", released.mean), *released.targets.items()]
     body = [tag("tr", tag("th", what, scope="row"), tag("td", points(value), class_="sb-num")) for what, value in rows]
     head = tag("tr", tag("th", "Target", scope="col"), tag("th", "Mean ST", scope="col", class_="sb-num"))

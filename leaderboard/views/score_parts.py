@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import missing_lines, task_scores
 from leaderboard.board.effective import AboveLine
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.examples import WrongExample, why_hidden
-from leaderboard.scoring.shape import Estimate, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.scoring.unseen import Unseen
 from leaderboard.views.above_line_part import above_line_part
 from leaderboard.views.beyond_means import WORST

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scoring.shape import Estimate, Flips, PriorFixed, Shift, TaskScores
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import Flips, PriorFixed, Shift, TaskScores
 from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.detectable import detectable_note
 from leaderboard.views.html import Markup, tag

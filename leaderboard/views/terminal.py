@@ -14,10 +14,13 @@ from rich.text import Text
 from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
 from leaderboard.comparing.words import about_lines, floor_words
 from leaderboard.release import Round
+from leaderboard.scoring.confidence_shape import Confidence
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Confidence, Estimate, IdOod, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import IdOod, Scores, Shift, TaskScores
 from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
+from leaderboard.views.annotators import annotator_words
 from leaderboard.views.beyond_means import about_lines as beyond_means_lines
 from leaderboard.views.beyond_means import slope_rows, worst_rows
 from leaderboard.views.confidence_rows import NAMES, brier_note, mean_rows
@@ -175,7 +178,7 @@ def print_round(closed: Round, console: Console) -> None:
         rows = [
             [
                 str(each.place or "-"),
-                " ".join(each.ties) or "-",
+                "" if each.with_leader is None else "yes" if each.with_leader else "no",
                 each.entry,
                 each.account,
                 "n/a" if each.mean is None else f"{100 * each.mean:.1f}",
@@ -185,7 +188,9 @@ def print_round(closed: Round, console: Console) -> None:
         ]
         subset = "" if board.subset == "all" else f":{board.subset}"
         title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
-        print_table(console, title, ("place", "ties", "entry", "account", "mean ST in points", "by target"), rows)
+        print_table(
+            console, title, ("place", "with the leader", "entry", "account", "mean ST in points", "by target"), rows
+        )
     for out in closed.left_out:
         where = f"{out.task}/{out.target}" if out.target else out.task
         console.print(f"left out: {out.entry} of {out.account} on {where}: {out.why}", markup=False, highlight=False)
@@ -335,6 +340,8 @@ def _print_confidence(console: Console, task: str, found: Confidence) -> None:
 
 def _meaning_lines(task: TaskScores, *, has_drops: bool) -> Iterator[str]:
     """List what is to be known of drops, flips and home advantage before they are read."""
+    if task.annotators is not None:
+        yield annotator_words(task.annotators, task.metric)
     if task.near_duplicates is not None and has_drops:
         yield near_duplicate_words(task.near_duplicates)
     if any(shift.flips for shift in task.shifts):

@@ -52,6 +52,7 @@ def test_every_test_text_is_predicted_and_the_card_says_what_was_read(
     (scores,) = score_file(out, synthetic).tasks
     assert [shift.target for shift in scores.shifts] == ["tents"]
     card = read_card(tmp_path / "p.card.yaml")
+    assert card.tuning_trials == 1
     assert (card.paradigm, card.shots, card.family) == ("retrieval", 3, "llama")
     assert card.extra_data == "train texts of the target domain, without labels"
     assert card.tunable_parameters == 4 * 2 * 32 * 16

@@ -29,6 +29,7 @@ def test_it_learns_and_leaves_a_file_and_a_card(encoder: str, synthetic: Dataset
     (scores,) = score_file(out, synthetic).tasks
     assert scores.shifts[0].ss.value > 0.6
     card = read_card(tmp_path / "p.card.yaml")
+    assert card.tuning_trials == 1
     assert (card.name, card.base_model, card.family, card.paradigm) == ("MSCL", encoder, "bert", "fine-tuned")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.card.yaml", "p.parquet"]
 

@@ -53,7 +53,8 @@ def test_a_program_gives_a_full_grid_of_exactly_the_test_ids(program, task, run:
     assert frame["confidence"].is_between(1 / len(synthetic.task(task).labels) - 1e-9, 1).all()
     (scores,) = score_file(out, synthetic).tasks
     assert len(scores.shifts) == 12
-    assert read_card(out.with_name("p.card.yaml")).data == synthetic.content_hash
+    card = read_card(out.with_name("p.card.yaml"))
+    assert (card.data, card.tuning_trials) == (synthetic.content_hash, 1)
 
 
 @pytest.mark.parametrize("program", [majority, tfidf_lr, sbert_lr])

@@ -1,5 +1,7 @@
 """Opening from the Hub, validating, how many are compared, and data of one's own."""
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,16 @@ def test_validating_says_which_runs_are_sound(filled: Filled) -> None:
     other = {**filled.card("partial").as_dict(), "data": "0" * 64}
     with pytest.raises(InvalidInput, match="000000000000"):
         sb.validate(filled.files["partial"], filled.folder, card=other)
+
+
+def test_cards_beside_files_say_how_much_was_tuned(filled: Filled, tmp_path: Path) -> None:
+    for name, trials in (("good", 12), ("poor", 1)):
+        shutil.copy(filled.files[name], tmp_path / f"{name}.parquet")
+        facts = {"name": name, "paradigm": "other", "tuning_trials": trials, "data": filled.folder.content_hash}
+        (tmp_path / f"{name}.card.yaml").write_text(json.dumps(facts))
+    found = sb.compare({name: tmp_path / f"{name}.parquet" for name in ("good", "poor")}, filled.folder, n_swaps=2000)
+    (pair,) = found.comparisons
+    assert (pair.tuning_trials_a, pair.tuning_trials_b) == (12, 1)
 
 
 @pytest.mark.parametrize("number", [1, 5])

@@ -6,7 +6,7 @@ Pictures are 420 units wide: lettering of 12 units can be read on a phone, where
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MINUS
 

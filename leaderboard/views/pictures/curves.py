@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from leaderboard.metrics.depth import LAMBDAS
-from leaderboard.scoring.shape import Estimate, Shift, TaskScores
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import Shift, TaskScores
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import drop_text, score_text
 from leaderboard.views.pictures.axes import (

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leaderboard.scoring.shape import Confidence, ConfidenceCurves
+from leaderboard.scoring.confidence_shape import Confidence, ConfidenceCurves
 from leaderboard.views.html import Markup, join
 from leaderboard.views.numbers import points
 from leaderboard.views.pictures.axes import (

@@ -172,4 +172,4 @@ def test_an_empty_file_has_no_rows_but_its_columns(tmp_path: Path) -> None:
 
 
 def test_a_reader_tells_what_it_reads() -> None:
-    assert repr(json_lines("a", optional=["b"])) == "JsonLines(keys=('a',), optional=('b',))"
+    assert repr(json_lines("a", optional=["b"])) == "JsonLines(keys=('a',), optional=('b',), lists=())"

@@ -1,15 +1,17 @@
 """Counts of repeated texts: by hand on small frames, and against every pair compared in plain Python."""
 
 import re
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 
+from builders.folder.reader import REPEATED_TESTS
 from builders.folder.statistics import DuplicateCounts
 from builders.statistics import duplicates as module
-from builders.statistics.duplicates import ComparisonRows, duplicates
+from builders.statistics.duplicates import ComparisonRows, find_duplicates
 from builders.statistics.near_pairs import WORD
 
 LONG = "the quick brown fox jumps over the lazy dog while seven other dogs watch it from behind the old wooden fence"
@@ -20,6 +22,10 @@ def rows(*cells: tuple[str, str, str, str]) -> list[pl.DataFrame]:
     columns = dict(zip(("domain", "split", "group", "text"), zip(*cells, strict=True), strict=True))
     frame = pl.DataFrame({"id": [chr(ord("a") + number) for number in range(len(cells))], **columns})
     return list(frame.iter_slices(3))
+
+
+def counts_of(texts: Iterable[pl.DataFrame]) -> DuplicateCounts:
+    return find_duplicates(texts).counts
 
 
 def within(counts: DuplicateCounts) -> dict[tuple[str, str], tuple[int, int, int]]:
@@ -35,7 +41,7 @@ def across_domains(counts: DuplicateCounts) -> dict[tuple[str, str], tuple[int, 
 
 
 def test_exact_repeats_are_counted_where_they_are() -> None:
-    counts = duplicates(
+    counts = counts_of(
         rows(
             ("x", "train", "g1", "one two three"),
             ("x", "train", "g2", "one two three"),
@@ -66,7 +72,7 @@ def test_exact_repeats_are_counted_where_they_are() -> None:
 
 def test_near_duplicates_differ_and_are_similar_enough() -> None:
     # LONG has 21 words, so 19 shingles: one more word gives 19 of 20 in common, a changed middle word 16 of 22.
-    counts = duplicates(
+    counts = counts_of(
         rows(
             ("x", "train", "g1", LONG),
             ("x", "test", "g2", LONG + " today"),
@@ -83,13 +89,13 @@ def test_near_duplicates_differ_and_are_similar_enough() -> None:
 
 
 def test_case_and_punctuation_make_a_near_duplicate_of_any_length() -> None:
-    counts = duplicates(rows(("x", "train", "g1", "Good!"), ("x", "train", "g2", "good"), ("x", "train", "g3", "bad")))
+    counts = counts_of(rows(("x", "train", "g1", "Good!"), ("x", "train", "g2", "good"), ("x", "train", "g3", "bad")))
     assert within(counts) == {("x", "train"): (3, 0, 2)}
 
 
 def test_a_group_has_no_near_duplicates_of_its_own() -> None:
-    same = duplicates(rows(("x", "train", "g", LONG), ("x", "train", "g", LONG + " today")))
-    other_domain = duplicates(rows(("x", "train", "g", LONG), ("y", "train", "g", LONG + " today")))
+    same = counts_of(rows(("x", "train", "g", LONG), ("x", "train", "g", LONG + " today")))
+    other_domain = counts_of(rows(("x", "train", "g", LONG), ("y", "train", "g", LONG + " today")))
     assert within(same) == {("x", "train"): (2, 0, 0)}
     assert across_domains(other_domain) == {("x", "train"): (0, 1), ("y", "train"): (0, 1)}
     assert other_domain.examples["across_domains"].near == (("a", "b"), ("b", "a"))
@@ -97,20 +103,21 @@ def test_a_group_has_no_near_duplicates_of_its_own() -> None:
 
 def test_a_row_with_duplicates_inside_and_outside_its_group_counts() -> None:
     cells = [("x", "train", group, LONG + end) for group, end in [("g", ""), ("g", " today"), ("h", " now")]]
-    counts = duplicates(rows(*cells))
+    counts = counts_of(rows(*cells))
     assert within(counts) == {("x", "train"): (3, 0, 3)}
     assert counts.examples["within"].near == (("a", "c"), ("b", "c"), ("c", "a"))
 
 
 def test_texts_without_words_are_no_near_duplicates() -> None:
-    counts = duplicates(rows(("x", "train", "g1", "!"), ("x", "train", "g2", "?"), ("x", "train", "g3", "?")))
+    counts = counts_of(rows(("x", "train", "g1", "!"), ("x", "train", "g2", "?"), ("x", "train", "g3", "?")))
     assert within(counts) == {("x", "train"): (3, 2, 0)}
 
 
 def test_no_rows_no_counts() -> None:
-    counts = duplicates(ComparisonRows({}, ("text",)))
+    counts = counts_of(ComparisonRows({}, ("text",)))
     assert (counts.within, counts.across_splits, counts.across_domains, counts.uncompared) == ((), (), (), 0)
     assert counts.examples["within"].exact == ()
+    assert find_duplicates(ComparisonRows({}, ("text",))).repeated_tests.schema == REPEATED_TESTS
 
 
 def test_comparison_rows_join_all_inputs() -> None:
@@ -165,7 +172,7 @@ def compared_by_hand(frame: pl.DataFrame) -> dict[str, set[tuple[str, str]]]:
 def test_counts_equal_those_of_all_pairs() -> None:
     frame = invented_texts(250)
     cell = {row["id"]: (row["domain"], row["split"]) for row in frame.iter_rows(named=True)}
-    counts, pairs = duplicates([frame]), compared_by_hand(frame)
+    (counts, repeated), pairs = find_duplicates([frame]), compared_by_hand(frame)
     assert min(len(pairs["exact"]), len(pairs["near"])) > 40
 
     def wanted(domain: str, split: str, where) -> tuple[int, int]:  # type: ignore[no-untyped-def]
@@ -186,10 +193,20 @@ def test_counts_equal_those_of_all_pairs() -> None:
         assert set(shown.near) <= pairs["near"]
         assert len(shown.near) <= module.N_EXAMPLES
 
+    in_train = {
+        kind: {a for a, b in pairs[kind] if cell[a][1] == "test" and cell[b] == (cell[a][0], "train")} for kind in pairs
+    }
+    assert set(repeated.filter("near")["id"]) == in_train["near"]
+    assert set(repeated.filter("exact")["id"]) == in_train["exact"]
+    assert repeated["id"].to_list() == sorted(in_train["near"] | in_train["exact"])
+    assert repeated.schema == REPEATED_TESTS
+
 
 def test_the_order_of_rows_does_not_matter() -> None:
     frame = invented_texts(120)
-    assert duplicates([frame]) == duplicates([frame.sample(fraction=1.0, shuffle=True, seed=1)])
+    one, other = (find_duplicates([rows]) for rows in (frame, frame.sample(fraction=1.0, shuffle=True, seed=1)))
+    assert one.counts == other.counts
+    assert one.repeated_tests.equals(other.repeated_tests)
 
 
 def test_a_repeated_template_stays_cheap_and_is_found_in_every_split() -> None:
@@ -199,7 +216,7 @@ def test_a_repeated_template_stays_cheap_and_is_found_in_every_split() -> None:
         {"id": [f"{number:04d}" for number in range(n)], "domain": "x", "split": splits}
         | {"group": [f"g{number}" for number in range(n)], "text": [f"{LONG} {number}" for number in range(n)]}
     )
-    counts = duplicates([frame])
+    counts = counts_of([frame])
     assert counts.uncompared > 0
     assert within(counts) == dict.fromkeys([("x", split) for split in ("train", "validation", "test")], (1000, 0, 1000))
     assert across_splits(counts)["x", "test", "train"] == (0, 1000)
@@ -209,6 +226,6 @@ def test_a_repeated_template_stays_cheap_and_is_found_in_every_split() -> None:
 def test_equal_texts_cost_one_comparison(size: int) -> None:
     cells = [("x", "train", f"g{number}", LONG) for number in range(size)]
     cells += [("x", "test", f"h{number}", LONG + " today") for number in range(size)]
-    counts = duplicates(rows(*cells))
+    counts = counts_of(rows(*cells))
     assert across_splits(counts) == {("x", "test", "train"): (0, size)}
     assert within(counts)["x", "train"] == (size, size if size > 1 else 0, 0)

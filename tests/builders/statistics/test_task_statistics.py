@@ -47,6 +47,10 @@ def questions(domain: str, split: str, answered: list[bool]) -> pl.DataFrame:
     return frame(domain, split, **texts, answers=pl.Series(answers, dtype=ANSWERS))
 
 
+def statistics_of(*facts: Any) -> TaskStatistics:
+    return task_statistics(*facts).statistics
+
+
 def sentiment() -> TaskStatistics:
     lamps = {
         "train": frame("lamps", "train", text=["The bright lamp", "lamp's oil, lamp"], label=[0, 1], group=["g", "h"]),
@@ -56,7 +60,7 @@ def sentiment() -> TaskStatistics:
         "train": frame("tents", "train", text=["bright tent tent tent"], label=[2]),
         "validation": frame("tents", "validation", text=["wet"], label=[2]),
     }
-    return task_statistics(SA, {"lamps": lamps, "tents": tents}, {})
+    return statistics_of(SA, {"lamps": lamps, "tents": tents}, {})
 
 
 def test_sizes_labels_and_lengths() -> None:
@@ -100,7 +104,7 @@ def test_words_are_those_of_a_plain_count() -> None:
         domain: {split: frame(domain, split, text=texts[domain, split], label=[0] * 40) for split in ("train", "test")}
         for domain in "ab"
     }
-    found = task_statistics(SA, domains, {})
+    found = statistics_of(SA, domains, {})
     counts = {cell: Counter(re.findall(WORD, " ".join(of).lower())) for cell, of in texts.items()}
     for domain in "ab":
         train, test = counts[domain, "train"], counts[domain, "test"]
@@ -117,7 +121,7 @@ def test_words_are_those_of_a_plain_count() -> None:
 
 def test_tags_count_tokens() -> None:
     rows = frame("x", "train", tokens=[["Good", "lamp", "!"], ["Bad"]], tags=[[0, 1, 0], [2]])
-    split = task_statistics(AB, {"x": {"train": rows}}, {}).domains["x"].splits["train"]
+    split = statistics_of(AB, {"x": {"train": rows}}, {}).domains["x"].splits["train"]
     assert split.tags == {"O": 2, "T-POS": 1, "T-NEG": 1}
     assert (split.input_words.mean, split.input_words.sd) == (2.0, 1.0)
     assert split.shares["O"] == 0.5
@@ -129,11 +133,11 @@ def test_questions_without_an_answer() -> None:
         "answered", (pl.col("answers").struct.field("text").list.len() > 0).cast(pl.Int64), {0: 0.2, 1: 0.8}
     )
     rows = {"x": {"test": questions("x", "test", [True, True, False, True])}}
-    asked = task_statistics(Spec(TaskKind.EXTRACTIVE_QA, inputs, balance=balance), rows, {})
+    asked = statistics_of(Spec(TaskKind.EXTRACTIVE_QA, inputs, balance=balance), rows, {})
     assert asked.domains["x"].splits["test"].unanswered == 1
     assert asked.domains["x"].splits["test"].shares == {"no answer": 0.25, "answer": 0.75}
     assert asked.no_answer_wanted == 0.2
-    assert task_statistics(Spec(TaskKind.EXTRACTIVE_QA, inputs), rows, {}).no_answer_wanted is None
+    assert statistics_of(Spec(TaskKind.EXTRACTIVE_QA, inputs), rows, {}).no_answer_wanted is None
 
 
 def test_target_lengths_and_their_largest_distance() -> None:
@@ -143,7 +147,7 @@ def test_target_lengths_and_their_largest_distance() -> None:
         domain: {"train": frame(domain, "train", source_text=["x"] * 30, target_text=["w " * n for n in of])}
         for domain, of in lengths.items()
     }
-    found = task_statistics(TG, domains, {})
+    found = statistics_of(TG, domains, {})
     distances = {(a, b): ks_2samp(lengths[a], lengths[b]).statistic for a, b in [("a", "b"), ("a", "c"), ("b", "c")]}
     (worst,) = found.target_lengths
     assert worst.split == "train"
@@ -158,16 +162,16 @@ def test_depths_are_told_apart_by_id_even_when_no_text_has_a_weight() -> None:
     ids = ["own/t/a/train/0", "own/t/a/train/1", "own/t/b/test/0", "own/t/b/test/1"]
     table = pl.DataFrame({"id": ids, "source": "a", "depth": [1.0, 1.4, 1.2, 1.6], "weight": [None] * 4})
     rows = {"a": {"train": frame("a", "train", text=["x"], label=[0])}}
-    (pair,) = task_statistics(SA, rows, {("a", "b"): table}).depths
+    (pair,) = statistics_of(SA, rows, {("a", "b"): table}).depths
     # Of the four pairs, only 1.4 is deeper than 1.2.
     assert (pair.source, pair.target, pair.q, pair.mean_depth) == ("a", "b", 0.75, pytest.approx(1.4))
 
 
 def test_nothing_and_one_domain() -> None:
-    empty = task_statistics(SA, {}, {})
+    empty = statistics_of(SA, {}, {})
     assert (empty.domains, empty.divergence, empty.depths) == ({}, {}, ())
     rows = frame("a", "train", text=["of the"], label=[0])
-    only = task_statistics(SA, {"a": {"train": rows, "test": rows.clear()}}, {})
+    only = statistics_of(SA, {"a": {"train": rows, "test": rows.clear()}}, {})
     assert list(only.domains["a"].splits) == ["train"]
     assert only.divergence == {}  # only stop words
     assert only.duplicates.across_domains == ()
@@ -189,7 +193,7 @@ def test_the_card_shows_what_is_defined() -> None:
     assert "| lamps | 2 | 0 + 0 | 0 + 0 | 0 + 0 |" in section
     assert "|  | lamps | tents |" in section
     assert "Q, the chance" not in section
-    lone = statistics_section("sa", task_statistics(SA, rows, {("lamps", "tents"): table}))
+    lone = statistics_section("sa", statistics_of(SA, rows, {("lamps", "tents"): table}))
     assert "| lamps | 0.00 (1.250) |" in lone
     assert "No test rows" in lone
     assert "Jensen" not in lone

@@ -58,6 +58,7 @@ def test_the_folder_holds_what_the_manifest_lists(tmp_path: Path) -> None:
     listed |= {
         f"subsets/{task}/{subset}.parquet" for task, info in folder.manifest.tasks.items() for subset in info.subsets
     }
+    listed |= {f"repeats/{task}.parquet" for task in folder.manifest.tasks}
     listed |= {f"statistics/{task}.{suffix}" for task in folder.manifest.tasks for suffix in ("json", "png")}
     assert set(contents(folder.path)) == listed | {"README.md", "croissant.json", "shiftbench.json"}
     assert recall_folder(folder.content_hash) == folder.path
@@ -129,7 +130,7 @@ def test_a_missing_shard_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_row_groups_have_ten_thousand_rows_where_these_are_short(tmp_path: Path) -> None:
     ids = pl.DataFrame({"id": [f"{number:06}" for number in range(20_001)]})
-    writer.write_subset(tmp_path / "ids.parquet", ids)
+    writer.write_ids(tmp_path / "ids.parquet", ids)
     metadata = pq.ParquetFile(tmp_path / "ids.parquet").metadata
     assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == [10_000, 10_000, 1]
 

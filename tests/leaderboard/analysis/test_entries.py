@@ -10,7 +10,8 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.analysis import entries
 from leaderboard.analysis.entries import Result, bounded, read_entries, results_of
 from leaderboard.analysis.series import series_of, state_value
-from leaderboard.scoring.shape import Estimate, Interval, Scores
+from leaderboard.scoring.estimate import Estimate, Interval
+from leaderboard.scoring.shape import Scores
 from leaderboard.store import Store
 from tests.leaderboard.shapes import labels_with_errors
 from validation.cards import read_card

@@ -17,7 +17,8 @@ from leaderboard.analysis.canvas import Margins, Panel, _apart, picture, value_r
 from leaderboard.analysis.entries import Result, results_of
 from leaderboard.analysis.figures import FIGURES, analyse, figures_of, write
 from leaderboard.commands import scores as commands
-from leaderboard.scoring.shape import Estimate, Scores
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import Scores
 from shiftbench.command import app
 from tests.command_line import run
 from validation.report import InvalidInput

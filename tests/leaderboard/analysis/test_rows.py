@@ -17,7 +17,8 @@ from leaderboard.analysis.scaling import find_over
 from leaderboard.analysis.scenarios import find_scenarios
 from leaderboard.analysis.states import find_states
 from leaderboard.metrics.correlation import LEAST_STATES, spearman
-from leaderboard.scoring.shape import Estimate, Interval, Scores
+from leaderboard.scoring.estimate import Estimate, Interval
+from leaderboard.scoring.shape import Scores
 
 from .conftest import State, entry
 

@@ -42,4 +42,12 @@ def test_yardsticks_start_from_joined_rows(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(bench, "_cells", cells)
     monkeypatch.setattr(bench, "_once", once)
     names = [timing.name for timing in bench._scoring(folder, path)]
-    assert len(names) == 4
+    assert len(names) == 5
+
+
+@pytest.mark.long
+def test_comparisons_are_timed(tmp_path: Path) -> None:
+    folder, _ = bench._submission(tmp_path / "grid", 0.01)
+    timings = list(bench.compare_timings(folder, tmp_path))
+    assert [timing.wanted for timing in timings] == ["under 3 s", "under 15 s", None]
+    assert all(timing.cpu_seconds for timing in timings)

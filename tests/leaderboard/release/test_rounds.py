@@ -77,8 +77,7 @@ def test_figures_are_scores_on_the_ranking_half(store: Store, ranked: DatasetFol
         assert figures[account].mean == pytest.approx(np.mean(list(figures[account].targets.values())), abs=0.001)
     assert figures["ada"].place == figures["bob"].place == 1
     assert figures["eve"].place == 3
-    assert set(figures["ada"].ties) & set(figures["bob"].ties)
-    assert not set(figures["ada"].ties) & set(figures["eve"].ties)
+    assert [figures[name].with_leader for name in ("ada", "bob", "eve")] == [True, True, False]
 
 
 def test_one_round_a_quarter(store: Store, ranked: DatasetFolder) -> None:
@@ -152,7 +151,7 @@ def test_an_entry_without_every_shift_has_figures_and_no_place(store: Store, ran
     nominate(store, entry.id, "zoe", [ranked])
     (board,) = close_round(store, [ranked], FIRST).boards
     (part,) = [each for each in board.entries if each.account == "zoe"]
-    assert (set(part.targets), part.mean, part.place, part.ties) == ({DOMAINS[0]}, None, None, ())
+    assert (set(part.targets), part.mean, part.place, part.with_leader) == ({DOMAINS[0]}, None, None, None)
 
 
 def test_the_board_shows_the_last_round_alone(store: Store, ranked: DatasetFolder) -> None:

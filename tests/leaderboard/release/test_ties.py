@@ -1,11 +1,14 @@
-"""Places and tie groups: what is further apart than a step keeps its order, what is closer is tied."""
+"""Places, and the leading set: what is further apart than a step keeps its order, and who may be the best of all."""
+
+from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leaderboard.release.ladder import MIN_STEP, Measured
-from leaderboard.release.ties import places, steps_between, tie_groups
+from leaderboard.release.releases import Released
+from leaderboard.release.ties import leading_set, places, steps_between
 
 scores_and_steps = st.lists(st.integers(0, 60), min_size=1, max_size=9).flatmap(
     lambda scores: st.tuples(st.just([score / 1000 for score in scores]), st.integers(1, 20).map(lambda s: s / 1000))
@@ -13,25 +16,56 @@ scores_and_steps = st.lists(st.integers(0, 60), min_size=1, max_size=9).flatmap(
 
 
 @given(scores_and_steps)
-def test_entries_share_a_letter_exactly_when_they_are_no_step_apart(drawn: tuple[list[float], float]) -> None:
+def test_a_place_counts_the_entries_ahead_by_more_than_a_step(drawn: tuple[list[float], float]) -> None:
     scores, step = drawn
     steps = np.full((len(scores), len(scores)), step + 1e-9)
-    groups, ranks = tie_groups(scores, steps), places(scores, steps)
-    for one, (score, place) in enumerate(zip(scores, ranks, strict=True)):
-        assert groups[one]
+    for score, place in zip(scores, places(scores, steps), strict=True):
         assert place == 1 + sum(other > score + step + 1e-9 for other in scores)
-        for other, against in enumerate(scores):
-            assert bool(set(groups[one]) & set(groups[other])) == (abs(score - against) <= step + 1e-9)
 
 
-def test_entries_that_differ_by_more_than_their_own_step_share_no_letter() -> None:
+def test_entries_that_differ_by_more_than_their_own_step_have_places_of_their_own() -> None:
     """Steps differ from pair to pair: alike files are told apart by a point, unlike ones need more."""
     scores = [0.80, 0.79, 0.77]
     steps = np.array([[0.01, 0.05, 0.05], [0.05, 0.01, 0.015], [0.05, 0.015, 0.01]])
-    groups = tie_groups(scores, steps)
-    assert set(groups[0]) & set(groups[1])
-    assert not set(groups[1]) & set(groups[2])
     assert places(scores, steps) == [1, 1, 2]
+
+
+def measured(right: np.ndarray[Any, Any]) -> list[Measured]:
+    """Scores on targets from which texts are right, shape (n_targets, n)."""
+    return [Measured(float(row.mean()), (row.sum() - row) / (len(row) - 1)) for row in right.astype(float)]
+
+
+def test_the_leading_set_holds_equal_entries_and_no_worse_ones() -> None:
+    """Each of ten equal entries is the best as much as any other, and in the set in at least 95% of rounds."""
+    rng = np.random.default_rng(3)
+    held, within_steps = [], []
+    for _ in range(100):
+        entries = [measured(rng.random((2, 500)) < 0.7) for _ in range(10)]
+        marks = leading_set([*entries, measured(rng.random((2, 500)) < 0.5)])
+        assert not marks[-1]
+        held += marks[:-1]
+        scores = [float(np.mean([one.value for one in entry])) for entry in entries]
+        leader = int(np.argmax(scores))
+        within_steps += (scores[leader] - np.array(scores) <= steps_between(entries)[leader]).tolist()
+        ranks = places(scores, steps_between(entries))
+        assert all(mark for mark, place in zip(marks, ranks, strict=False) if place == 1)
+    print(f"in the leading set {np.mean(held):.1%}, within a step of the leader {np.mean(within_steps):.1%}")
+    assert np.mean(held) > 0.95
+    assert np.mean(within_steps) < np.mean(held)
+
+
+def test_copies_are_in_the_set_and_one_entry_leads_alone() -> None:
+    rng = np.random.default_rng(4)
+    best, worse = (measured(rng.random((2, 500)) < share) for share in (0.9, 0.6))
+    assert leading_set([]) == []
+    assert leading_set([best]) == [True]
+    assert leading_set([worse, best, best]) == [False, True, True]
+
+
+def test_a_round_of_before_is_read_without_its_letters() -> None:
+    facts = {"entry": "e", "account": "a", "targets": {}, "mean": 0.5, "place": 1, "since": "2026-Q1",
+             "metric_version": "4"}  # fmt: skip
+    assert Released.model_validate({**facts, "ties": ["a"]}) == Released.model_validate(facts)
 
 
 def test_steps_are_two_errors_of_the_mean_over_targets() -> None:

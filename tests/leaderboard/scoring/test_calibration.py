@@ -11,8 +11,8 @@ from sklearn.metrics import f1_score, roc_auc_score
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
+from leaderboard.scoring.confidence_shape import Confidence
 from leaderboard.scoring.score import score_predictions
-from leaderboard.scoring.shape import Confidence
 from tests.leaderboard.confident import TASK, confident, score
 from validation.predictions import check_predictions
 from validation.report import InvalidInput

@@ -60,6 +60,15 @@ def test_training_runs_add_to_it() -> None:
     assert found.models < found.recipe < found.recipe_corrected
 
 
+def test_few_degrees_of_freedom_of_the_interval_count() -> None:
+    """An interval that was made with t(9) is taken apart with t(9), however many groups there are."""
+    se, reach = 0.02, 0.02 * float(stats.t.ppf(0.975, 9))
+    drop = Figure(np.array([0.1, 0.1]), 500, low=0.1 - reach, high=0.1 + reach, own_df=9)
+    found = detectable_drop(drop)
+    assert found is not None
+    assert found.models == pytest.approx(float(stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)) * se)
+
+
 def test_without_an_interval_there_is_none() -> None:
     few = replace(score(300), low=None, high=None, no_interval=Reason.FEW_GROUPS)
     assert detectable_drops({"sd": difference(few, score(300)), "td": difference(score(300), score(300))}).keys() == {

@@ -15,9 +15,10 @@ from builders.building.synthetic import build_synthetic
 from builders.building.synthetic_grid import noisy_predictions
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.resampling import group_weights
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.intervals import DROP, Figure, Reason, difference, estimate, mean, worst
 from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from leaderboard.scoring.shape import Estimate, Scores
+from leaderboard.scoring.shape import Scores
 
 
 def scored(folder: DatasetFolder, frame: pl.DataFrame, tmp_path: Path, n_draws: int = 200) -> Scored:

@@ -60,6 +60,17 @@ def test_the_bound_is_one_sided_95_percent() -> None:
     assert (score(0.6).low, score(0.6).high) == pytest.approx(wilson_interval(0.6, square))
 
 
+def test_the_bound_has_the_degrees_of_freedom_of_the_interval() -> None:
+    """Of macro-F1 with few gold examples of a class these are fewer than its 500 groups tell."""
+    n, df = 30, 11.0
+    square = relative_square(n, df)
+    low, high = wilson_interval(0.6, square)
+    found = one_sided(Figure(np.array([0.6]), N, low=low, high=high, square=square, own_df=df))
+    assert (found.low, found.high) == pytest.approx(wilson_interval(0.6, relative_square(n, df, level=0.9)))
+    home = score(0.7)
+    assert difference(home, found).df == min(home.df, df) == df
+
+
 def test_training_runs_raise_the_bound() -> None:
     drop = difference(score(0.7), score(0.7))
     total = TotalBounds(-0.1, 0.1, training_variance=0.03**2, training_df=4.0)

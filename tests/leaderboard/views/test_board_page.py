@@ -15,7 +15,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, find_board
-from leaderboard.scoring.shape import Estimate
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.store import Store
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_data import board_csv, board_rows
@@ -291,6 +291,12 @@ def test_columns_can_be_chosen(index: Index) -> None:
     assert found.rows[0][4] == frame_of(index)["submitter"][0]
     page = board_page(index, query(index, "columns=submitter,mean_st"))
     assert page.count('checked=""') == 2
+
+
+def test_tuning_trials_are_a_column_that_can_be_chosen(index: Index) -> None:
+    assert "tuning_trials" in frame_of(index).columns
+    assert "settings tried to choose" in board_page(index, query(index, "columns=tuning_trials"))
+    assert len(rows(index, "columns=tuning_trials").heads) == 4
 
 
 def test_the_pager_leads_to_every_page(index: Index) -> None:

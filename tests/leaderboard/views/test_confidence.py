@@ -9,7 +9,8 @@ from rich.console import Console
 
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.shape import Confidence, Scores
+from leaderboard.scoring.confidence_shape import Confidence
+from leaderboard.scoring.shape import Scores
 from leaderboard.views.confidence_part import confidence_part
 from leaderboard.views.numbers import drop_points, points
 from leaderboard.views.pictures.reliability import reliability, risk_by_coverage

@@ -11,9 +11,10 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.effective import AboveLine
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.examples import wrong_examples
 from leaderboard.scoring.score import Scored, checked_predictions, score_predictions
-from leaderboard.scoring.shape import Estimate, Scores
+from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.unseen import unseen_drops
 from leaderboard.store import Entry
 from leaderboard.views.detectable import ABOUT_DETECTABLE

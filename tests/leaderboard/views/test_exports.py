@@ -17,7 +17,7 @@ NASTY = r"=a_b & 50% {x} \input{y} $1|2# ~^ <i> [z](https://e.org)"
 
 def pair(b: str = "b" * 16) -> Comparison:
     differences = (
-        Difference(figure="ST", value=0.1234, p=0.00001, p_corrected=0.00003),
+        Difference(figure="ST", value=0.1234, p=0.00001, p_corrected=0.00003, p_equivalent=0.75),
         Difference(figure="SD", value=-0.0001, p=0.5, p_corrected=0.5),
         Difference(figure="TD", value=None, p=None, p_corrected=None),
     )
@@ -35,6 +35,7 @@ def pair(b: str = "b" * 16) -> Comparison:
         subset="all",
         metric_version="3",
         n_swaps=100_000,
+        margin=0.02,
         seed=0,
         shifts=(shift,),
         means=(mean,),
@@ -64,6 +65,7 @@ def test_csv_has_a_row_for_each_difference_and_no_formula() -> None:
     assert [row["figure"] for row in rows] == ["ST", "SD", "TD", "mean OOD"]
     assert {row["a"] for row in rows} == {f"'{NASTY}"}
     assert (rows[0]["a_minus_b"], rows[2]["a_minus_b"], rows[0]["p"]) == ("0.1234", "", "1e-05")
+    assert [(row["margin"], row["p_equivalent"]) for row in rows[:2]] == [("0.02", "0.75"), ("0.02", "")]
     assert [row["better"] for row in rows] == [f"'{NASTY}", "", "", ""]
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from leaderboard.scoring.shape import Estimate, HomeAdvantage, HomeScale, Interval
+from leaderboard.scoring.estimate import Estimate, Interval
+from leaderboard.scoring.shape import HomeAdvantage, HomeScale
 from leaderboard.views.home_advantage import claim_words, home_advantage_part, home_lines
 
 

@@ -8,8 +8,9 @@ from rich.console import Console
 
 from baselines import majority
 from leaderboard.comparing.files import Entrant, compare_entrants
+from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Estimate, Scores
+from leaderboard.scoring.shape import Scores
 from leaderboard.views.terminal import print_board, print_comparisons, print_scores
 from tests.leaderboard.conftest import Filled
 

@@ -1,0 +1,48 @@
+"""What single annotators score, to stand beside what models do: where the dataset folder knows upstream's votes."""
+
+import numpy as np
+
+from builders.folder.reader import DatasetFolder
+from builders.folder.statistics import data_path, read_statistics
+from leaderboard.scoring.shape import Annotators, Scores
+from validation.vocabulary import PLACEBO
+
+
+def add_annotators(scores: Scores, folder: DatasetFolder) -> Scores:
+    """Add to a file's scores what single annotators score on the same test texts.
+
+    Args:
+        scores: of any tasks of the dataset.
+        folder: the dataset.
+    Returns: the scores with ``annotators`` in every task whose domains have it.
+    """
+    tasks = [
+        task.model_copy(update={"annotators": single_annotators(folder, task.task, task.metric)})
+        for task in scores.tasks
+    ]
+    return scores.model_copy(update={"tasks": tuple(tasks)})
+
+
+def single_annotators(folder: DatasetFolder, task: str, metric: str) -> Annotators | None:
+    """Return what single annotators score by a task's metric.
+
+    Args:
+        folder: the dataset.
+        task: its name.
+        metric: the task's metric.
+    Returns: None for a placebo, in a folder without statistics, where upstream has no votes, and of other metrics than
+        theirs (accuracy and macro-F1).
+    """
+    if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
+        return None
+    found = {domain: facts.annotators for domain, facts in read_statistics(folder.path, task).domains.items()}
+    others = {domain: each.others[metric] for domain, each in found.items() if each and metric in each.others}
+    gold = {domain: each.gold[metric] for domain, each in found.items() if each and metric in each.gold}
+    if not others:
+        return None
+    return Annotators(
+        others=others,
+        gold=gold,
+        mean_others=float(np.mean(list(others.values()))),
+        mean_gold=float(np.mean(list(gold.values()))),
+    )

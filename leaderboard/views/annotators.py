@@ -1,0 +1,21 @@
+"""What single annotators score, in words that stand beside what models do."""
+
+from leaderboard.scoring.shape import Annotators
+from leaderboard.views.numbers import metric_name, points
+
+ANNOTATORS = "Single annotators"
+AGAINST_OTHERS = "one annotator against the majority of the others on the same test texts"
+
+
+def annotator_words(found: Annotators, metric: str) -> str:
+    """Return how well single annotators agree, on average and by domain.
+
+    Args:
+        found: their scores.
+        metric: the task's metric.
+    """
+    by_domain = ", ".join(f"{domain} {points(value)}" for domain, value in found.others.items())
+    return (
+        f"Single annotators reach {points(found.mean_others)} {metric_name(metric)} against the majority of the others "
+        f"({by_domain}), and {points(found.mean_gold)} against the gold label, which their own votes helped to make."
+    )
