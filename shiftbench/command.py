@@ -20,6 +20,7 @@ from leaderboard.commands.scores import analyse, compare, coverage, protocol, va
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.bench_command import bench
 from shiftbench.demo_command import demo
+from shiftbench.gate_command import gate
 from shiftbench.score_command import score
 
 PROGRAMS = (
@@ -85,7 +86,7 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    build, publish, plan, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
+    build, publish, plan, validate, score, compare, gate, submit, withdraw, nominate, serve, rescore, release_round,
     publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
@@ -93,7 +94,7 @@ for command in (
 
 
 def main() -> None:
-    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 130: stopped by Ctrl-C."""
+    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate; 130: Ctrl-C."""
     import sqlite3
 
     from validation.report import InvalidInput

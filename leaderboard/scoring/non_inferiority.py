@@ -52,18 +52,19 @@ def refuse_margin(margin: float) -> None:
         raise InvalidInput(Problem("this is no margin", "margin", f"{margin:g}", str(error))) from error
 
 
-def one_sided(score: Figure) -> Figure:
-    """Return a score with its 90% interval: each end is a one-sided 95% bound.
+def one_sided(score: Figure, level: float = _LEVEL) -> Figure:
+    """Return a score with an interval each end of which is a one-sided bound.
 
     Args:
         score: with its 95% interval; one without stays as it is.
+        level: of the bounds, in (0.5, 1).
     """
     from scipy.special import stdtrit
 
     if score.square is None:
         return score
     df = score.effective_groups - 1
-    square = score.square * float(stdtrit(df, _LEVEL) / stdtrit(df, _TWO_SIDED)) ** 2
+    square = score.square * float(stdtrit(df, level) / stdtrit(df, _TWO_SIDED)) ** 2
     low, high = wilson_interval(float(np.clip(score.values[0], *SCORE)), square)
     return replace(score, low=low, high=high, square=square)
 
