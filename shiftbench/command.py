@@ -16,9 +16,10 @@ from baselines.grid.commands import grid
 from builders.building.commands import build, publish
 from leaderboard.commands.plan import plan
 from leaderboard.commands.rounds import nominate, release_round
-from leaderboard.commands.scores import analyse, compare, coverage, protocol, validate
+from leaderboard.commands.scores import analyse, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.bench_command import bench
+from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
 from shiftbench.gate_command import gate
 from shiftbench.score_command import score

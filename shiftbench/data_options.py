@@ -1,12 +1,15 @@
 """What commands on ``--data`` share: a dataset folder or a file of one's own, and the options on what that holds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +50,40 @@ MinTexts = Annotated[
         "--min-texts", metavar="N", help="Of a file: domains of fewer test texts leave the means. Default: 30.", min=0
     ),
 ]
+
+
+class TableFormat(StrEnum):
+    """How models are shown beside each other."""
+
+    TABLE = "table"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+
+
+FormatOption = Annotated[
+    TableFormat,
+    typer.Option("--format", metavar="NAME", help="table (a terminal's), or a paper's: markdown, latex or csv."),
+]
+NamesOption = Annotated[
+    str | None, typer.Option("--names", metavar="A,B", help="What to call the files, in order. Default: their names.")
+]
+
+
+def names_of(typed: str | None, files: Sequence[Path]) -> list[str]:
+    """Return what files are to be called: the names that were typed, or else the files' own.
+
+    Raises: InvalidInput when names do not fit the files or repeat.
+    """
+    names = [path.stem for path in files] if typed is None else [name.strip() for name in typed.split(",")]
+    if typed is None and len(set(names)) < len(names):
+        return [str(path) for path in files]
+    if len(names) != len(files) or len(set(names)) < len(names) or not all(names):
+        cure = "give a different name for each file, in order, with commas between"
+        raise InvalidInput(
+            Problem(f"these names do not fit {counted(len(files), 'file')}", "--names", f"'{typed}'", cure)
+        )
+    return names
 
 
 @dataclass(frozen=True)

@@ -164,14 +164,21 @@ def gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, A
         settings: by name with underscores; limits in points.
     Raises: InvalidInput with every problem found.
     """
-    names = ("domain_column", "label_column", "text_column", "id_column", "split_column", "kind", "min_texts")
     try:
         each = GateSettings.model_validate({name.replace("_", "-"): value for name, value in settings.items()})
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:
         raise InvalidInput(Problem("a gate needs data", "gate", cure="name a dataset folder or a file as data"))
-    options = OwnOptions(*(tuple(each.text_column) if name == "text_column" else getattr(each, name) for name in names))
+    options = OwnOptions(
+        domain=each.domain_column,
+        label=each.label_column,
+        text=tuple(each.text_column),
+        id=each.id_column,
+        split=each.split_column,
+        kind=each.kind,
+        min_texts=each.min_texts,
+    )
     limits = Limits(*(as_fraction(limit) for limit in (each.max_drop, each.min_score, each.max_regression)))
     more: dict[str, Any] = {name: getattr(each, name) for name in ("trained_on", "subset", "task", "strict")}
     with prediction_file(predictions) as path:
@@ -180,12 +187,12 @@ def gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, A
 
 
 def _setting_problem(error: Any, where: str) -> Problem:
-    key = ".".join(map(str, error["loc"]))
-    place = {"file": where, "key": ".".join((*_SETTINGS, key))}
+    name = ".".join(map(str, error["loc"]))
+    key = ".".join((*_SETTINGS, name))
     if error["type"] == "extra_forbidden":
         names = [field.alias or name for name, field in GateSettings.model_fields.items()]
-        return Problem("the gate has no such setting", cure=did_you_mean(key, names), **place)
-    return Problem(error["msg"].lower(), found=repr(error["input"])[:80], **place)
+        return Problem("the gate has no such setting", where, cure=did_you_mean(name, names), key=key)
+    return Problem(error["msg"].lower(), where, repr(error["input"])[:80], key=key)
 
 
 def _of_one_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFrame:
@@ -243,7 +250,7 @@ def _tests(
     folder, name = opened.folder, str(rows["task"][0])
     values = task_values(name, rows, folder, opened.subset, encoder=token_encoder(folder))
     targets = sorted({target for _, target in values.rows})
-    left_out = {domain: n for domain, n in small_domains(values).items() if domain in targets}
+    left_out = small_domains(values.info, targets)
     small_homes = [home for home in homes if home in left_out]
     if small_homes:
         found = ", ".join(f"{home} has {left_out[home]} test texts" for home in small_homes)

@@ -53,7 +53,7 @@ def simulate_gates(
     Returns: how often gates failed.
     """
     n_far = n_domains if n_beyond is None else n_beyond
-    far = beyond * (np.arange(n_domains) < n_far)
+    far = np.where(np.arange(n_domains) < n_far, beyond, 0.0)
     corrected = uncorrected = 0
     for _ in range(n_runs):
         tests = _TESTS[limit](far, n_texts, rng)

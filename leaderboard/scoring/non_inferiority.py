@@ -114,7 +114,7 @@ def _with_runs(drop: Figure, total: TotalBounds) -> float:
 
 
 def _of_task(task: TaskScores, values: TaskValues, margin: float) -> NonInferiority:
-    small = small_domains(values)
+    small = small_domains(values.info, values.domains)
     shifts = [
         shift
         for shift in ranked_shifts(task)

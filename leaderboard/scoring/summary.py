@@ -132,7 +132,7 @@ class _Task:
     def __init__(self, values: TaskValues, reference: TaskValues | None, id_model: IdModel | None) -> None:
         self.reference, self.id_model = reference, id_model
         self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
-        small = small_domains(values)
+        small = small_domains(values.info, values.domains)
         self.counted = tuple(domain for domain in values.domains if domain not in small)
         """The domains that means are over: all but the small ones of own data."""
         self.precision = Precision(values)
