@@ -7,6 +7,10 @@ from leaderboard.scoring.replicates import TaskValues, n_train
 from leaderboard.scoring.shape import Missing
 from validation.vocabulary import NO_SOURCE, source_parts
 
+LEFT_OUT = "left out of the means"
+"""How the gap of a domain begins that is too small to decide anything."""
+NO_DEPTHS = "the dataset folder has no depth tables"
+
 
 def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
     """Choose each source's seeds that are averaged: those on all of its targets, or its drops would mix runs.
@@ -22,13 +26,13 @@ def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
 def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
     """Name a task's gaps."""
     for domain, n in small_domains(values.info, values.domains).items():
-        what = f"left out of the means: {n} test texts, fewer than {values.info.min_texts}"
+        what = f"{LEFT_OUT}: {n} test texts, fewer than {values.info.min_texts}"
         yield Missing(task=values.name, source=None, target=domain, what=what)
     yield from _score_gaps(values)
     if has_depth:
         yield from _depth_gaps(values)
-    else:
-        yield Missing(task=values.name, source=None, target=None, what="the dataset folder has no depth tables")
+    elif values.info.min_texts is None:  # own data have depths only where they were asked for
+        yield Missing(task=values.name, source=None, target=None, what=NO_DEPTHS)
 
 
 def small_domains(info: TaskManifest, domains: Iterable[str]) -> dict[str, int]:
