@@ -21,19 +21,28 @@ def validate(
     subset: SubsetOption = "all",
     json_: JsonOption = None,
 ) -> None:
-    """Check a prediction file (and its card), or a dataset folder; every problem is listed.
+    """Check a prediction file (and its card), or a dataset folder; every problem is listed, then what it covers.
 
     Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
     """
     from builders.folder.reader import DatasetFolder
     from leaderboard.scoring.score import checked_predictions
     from leaderboard.store import folder_of
+    from leaderboard.views.contents import (
+        coverage_of,
+        folder_lines,
+        next_for_folder,
+        next_for_predictions,
+        prediction_lines,
+    )
     from validation.cards import read_card
 
     if path.is_dir():
         folder = DatasetFolder.open(path)
         folder.check()
         typer.echo(f"{path}: a sound dataset folder, content {folder.content_hash[:12]}", err=True)
+        for line in (*folder_lines(folder), next_for_folder(folder, path)):
+            typer.echo(line, err=True)
         write_json({"ok": True, "data": folder.content_hash}, json_)
         return
     if data is None:
@@ -46,7 +55,9 @@ def validate(
     frame = checked_predictions(path, folder, subset)
     runs = frame.select("task", "source", "target", "seed").n_unique()
     typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
-    write_json({"ok": True, "predictions": len(frame), "runs": runs}, json_)
+    for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):
+        typer.echo(line, err=True)
+    write_json({"ok": True, "predictions": len(frame), "runs": runs, "tasks": coverage_of(frame)}, json_)
 
 
 def coverage(
