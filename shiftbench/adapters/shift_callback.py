@@ -17,13 +17,7 @@ from validation.report import InvalidInput, Problem
 
 
 def shift_callback(
-    trainer: Any,
-    data: str | Path | DatasetFolder,
-    task: str,
-    *,
-    source: str,
-    targets: list[str] | None = None,
-    reference: str | Path | None = None,
+    trainer: Any, data: Any, task: str, *, source: str, targets: list[str] | None = None, reference: Any = None
 ) -> Any:
     """Build a ``transformers.TrainerCallback`` that logs scores and drops wherever the Trainer logs to, as fractions.
 
@@ -38,30 +32,30 @@ def shift_callback(
         source: the domain that the model is trained on.
         targets: test these domains alone; by default all.
         reference: a prediction file whose models trained on each target give TT.
-    Raises: InvalidInput when the model's labels are not the task's.
+    Raises: InvalidInput when labels differ.
     """
     from transformers import DataCollatorWithPadding, TrainerCallback
 
     folder = as_folder(data)
     labels, inputs = _labels(trainer.model.config, folder, task), folder.task(task).inputs
     rows = folder.test(task, columns=["id", "domain", *inputs])
-    rows = rows if targets is None else rows.filter(pl.col("domain").is_in(list(targets)))
+    rows = rows.filter(pl.col("domain").is_in(targets or rows["domain"].unique().to_list()))
     encoded = trainer.processing_class(*(rows[name].to_list() for name in inputs), truncation=True)
     texts = [{name: values[n] for name, values in encoded.items()} for n in range(len(rows))]
     pinned = checked_predictions(Path(reference), folder).filter(task=task) if reference is not None else None
 
     class ShiftCallback(TrainerCallback):
-        def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
+        def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             before, trainer.data_collator = trainer.data_collator, DataCollatorWithPadding(trainer.processing_class)
             try:
                 codes = trainer.predict(texts).predictions.argmax(axis=-1)
             finally:
                 trainer.data_collator = before
-            said = {"source": pl.lit(source), "prediction": pl.Series([labels[code] for code in codes])}
-            frame = rows.select("id", **said, seed=pl.lit(0, pl.Int64))
+            said = pl.Series([labels[code] for code in codes])
+            frame = rows.select("id", source=pl.lit(source), prediction=said, seed=pl.lit(0, pl.Int64))
             frame = check_predictions(frame, task_facts(folder), "ShiftCallback")
             figures = _figures(score_predictions(frame, folder, n_draws=0, reference=pinned).scores.tasks[0])
-            metrics.update(figures)
+            kwargs["metrics"].update(figures)
             trainer.log(dict(figures))
 
     return ShiftCallback()
@@ -70,8 +64,8 @@ def shift_callback(
 def _labels(config: Any, folder: DatasetFolder, task: str) -> list[str]:
     labels, names = folder.task(task).labels, [str(name) for _, name in sorted((config.id2label or {}).items())]
     if sorted(names) != sorted(labels):
-        found, cure = ", ".join(names), f"set id2label of its config to: {', '.join(labels)}"
-        raise InvalidInput(Problem(f"the model's labels are not those of task {task}", "id2label", found, cure))
+        cure = f"set id2label of its config to: {', '.join(labels)}"
+        raise InvalidInput(Problem("the model's labels are not the task's", "id2label", ", ".join(names), cure))
     return names
 
 

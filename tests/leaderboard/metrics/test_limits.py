@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
-from leaderboard.metrics.limits import limit_p
+from leaderboard.metrics.limits import exact_p, limit_p
 
 
 def test_the_two_sides_sum_to_one_and_order_by_the_difference() -> None:
@@ -25,3 +26,10 @@ def test_a_limit_of_zero_needs_a_spread() -> None:
     assert limit_p(0.01, 0.0, 50, 0.0).above == 0.0
     with pytest.raises(ValueError, match="2 groups"):
         limit_p(0.0, 0.1, 1, 0.01)
+
+
+@pytest.mark.parametrize(("right", "n", "limit"), [(0, 7, 0.3), (5, 12, 0.7), (12, 12, 0.9), (40, 60, 0.5)])
+def test_the_exact_test_is_that_of_the_binomial(right: int, n: int, limit: float) -> None:
+    found = exact_p(right / n, n, limit)
+    assert found.below == pytest.approx(binomtest(right, n, limit, alternative="less").pvalue)
+    assert found.above == pytest.approx(binomtest(right, n, limit, alternative="greater").pvalue)
