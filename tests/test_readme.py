@@ -35,7 +35,16 @@ def test_every_command_is_one(line: str) -> None:
 
 
 def test_there_are_commands_to_test() -> None:
-    assert {line.split()[1] for line in COMMANDS} >= {"build", "train", "score", "compare", "submit", "serve", "bench", "gate"}
+    assert {line.split()[1] for line in COMMANDS} >= {
+        "build",
+        "train",
+        "score",
+        "compare",
+        "submit",
+        "serve",
+        "bench",
+        "gate",
+    }
 
 
 def test_make_targets_are_there() -> None:
