@@ -61,6 +61,12 @@ class GateSettings(pydantic.BaseModel):
     junit: str | None = None
     summary: str | None = None
 
+    @pydantic.field_validator("text_column", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        """Take a single column as it is; two are a list."""
+        return [value] if isinstance(value, str) else value
+
 
 class ShownGate(GateReport):
     """A gate's decision, which shows as ``shiftbench gate`` prints it: ``assert report.passed, report``."""

@@ -1,7 +1,7 @@
 """The table that a paper needs: models by score at home, score under shift, drop and worst drop, with intervals.
 
-The model with the highest score under shift is bold; a star marks what differs from it by a test. The caption has what
-a reader needs to check the table: metric, data, test.
+The model with the highest score under shift comes first, bold on paper; a star marks what differs from it by a test.
+The caption has what a reader needs to check the table: metric, data, test.
 """
 
 from collections.abc import Mapping, Sequence
@@ -130,7 +130,7 @@ def paper_latex(table: PaperTable) -> str:
     ]
     for row in table.rows:
         cells = [latex_text(row.task)] if table.has_tasks else []
-        cells.append(_latex_bold(latex_text(row.model), bold=row.best))
+        cells.append(rf"\textbf{{{latex_text(row.model)}}}" if row.best else latex_text(row.model))
         cells += [_latex_cell(row, column) for column in table.columns]
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
@@ -200,7 +200,10 @@ def _caption(
     ]
     found = [pair for by_name in pairs.values() for pair in by_name.values()]
     if found:
-        parts.append(f"Bold: highest ST; {STAR}: differs from it (p < 0.05, corrected over all tests), {_test(found)}")
+        first = "First row of each task" if len({row.task for row in rows}) > 1 else "First row"
+        parts.append(
+            f"{first}: highest ST; {STAR}: differs from it (p < 0.05, corrected over all tests), {_test(found)}"
+        )
     if len({(row.task, row.n_shifts) for row in rows}) > len({row.task for row in rows}):
         parts.append("Models cover different shifts: tests are on those that both have")
     if scores.subset != "all":
@@ -225,14 +228,9 @@ def _latex_cell(row: PaperRow, column: str) -> str:
     each = row.figures[column]
     if each.value is None:
         return "--"
-    star = "$^{*}$" if column in row.marked else ""
-    value = _latex_bold(f"${plain_points(each.value)}$", bold=row.best and column == "st") + star
+    number = plain_points(each.value)
+    number = rf"\mathbf{{{number}}}" if row.best and column == "st" else number
+    value = f"${number}{'^{*}' if column in row.marked else ''}$"
     if each.low is None or each.high is None:
         return value
     return rf"{value} {{\scriptsize $[{plain_points(each.low)}, {plain_points(each.high)}]$}}"
-
-
-def _latex_bold(text: str, *, bold: bool) -> str:
-    if not bold:
-        return text
-    return rf"$\mathbf{{{text.strip('$')}}}$" if text.startswith("$") else rf"\textbf{{{text}}}"
