@@ -16,10 +16,12 @@ from baselines.grid.commands import grid
 from builders.building.commands import build, publish
 from leaderboard.commands.plan import plan
 from leaderboard.commands.rounds import nominate, release_round
-from leaderboard.commands.scores import analyse, compare, coverage, protocol, validate
+from leaderboard.commands.scores import analyse, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.bench_command import bench
+from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
+from shiftbench.gate_command import gate
 from shiftbench.predict_command import predict
 from shiftbench.score_command import score
 
@@ -86,7 +88,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    build, publish, plan, predict, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
+    build, publish, plan, predict, validate, score, compare, gate, submit, withdraw, nominate, serve, rescore,
+    release_round,
     publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
@@ -94,7 +97,7 @@ for command in (
 
 
 def main() -> None:
-    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 130: stopped by Ctrl-C."""
+    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate; 130: Ctrl-C."""
     import sqlite3
 
     from validation.report import InvalidInput

@@ -44,6 +44,7 @@ from leaderboard.metrics.generation import bert_score, rouge_l
 from leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
 from leaderboard.metrics.ledger import flip_counts, flip_ledger
+from leaderboard.metrics.limits import exact_p, limit_p
 from leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
 from leaderboard.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
 from leaderboard.metrics.new_domain import next_domain
@@ -117,6 +118,7 @@ __all__ = [
     "effective_size",
     "equal_mass_bins",
     "equivalence_p",
+    "exact_p",
     "excess_aurc",
     "failure_auroc",
     "fit_line",
@@ -140,6 +142,7 @@ __all__ = [
     "label_shift_parts",
     "least_deep",
     "least_draws",
+    "limit_p",
     "macro_f1",
     "mean_drop_variance",
     "mean_slope",

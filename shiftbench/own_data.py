@@ -35,22 +35,94 @@ _ID = re.compile(r"'own/[^']*'")
 
 
 @dataclass(frozen=True)
-class OwnScores:
+class OwnData:
+    """A file of one's own as the dataset that its rows became, for as long as the context lasts.
+
+    Attributes:
+        folder: the dataset.
+        csv: the file.
+        columns: which of its columns hold what.
+        names: the dataset's names of domains, by those of the file.
+        ids: the dataset's id of every test row: id, own_id, first; empty without an id column.
+        own_ids: the file's ids by the dataset's; empty without an id column.
+        repeats: rows left out because they repeat another one word for word.
+    """
+
+    folder: DatasetFolder
+    csv: Path
+    columns: Columns
+    names: Mapping[str, str]
+    ids: pl.DataFrame
+    own_ids: Mapping[str, str]
+    repeats: int
+
+    def checked(self, predictions: Path) -> pl.DataFrame:
+        """Read and check a prediction file in the file's own words.
+
+        Returns: rows with the dataset's ids, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        Raises: InvalidInput when predictions do not fit the rows.
+        """
+        frame = read_predictions(predictions)
+        _refuse_ids(frame, predictions, self.columns)
+        where = (str(predictions), str(self.csv), self.columns.id)
+        return _checked(frame, self.folder, self.ids, self.own_ids, self.names, *where)
+
+    def domain(self, name: str) -> str:
+        """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
+        return _source(name, self.names)
+
+
+@dataclass(frozen=True)
+class OwnScores(OwnData):
     """Scores on own data, with what examples are made from; all of it goes when the context ends.
 
     Attributes:
         scores: the scores.
-        folder: the dataset that the rows became.
         predictions: the predictions with that dataset's ids, as parquet.
-        own_ids: the CSV's ids by the dataset's; empty without an id column.
-        repeats: rows left out because they repeat another one word for word.
     """
 
     scores: Scores
-    folder: DatasetFolder
     predictions: Path
-    own_ids: Mapping[str, str]
-    repeats: int
+
+
+@contextmanager
+def opened_own_data(
+    csv: Path,
+    columns: Columns,
+    predictions: Path,
+    *,
+    kind: TaskKind | None = None,
+    min_texts: int = MIN_TEXTS,
+    encoder: Encoder | None = None,
+) -> Iterator[OwnData]:
+    """Open a file of one's own as a dataset; nothing is left behind.
+
+    Args:
+        csv: the file, of any form that ``build own`` takes.
+        columns: which of its columns hold what.
+        predictions: a prediction file: without an id column its ids name the task that the rows are of.
+        kind: what is predicted; by default told by the file or its columns.
+        min_texts: test texts below which a domain is left out of means.
+        encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
+    Raises: InvalidInput when a column is not there or ids repeat.
+    """
+    tables = read_tables([csv])
+    rows = own_rows(tables, columns, kind)
+    if columns.id is not None and "split" not in rows.frame.columns:
+        rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
+    frame = read_predictions(predictions)
+    _refuse_ids(frame, predictions, columns)
+    names, _ = name_domains(rows.frame["domain"], str(csv))
+    with TemporaryDirectory(prefix="shiftbench-own-") as place:
+        out = Path(place) / "data"
+        build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
+        folder = DatasetFolder.open(out)
+        if encoder is not None:
+            _check_trained(folder, str(csv))
+        ids = _ids(rows, names, folder) if columns.id else pl.DataFrame()
+        own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
+        repeats = int((~ids["first"]).sum()) if columns.id else 0
+        yield OwnData(folder, csv, columns, names, ids, own_ids, repeats)
 
 
 @contextmanager
@@ -76,29 +148,19 @@ def scored_own_data(
         margin: test whether no drop is above this fraction.
     Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
     """
-    tables = read_tables([csv])
-    rows = own_rows(tables, columns, kind)
-    if columns.id is not None and "split" not in rows.frame.columns:
-        rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    frame = read_predictions(predictions)
+    with opened_own_data(csv, columns, predictions, kind=kind, min_texts=min_texts, encoder=encoder) as data:
+        checked = data.checked(predictions)
+        scores = score_predictions(checked, data.folder, margin=margin).scores
+        kept = data.folder.path.parent / "predictions.parquet"
+        checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
+        yield OwnScores(**vars(data), scores=scores, predictions=kept)
+
+
+def _refuse_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
+    """Refuse predictions whose ids are neither those of a column nor those of a build."""
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = "these are no ids of 'shiftbench build own'", "name the CSV's column of ids with --id-column"
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
-    names, _ = name_domains(rows.frame["domain"], str(csv))
-    with TemporaryDirectory(prefix="shiftbench-own-") as place:
-        out = Path(place) / "data"
-        build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
-        folder = DatasetFolder.open(out)
-        if encoder is not None:
-            _check_trained(folder, str(csv))
-        ids = _ids(rows, names, folder) if columns.id else pl.DataFrame()
-        own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
-        checked = _checked(frame, folder, ids, own_ids, names, str(predictions), str(csv), columns.id)
-        scores = score_predictions(checked, folder, margin=margin).scores
-        kept = Path(place) / "predictions.parquet"
-        checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
-        repeats = int((~ids["first"]).sum()) if columns.id else 0
-        yield OwnScores(scores, folder, kept, own_ids, repeats)
 
 
 def own_report(predictions: Path, csv: Path, found: OwnScores) -> str:

@@ -1,15 +1,32 @@
 """The command ``score``. Everything heavier than typer is imported inside it."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shiftbench.data_options import (
+    AnyDataOption,
+    DomainColumn,
+    FormatOption,
+    IdColumn,
+    KindOption,
+    LabelColumn,
+    MinTexts,
+    NamesOption,
+    OwnOptions,
+    SplitColumn,
+    TableFormat,
+    TextColumn,
+    is_own_file,
+    names_of,
+    opened_data,
+    refuse_options,
+)
 from validation.command_line import (
     JsonOption,
     MarginOption,
-    PredictionsArgument,
     SubsetOption,
     as_fraction,
     console,
@@ -20,12 +37,14 @@ from validation.command_line import (
 
 if TYPE_CHECKING:
     from leaderboard.scoring.shape import Scores
-    from validation.vocabulary import TaskKind
 
 
 def score(
-    predictions: PredictionsArgument,
-    data: Annotated[Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")],
+    predictions: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Prediction files: parquet, JSON lines or CSV, by content."),
+    ],
+    data: AnyDataOption,
     subset: SubsetOption = "all",
     reference: Annotated[
         Path | None,
@@ -35,99 +54,120 @@ def score(
         str | None,
         typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; of a CSV, of depths: Hub id or path."),
     ] = None,
-    domain_column: Annotated[
-        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the CSV that holds domains.")
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option("--label-column", metavar="NAME", help="Column of the CSV that holds labels.")
-    ] = None,
-    text_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text-column", metavar="NAME", help="Its texts; twice for two. Default: 'text', or as of a build."
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option("--id-column", metavar="NAME", help="Its ids, as predicted. Default: ids of 'build own'."),
-    ] = None,
-    split_column: Annotated[
-        str | None, typer.Option("--split-column", metavar="NAME", help="Its splits: train, validation, test.")
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind", metavar="NAME", help="Of a file: labels, tags, answers or texts. Default: as columns say."
-        ),
-    ] = None,
-    min_texts: Annotated[
-        int | None,
-        typer.Option(
-            "--min-texts",
-            metavar="N",
-            help="Of a file: domains of fewer test texts leave the means. Default: 30.",
-            min=0,
-        ),
-    ] = None,
+    domain_column: DomainColumn = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
+    kind: KindOption = None,
+    min_texts: MinTexts = None,
     depth: Annotated[
         bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
     ] = False,
     margin: MarginOption = None,
+    names: NamesOption = None,
+    format_: FormatOption = TableFormat.TABLE,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check and score a prediction file; figures stand with their 95% intervals where they have one.
+    """Check and score prediction files; figures stand with their 95% intervals where they have one.
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json --report report.html
 
     Own data: shiftbench score preds.csv --data my.csv --domain-column domain --label-column label --id-column id
+
+    Several files, or --format, give one table of all models, each tested against the best.
     """
-    from builders.building.own import MIN_TEXTS
-    from builders.building.own_columns import find_kind
-    from builders.encoder import DEFAULT_ENCODER
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.scoring.score import score_file, token_encoder
     from leaderboard.views.terminal import print_scores
-    from leaderboard.views.titles import domain_titles, with_titles
+    from leaderboard.views.titles import with_titles
 
-    columns = {"domain": domain_column, "label": label_column, "text": text_column, "id": id_column,
-               "split": split_column}  # fmt: skip
-    if data.is_file() or data.suffix.lower() == ".csv":
-        least = MIN_TEXTS if min_texts is None else min_texts
-        if subset != "all" or reference is not None:
-            raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
-        vectors = encoder or (DEFAULT_ENCODER if depth else None)
-        scores, titles = _score_file(
-            predictions, data, columns, (find_kind(kind), least), vectors, as_fraction(margin), report
-        )
-    else:
-        options: dict[str, Any] = {f"--{name}-column": column for name, column in columns.items()}
-        options |= {"--kind": kind, "--min-texts": min_texts, "--depth": depth or None}
-        given = [name for name, value in options.items() if value]
+    texts = tuple(text_column or ())
+    options = OwnOptions(domain_column, label_column, texts, id_column, split_column, kind, min_texts)
+    if not is_own_file(data):
+        refuse_options([*options.given, *(["--depth"] if depth else [])])
+    elif subset != "all" or reference is not None:
+        raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
+    share = as_fraction(margin)
+    if len(predictions) > 1 or format_ is not TableFormat.TABLE or names is not None:
+        alone = {"--reference": reference, "--encoder": encoder, "--depth": depth, "--report": report}
+        given = [name for name, value in alone.items() if value]
         if given:
-            raise typer.BadParameter(f"{given[0]} is for a CSV; --data is a dataset folder")
-        folder = DatasetFolder.open(data)
-        titles = domain_titles(folder)
-        tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
-        share = as_fraction(margin)
-        scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference, margin=share)
-        if report is not None:
-            from leaderboard.views.folder_report import folder_report
-
-            _write_report(report, folder_report(predictions, scores, folder))
+            raise typer.BadParameter(f"{given[0]} is for one file, shown as it is; several give one table")
+        _score_several(predictions, names_of(names, predictions), data, options, subset, share, format_, json_)
+        return
+    if is_own_file(data):
+        scores, titles = _score_file(predictions[0], data, options, _depth_encoder(encoder, depth), share, report)
+    else:
+        scores, titles = _score_folder(predictions[0], data, subset, encoder, reference, share, report)
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
 
 
+def _score_several(
+    files: Sequence[Path],
+    names: Sequence[str],
+    data: Path,
+    options: OwnOptions,
+    subset: str,
+    margin: float | None,
+    format_: TableFormat,
+    json_: str | None,
+) -> None:
+    """Score several files and print one table of them."""
+    from leaderboard.views.paper_table import print_paper_table
+    from shiftbench.paper import models_table, written
+
+    with opened_data(data, options, files[0], subset) as opened:
+        table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
+    if json_ != "-" and format_ is TableFormat.TABLE:
+        print_paper_table(table, console())
+    elif json_ != "-":
+        typer.echo(written(table, format_), nl=False)
+    write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
+
+
+def _score_folder(
+    predictions: Path,
+    data: Path,
+    subset: str,
+    encoder: str | None,
+    reference: Path | None,
+    margin: float | None,
+    report: Path | None,
+) -> "tuple[Scores, dict[str, str]]":
+    """Score predictions on a dataset folder, and write the report.
+
+    Returns: the scores, and titles of domains by their names.
+    """
+    from builders.encoder import DEFAULT_ENCODER
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.scoring.score import score_file, token_encoder
+    from leaderboard.views.titles import domain_titles
+
+    folder = DatasetFolder.open(data)
+    tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
+    scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference, margin=margin)
+    if report is not None:
+        from leaderboard.views.folder_report import folder_report
+
+        _write_report(report, folder_report(predictions, scores, folder))
+    return scores, domain_titles(folder)
+
+
+def _depth_encoder(encoder: str | None, depth: bool) -> str | None:
+    from builders.encoder import DEFAULT_ENCODER
+
+    return encoder or (DEFAULT_ENCODER if depth else None)
+
+
 def _score_file(
     predictions: Path,
     csv: Path,
-    columns: Mapping[str, Any],
-    how: "tuple[TaskKind | None, int]",
+    options: OwnOptions,
     encoder: str | None,
     margin: float | None,
     report: Path | None,
@@ -136,9 +176,8 @@ def _score_file(
 
     Returns: the scores, and what the file calls its domains by their names.
     """
-    from builders.building.own_columns import Columns
     from leaderboard.views.titles import domain_titles
-    from shiftbench.own_data import scored_own_data
+    from shiftbench.own_data import own_report, scored_own_data
 
     vectors = None
     if encoder is not None:
@@ -146,17 +185,13 @@ def _score_file(
         from builders.encoder import Encoder
 
         vectors = Encoder(encoder)
-    texts = tuple(columns["text"] or ())
-    named = Columns(columns["domain"], columns["label"], texts, columns["id"], columns["split"])
-    kind, min_texts = how
+    kind, least = options.task_kind, options.least_texts
     with scored_own_data(
-        predictions, csv, named, kind=kind, min_texts=min_texts, encoder=vectors, margin=margin
+        predictions, csv, options.columns, kind=kind, min_texts=least, encoder=vectors, margin=margin
     ) as found:
         if found.repeats:
             typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
         if report is not None:
-            from shiftbench.own_data import own_report
-
             _write_report(report, own_report(predictions, csv, found))
         return found.scores, domain_titles(found.folder)
 

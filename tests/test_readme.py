@@ -14,9 +14,10 @@ from shiftbench.command import app
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BASELINES = (ROOT / "baselines/README.md").read_text(encoding="utf-8")
+FRONT_DOOR = (ROOT / "shiftbench/README.md").read_text(encoding="utf-8")
 ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
 READMES = [ROOT / "README.md", *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md"))]
-BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES, flags=re.M | re.S)
+BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES + FRONT_DOOR, flags=re.M | re.S)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("shiftbench ")]
 
 
@@ -34,7 +35,16 @@ def test_every_command_is_one(line: str) -> None:
 
 
 def test_there_are_commands_to_test() -> None:
-    assert {line.split()[1] for line in COMMANDS} >= {"build", "train", "score", "compare", "submit", "serve", "bench"}
+    assert {line.split()[1] for line in COMMANDS} >= {
+        "build",
+        "train",
+        "score",
+        "compare",
+        "submit",
+        "serve",
+        "bench",
+        "gate",
+    }
 
 
 def test_make_targets_are_there() -> None:

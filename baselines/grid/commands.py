@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from validation.command_line import require
-from validation.report import InvalidInput, Problem
+from validation.report import InvalidInput, Problem, counted
 
 
 class Engine(StrEnum):
@@ -60,6 +60,7 @@ def grid(
     def ray(trials: Any, runs: Path, watch: Any) -> Any:
         from baselines.grid.cluster import run_on_ray
 
+        watch(f"{counted(len(trials), 'trial')} on the cluster")
         return run_on_ray(trials, plan.data, runs, threads=threads, address=address)
 
     run_grid(plan.trials, out or plan.out, ray if engine is Engine.RAY else local)

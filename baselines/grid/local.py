@@ -39,6 +39,8 @@ def run_local(
                 if child.poll() is not None:
                     del running[slot]
                     free.append(slot)
+                    if running and not waiting:
+                        watch(", ".join(str(other) for other, _ in running.values()))
                     yield Ended(trial, failure(runs / trial.folder, child.returncode))
             time.sleep(_LOOK_EVERY)
     finally:

@@ -3,16 +3,15 @@
 import errno
 import os
 import signal
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import filelock
 import typer
-from tqdm import tqdm
 
 from baselines.grid.collect import by_entry, collect
+from baselines.grid.shown import GridProgress
 from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, is_whole
 from validation.report import InvalidInput, Problem, counted
 
@@ -49,19 +48,18 @@ def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Pat
     unfinished, failed = set(waiting), []
     entry_of = {trial: entry for entry in by_entry(trials) for trial in entry}
     n_done = len(trials) - len(waiting)
-    bar = tqdm(desc="grid", unit="trial", total=len(trials), initial=n_done, disable=None, file=sys.stderr)
+    shown = GridProgress(len(trials), n_done)
     try:
-        with bar, closing(engine(waiting, runs, bar.set_postfix_str)) as ending:
+        with shown, closing(engine(waiting, runs, shown.running)) as ending:
             for ended in ending:
-                bar.update()
                 if ended.error is None:
                     unfinished.remove(ended.trial)
-                    bar.write(f"done: {ended.trial}", file=sys.stderr)
+                    shown.ended(f"done: {ended.trial}")
                     if unfinished.isdisjoint(entry_of[ended.trial]):
                         collect(entry_of[ended.trial], runs, out)
                 else:
                     failed.append(ended)
-                    bar.write(f"failed: {ended.trial}: {ended.error}", file=sys.stderr)
+                    shown.ended(f"failed: {ended.trial}: {ended.error}")
                     if os.strerror(errno.ENOSPC) in ended.error:  # as all others would fail
                         raise _full_disk(runs)
     except OSError as error:

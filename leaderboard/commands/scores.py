@@ -1,21 +1,12 @@
-"""The commands that check, compare, simulate, choose and analyse. Heavy libraries are imported inside them."""
+"""The commands that check, simulate, choose and analyse. Heavy libraries are imported inside them."""
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from validation.command_line import (
-    DataOption,
-    JsonOption,
-    MarginOption,
-    SubsetOption,
-    as_fraction,
-    console,
-    writable_file,
-    write_json,
-)
+from validation.command_line import JsonOption, SubsetOption, console, writable_file, write_json
 from validation.report import InvalidInput, Problem
 
 
@@ -30,19 +21,28 @@ def validate(
     subset: SubsetOption = "all",
     json_: JsonOption = None,
 ) -> None:
-    """Check a prediction file (and its card), or a dataset folder; every problem is listed.
+    """Check a prediction file (and its card), or a dataset folder; every problem is listed, then what it covers.
 
     Example: shiftbench validate preds.parquet --data build/dr --card preds.card.yaml
     """
     from builders.folder.reader import DatasetFolder
     from leaderboard.scoring.score import checked_predictions
     from leaderboard.store import folder_of
+    from leaderboard.views.contents import (
+        coverage_of,
+        folder_lines,
+        next_for_folder,
+        next_for_predictions,
+        prediction_lines,
+    )
     from validation.cards import read_card
 
     if path.is_dir():
         folder = DatasetFolder.open(path)
         folder.check()
         typer.echo(f"{path}: a sound dataset folder, content {folder.content_hash[:12]}", err=True)
+        for line in (*folder_lines(folder), next_for_folder(folder, path)):
+            typer.echo(line, err=True)
         write_json({"ok": True, "data": folder.content_hash}, json_)
         return
     if data is None:
@@ -55,55 +55,9 @@ def validate(
     frame = checked_predictions(path, folder, subset)
     runs = frame.select("task", "source", "target", "seed").n_unique()
     typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
-    write_json({"ok": True, "predictions": len(frame), "runs": runs}, json_)
-
-
-def compare(
-    a: Annotated[Path, typer.Argument(metavar="FILE_A", help="Prediction file of entry A.")],
-    others: Annotated[
-        list[Path], typer.Argument(metavar="FILE_B...", help="Prediction files that A is compared with, 1 to 3.")
-    ],
-    data: DataOption,
-    subset: SubsetOption = "all",
-    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
-    format_: Annotated[
-        Literal["table", "markdown", "latex", "csv"],
-        typer.Option("--format", metavar="NAME", help="table, markdown, latex or csv."),
-    ] = "table",
-    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1)] = 20_000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
-    margin: MarginOption = None,
-    json_: JsonOption = None,
-) -> None:
-    """Test whether prediction files differ, on every shift that A and the other one have.
-
-    Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
-    """
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.comparing.files import Entrant, compare_first
-    from leaderboard.scoring.score import token_encoder
-    from leaderboard.views import exports
-    from leaderboard.views.terminal import print_comparisons
-    from validation.cards import card_beside
-
-    if len(others) > 3:
-        raise typer.BadParameter("give 2 to 4 prediction files")
-    folder = DatasetFolder.open(data)
-    encoder = token_encoder(folder)
-    cards = [card_beside(path) for path in (a, *others)]
-    trials = [card.tuning_trials if card else None for card in cards]
-    entrants = [
-        Entrant(path, folder, subset, encoder, tuning_trials=each)
-        for path, each in zip((a, *others), trials, strict=True)
-    ]
-    found = compare_first(entrants, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
-    if json_ != "-" and format_ == "table":
-        print_comparisons(found, console())
-    elif json_ != "-":
-        write = {"markdown": exports.markdown, "latex": exports.latex, "csv": exports.csv_table}[format_]
-        typer.echo(write(found, [a.name, *(b.name for b in others)]), nl=False)
-    shown = [pair.model_dump(mode="json") for pair in found]
-    write_json(shown[0] if len(shown) == 1 else {"comparisons": shown}, json_)
+    for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):
+        typer.echo(line, err=True)
+    write_json({"ok": True, "predictions": len(frame), "runs": runs, "tasks": coverage_of(frame)}, json_)
 
 
 def coverage(

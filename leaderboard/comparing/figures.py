@@ -8,6 +8,7 @@ import numpy as np
 from builders.folder.manifest import TaskManifest
 from leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
 from leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
+from leaderboard.scoring.gaps import small_domains
 from leaderboard.scoring.replicates import Cell, Floats
 from validation.vocabulary import NO_SOURCE, source_parts
 
@@ -61,13 +62,15 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     """Return the means of a task: first the one that ranks, then average drop, mean OOD of other sources, Depth F1.
 
     Args:
-        cells: the shifts that both entries have.
+        cells: the shifts that both entries have; those of domains too small for a mean are left out.
         a: one entry.
         b: the other.
     Returns: at least the first.
     """
     info = a.folder.task(a.name)
-    groups = _groups(cells, info)
+    small = small_domains(info, info.domains)
+    meant = [cell for cell in cells if not small.keys() & {*source_parts(cell[0]), cell[1]}]
+    groups = _groups(meant or cells, info)
     ranked = groups[0]
     name = MEAN_OOD if info.id_domain is not None else MEAN_ST
     found = [_mean(name, ranked, a, b)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import polars as pl
 from tqdm import tqdm
 
 from builders.encoder import Encoder
@@ -57,6 +58,7 @@ class Entrant:
         encoder: needed for BERTScore alone.
         name: what the comparison calls it; by default the file's path.
         tuning_trials: settings that were tried, as its card says; None where that is not stated.
+        checked: its predictions, where they were read and checked already.
     """
 
     path: Path
@@ -65,6 +67,7 @@ class Entrant:
     encoder: Encoder | None = None
     name: str = ""
     tuning_trials: int | None = None
+    checked: pl.DataFrame | None = None
 
     @property
     def shown_name(self) -> str:
@@ -74,7 +77,9 @@ class Entrant:
     @cached_property
     def tasks(self) -> Mapping[str, EntryTask]:
         """What the runs predicted, by task."""
-        predictions = checked_predictions(self.path, self.folder, self.subset)
+        predictions = self.checked
+        if predictions is None:
+            predictions = checked_predictions(self.path, self.folder, self.subset)
         found = {}
         for (name,), rows in predictions.group_by("task", maintain_order=True):
             task = str(name)

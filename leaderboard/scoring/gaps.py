@@ -1,10 +1,15 @@
 """What a complete grid of predictions would have beside what is here: every gap is named, none is scored around."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from builders.folder.manifest import TaskManifest
 from leaderboard.scoring.replicates import TaskValues, n_train
 from leaderboard.scoring.shape import Missing
 from validation.vocabulary import NO_SOURCE, source_parts
+
+LEFT_OUT = "left out of the means"
+"""How the gap of a domain begins that is too small to decide anything."""
+NO_DEPTHS = "the dataset folder has no depth tables"
 
 
 def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
@@ -20,21 +25,21 @@ def kept_seeds(values: TaskValues) -> dict[str, set[int]]:
 
 def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
     """Name a task's gaps."""
-    for domain, n in small_domains(values).items():
-        what = f"left out of the means: {n} test texts, fewer than {values.info.min_texts}"
+    for domain, n in small_domains(values.info, values.domains).items():
+        what = f"{LEFT_OUT}: {n} test texts, fewer than {values.info.min_texts}"
         yield Missing(task=values.name, source=None, target=domain, what=what)
     yield from _score_gaps(values)
     if has_depth:
         yield from _depth_gaps(values)
-    else:
-        yield Missing(task=values.name, source=None, target=None, what="the dataset folder has no depth tables")
+    elif values.info.min_texts is None:  # own data have depths only where they were asked for
+        yield Missing(task=values.name, source=None, target=None, what=NO_DEPTHS)
 
 
-def small_domains(values: TaskValues) -> dict[str, int]:
-    """Find the domains of own data that have too few test texts for a mean: their number of texts by name."""
-    least = values.info.min_texts or 0
-    tests = {name: facts.splits["test"].rows for name, facts in values.info.domains.items() if "test" in facts.splits}
-    return {domain: tests[domain] for domain in values.domains if tests.get(domain, least) < least}
+def small_domains(info: TaskManifest, domains: Iterable[str]) -> dict[str, int]:
+    """Find those of some domains of own data that have too few test texts for a mean: their number of texts by name."""
+    least = info.min_texts or 0
+    tests = {name: facts.splits["test"].rows for name, facts in info.domains.items() if "test" in facts.splits}
+    return {domain: tests[domain] for domain in domains if tests.get(domain, least) < least}
 
 
 def _score_gaps(values: TaskValues) -> Iterator[Missing]:

@@ -52,17 +52,18 @@ def refuse_margin(margin: float) -> None:
         raise InvalidInput(Problem("this is no margin", "margin", f"{margin:g}", str(error))) from error
 
 
-def one_sided(score: Figure) -> Figure:
-    """Return a score with its 90% interval: each end is a one-sided 95% bound.
+def one_sided(score: Figure, level: float = _LEVEL) -> Figure:
+    """Return a score with an interval each end of which is a one-sided bound.
 
     Args:
         score: with its 95% interval; one without stays as it is.
+        level: of the bounds, in (0.5, 1).
     """
     from scipy.special import stdtrit
 
     if score.square is None:
         return score
-    square = score.square * float(stdtrit(score.df, _LEVEL) / stdtrit(score.df, _TWO_SIDED)) ** 2
+    square = score.square * float(stdtrit(score.df, level) / stdtrit(score.df, _TWO_SIDED)) ** 2
     low, high = wilson_interval(float(np.clip(score.values[0], *SCORE)), square)
     return replace(score, low=low, high=high, square=square)
 
@@ -112,7 +113,7 @@ def _with_runs(drop: Figure, total: TotalBounds) -> float:
 
 
 def _of_task(task: TaskScores, values: TaskValues, margin: float) -> NonInferiority:
-    small = small_domains(values)
+    small = small_domains(values.info, values.domains)
     shifts = [
         shift
         for shift in ranked_shifts(task)

@@ -132,7 +132,7 @@ class _Task:
         self.id_model = id_model
         self.reference = Precision(reference) if reference else None
         self.values, self.name, self.info, self.domains = values, values.name, values.info, values.domains
-        small = small_domains(values)
+        small = small_domains(values.info, values.domains)
         self.counted = tuple(domain for domain in values.domains if domain not in small)
         """The domains that means are over: all but the small ones of own data."""
         self.precision = Precision(values)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
 from leaderboard.comparing.words import about_lines
 from leaderboard.scoring.shape import Scores, Shift
-from leaderboard.views.exports import latex_text, mean_name
+from leaderboard.views.exports import latex_text, markdown_text, mean_name
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, score_text
 from leaderboard.views.pictures.words import source_name
@@ -98,6 +98,14 @@ def latex(table: PlainTable, notes: Iterable[str] = ()) -> str:
     lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _latex_row(table.head), r"\midrule"]
     lines += [*map(_latex_row, table.rows), r"\bottomrule", r"\end{tabular}"]
     return "\n".join([*lines, *(f"% {latex_text(note)}" for note in (table.title, *notes))]) + "\n"
+
+
+def markdown(table: PlainTable, notes: Iterable[str] = ()) -> str:
+    """Write a table as Markdown: its title, the table, then a paragraph for each note."""
+    align = ["---" if number < table.n_names else "---:" for number in range(len(table.head))]
+    rows = [[markdown_text(cell) for cell in row] for row in (table.head, *table.rows)]
+    lines = ["| " + " | ".join(row) + " |" for row in (rows[0], align, *rows[1:])]
+    return "\n".join([markdown_text(table.title), "", *lines, *(f"\n{markdown_text(note)}" for note in notes)]) + "\n"
 
 
 def _latex_row(cells: Sequence[str]) -> str:

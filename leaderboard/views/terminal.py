@@ -16,21 +16,23 @@ from leaderboard.comparing.words import about_lines, floor_words
 from leaderboard.release import Round
 from leaderboard.scoring.confidence_shape import Confidence
 from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.gaps import NO_DEPTHS
 from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import IdOod, Scores, Shift, TaskScores
 from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
 from leaderboard.views.annotators import annotator_words
 from leaderboard.views.beyond_means import about_lines as beyond_means_lines
-from leaderboard.views.beyond_means import slope_rows, worst_rows
 from leaderboard.views.confidence_rows import NAMES, brier_note, mean_rows
 from leaderboard.views.detectable import detectable_lines, detectable_text
 from leaderboard.views.exports import mean_name
 from leaderboard.views.headline import near_duplicate_words
-from leaderboard.views.home_advantage import claim_words, home_lines
+from leaderboard.views.home_advantage import claim_words
 from leaderboard.views.margins import margin_lines
-from leaderboard.views.numbers import MINUS, plain_points, plain_score, share
+from leaderboard.views.numbers import MINUS, plain_points, plain_score
 from leaderboard.views.pictures.flips import mean_flip_words
+from leaderboard.views.summary_rows import has_scenarios, summary_rows
+from leaderboard.views.verdict import verdict_lines
 from validation.report import counted
 from validation.vocabulary import NO_SOURCE
 
@@ -39,12 +41,16 @@ _NONE = Estimate(value=None)
 
 
 def print_scores(scores: Scores, console: Console) -> None:
-    """Print every task's matrices and summary, then what is missing.
+    """Print what scores come to, then every task's matrices and summary, then what is missing.
+
+    What does not apply is not printed: figures that are undefined, and gaps that nobody asked to be filled.
 
     Args:
         scores: an entry's scores.
         console: where it is printed.
     """
+    for line in verdict_lines(scores):
+        console.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)
     _print_warnings([scores], console)
     for task in scores.tasks:
         if task.id_ood is not None:
@@ -61,9 +67,10 @@ def print_scores(scores: Scores, console: Console) -> None:
         _print_summary(console, task)
         if task.confidence is not None:
             _print_confidence(console, task.task, task.confidence)
-    if scores.missing:
-        console.print(f"Not there to be scored ({len(scores.missing)}):")
-        for item in scores.missing:
+    missing = [item for item in scores.missing if item.what != NO_DEPTHS]
+    if missing:
+        console.print(f"Not there to be scored ({len(missing)}):")
+        for item in missing:
             where = " ".join(
                 part for part in (item.task, item.source, "->" if item.target else None, item.target) if part
             )
@@ -283,12 +290,14 @@ def _print_matrix(
     diagonal: bool = False,
 ) -> None:
     found = {(shift.source, shift.target): figure(shift) for shift in task.shifts}
-    if task.summary.basis == ID_OOD and all(item is None or item.value is None for item in found.values()):
-        return  # one training domain: often there is no TT, and so no TD at all
     if diagonal:
         found |= {(item.domain, item.domain): item.score for item in task.in_domain}
     cells = {cell: plain_score(estimate) for cell, estimate in found.items() if estimate is not None}
-    sources = sorted({source for source, _ in cells}, key=lambda source: (source == NO_SOURCE, "+" in source, source))
+    # A row of which nothing is known has no drop that could apply: its models have no score at home, say.
+    known = {source for (source, _), estimate in found.items() if estimate is not None and estimate.value is not None}
+    if not known:
+        return
+    sources = sorted(known, key=lambda source: (source == NO_SOURCE, "+" in source, source))
     rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
     title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
     title += ", diagonal = SS" if diagonal else ""
@@ -297,15 +306,16 @@ def _print_matrix(
 
 def _print_detectable(console: Console, task: TaskScores) -> None:
     """Print the smallest detectable drops: a row a shift, then what they come to."""
+    found = [shift for shift in task.shifts if shift.detectable]
+    drops = [name for name in ("sd", "td") if any(name in shift.detectable for shift in found)]
     rows = [
-        [f"{shift.source} -> {shift.target}", *(detectable_text(shift.detectable.get(name)) for name in ("sd", "td"))]
-        for shift in task.shifts
-        if shift.detectable
+        [f"{shift.source} -> {shift.target}", *(detectable_text(shift.detectable.get(name)) for name in drops)]
+        for shift in found
     ]
     lines = list(detectable_lines(task))
     if rows:
         title = f"{task.task}: smallest detectable drops in points (corrected over the shifts)"
-        print_table(console, title, ("shift", "SD", "TD"), rows)
+        print_table(console, title, ("shift", *map(str.upper, drops)), rows)
     for line in lines:
         console.print(line, highlight=False)
 
@@ -355,37 +365,11 @@ def _print_summary(console: Console, task: TaskScores) -> None:
     table = Table(show_header=False, box=box.SIMPLE_HEAD)
     table.add_column("figure", overflow="fold")
     table.add_column("points", justify="right", no_wrap=True)
-    for label, name in (
-        ("mean SS", "mean_ss"),
-        ("mean ST", "mean_st"),
-        ("average drop", "average_drop"),
-        ("worst SD (interval: all shifts at once)", "worst_sd"),
-        ("worst TD (interval: all shifts at once)", "worst_td"),
-        ("average worst SD", "average_worst_sd"),
-        ("average worst TD", "average_worst_td"),
-    ):
-        if not one_source or getattr(summary, name).value is not None:
-            table.add_row(label, plain_score(getattr(summary, name)))
-    for label, value in worst_rows(summary):
-        table.add_row(label, plain_points(value))
-    for name, interval in summary.total.items():
-        bounds = f"[{plain_points(interval.low)}, {plain_points(interval.high)}]"
-        table.add_row(f"{name.replace('_', ' ')}, training runs too", bounds)
-    for lambda_, estimate in summary.depth_f1.items():
-        table.add_row(f"Depth F1 at lambda {lambda_}", plain_score(estimate))
-    for label, estimate in slope_rows(summary):
-        table.add_row(label, plain_score(estimate))
-    # Without a model trained on the target there is no TD, and so no scenario.
-    known = [part for part in summary.scenario_shares.values() if part is not None]
-    for name, part in summary.scenario_shares.items() if known else ():
-        table.add_row(f"{name} shifts", share(part))
-    if known:
-        table.add_row("scenarios resolved (both drops; count uncorrected)", share(summary.resolved_share))
-    for label, text in home_lines(summary.home_advantage):
-        table.add_row(label, text)
+    for row in summary_rows(summary):
+        table.add_row(*row)
     console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {summary.basis}", highlight=False)
     console.print(table)
-    for line in (*beyond_means_lines(task), *_meaning_lines(task, has_drops=bool(known))):
+    for line in (*beyond_means_lines(task), *_meaning_lines(task, has_drops=has_scenarios(summary))):
         console.print(line, highlight=False, markup=False)
     every = (summary.mean_ss, summary.mean_st, *(figure for shift in task.shifts for figure in (shift.st, shift.sd)))
     for reason in dict.fromkeys(figure.no_interval for figure in every if figure.no_interval):

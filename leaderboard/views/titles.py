@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.shape import Comparison
 from leaderboard.scoring.shape import Scores, TaskScores
 from validation.vocabulary import SOURCE_JOINER
 
@@ -20,7 +21,7 @@ def with_titles(scores: Scores, titles: Mapping[str, str]) -> Scores:
     """Return scores in which domains are called by their titles; those without one keep their names."""
 
     def titled(name: str | None) -> str | None:
-        return name and SOURCE_JOINER.join(titles.get(part, part) for part in name.split(SOURCE_JOINER))
+        return name and _titled(name, titles)
 
     def of_task(task: TaskScores) -> TaskScores:
         shifts = [
@@ -38,6 +39,28 @@ def with_titles(scores: Scores, titles: Mapping[str, str]) -> Scores:
         for item in scores.missing
     ]
     return scores.model_copy(update={"tasks": tuple(map(of_task, scores.tasks)), "missing": tuple(missing)})
+
+
+def with_comparison_titles(pair: Comparison, titles: Mapping[str, str]) -> Comparison:
+    """Return a comparison in which domains are called by their titles; those without one keep their names."""
+    shifts = tuple(
+        shift.model_copy(update={name: _titled(getattr(shift, name), titles) for name in ("source", "target")})
+        for shift in pair.shifts
+    )
+    means = tuple(
+        mean.model_copy(
+            update={
+                "source": mean.source and _titled(mean.source, titles),
+                "targets": tuple(titles.get(target, target) for target in mean.targets),
+            }
+        )
+        for mean in pair.means
+    )
+    return pair.model_copy(update={"shifts": shifts, "means": means})
+
+
+def _titled(name: str, titles: Mapping[str, str]) -> str:
+    return SOURCE_JOINER.join(titles.get(part, part) for part in name.split(SOURCE_JOINER))
 
 
 def untitled(name: str, names: Mapping[str, str]) -> str:

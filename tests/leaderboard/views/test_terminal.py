@@ -9,8 +9,9 @@ from rich.console import Console
 from baselines import majority
 from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.gaps import NO_DEPTHS
 from leaderboard.scoring.score import score_file
-from leaderboard.scoring.shape import Scores
+from leaderboard.scoring.shape import Missing, Scores
 from leaderboard.views.terminal import print_board, print_comparisons, print_scores
 from tests.leaderboard.conftest import Filled
 
@@ -78,6 +79,32 @@ def test_a_reference_td_is_shown_apart(scores: Scores) -> None:
     out = console(120)
     print_scores(scores.model_copy(update={"tasks": (task,)}), out)
     assert "12.3" in printed(out).split(title)[1]
+
+
+def test_what_does_not_apply_is_not_printed(scores: Scores) -> None:
+    none = Estimate(value=None)
+    task = scores.tasks[0]
+    away = tuple(shift.model_copy(update=dict.fromkeys(("ss", "tt", "sd", "td"), none)) for shift in task.shifts)
+    names = ("mean_ss", "average_drop", "mean_sd", "mean_td", "worst_sd", "worst_td", "average_worst_sd")
+    names = (*names, "average_worst_td")
+    nothing = dict.fromkeys(names, none) | {"home_advantage": None, "scenario_shares": {}, "next_domain": None}
+    nothing |= {f"worst_{drop}_{kind}": None for drop in ("sd", "td") for kind in ("split_half", "posterior")}
+    summary = task.summary.model_copy(update=nothing)
+    task = task.model_copy(update={"shifts": away, "summary": summary, "in_domain": (), "near_duplicates": None})
+    gap = Missing(task="nli", source=None, target=None, what=NO_DEPTHS)
+    out = console(120)
+    print_scores(scores.model_copy(update={"tasks": (task,), "missing": (gap,)}), out)
+    text = printed(out)
+    assert "n/a" not in text
+    assert "depth tables" not in text
+    assert "mean ST" in text
+    assert "SD in points" not in text
+
+
+def test_the_verdict_comes_first(scores: Scores) -> None:
+    out = console(120)
+    print_scores(scores, out)
+    assert printed(out).startswith("Not shown to be better than chance under shift")
 
 
 def test_what_home_advantage_is_of_and_what_training_variance_needs(scores: Scores) -> None:

@@ -1,0 +1,107 @@
+"""What a grid shows while it works: what runs, what is done, how long it took, and when it will end.
+
+A terminal has a line that is kept up to date; a file or a pipe gets a line for each trial.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.text import Text
+
+from validation.report import counted
+
+_UNKNOWN = "the rest is not known before one is done"
+
+
+def duration(seconds: float) -> str:
+    """Write how long something takes, in the two largest units.
+
+    >>> duration(8.4), duration(95), duration(3 * 3600 + 125), duration(50 * 3600)
+    ('8 s', '1 min 35 s', '3 h 2 min', '2 d 2 h')
+    """
+    whole = round(seconds)
+    for unit, name, below, part in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= unit:
+            rest = whole % unit // below
+            return f"{whole // unit} {name}" + (f" {rest} {part}" if rest else "")
+    return f"{whole} s"
+
+
+class GridProgress:
+    """The progress of a grid on standard error, for as long as its context lasts.
+
+    The rest is estimated from what is done: as much time a trial as until now, so many at once as until now.
+
+    Args:
+        total: trials of the grid.
+        n_done: those that were done before.
+        clock: tells the time in seconds.
+    """
+
+    def __init__(self, total: int, n_done: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total, self._before, self._n, self._clock = total, n_done, n_done, clock
+        self._began = clock()
+        self._ends: float | None = None
+        console = Console(stderr=True)
+        self._bar: Progress | None = None
+        if sys.stderr.isatty():
+            what = TextColumn("{task.description}", markup=False)
+            self._bar = Progress(BarColumn(), MofNCompleteColumn(), _Times(self), what, console=console, transient=True)
+            self._task = self._bar.add_task("", total=total, completed=n_done)
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def running(self, what: str) -> None:
+        """Show what runs now."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=f"running {what}", refresh=True)
+        else:
+            self._line(f"running: {what}")
+
+    def ended(self, line: str) -> None:
+        """Show that a trial ended: what ``line`` says of it, how many are through, and when the others will be."""
+        self._n += 1
+        now = self._clock()
+        self._ends = now + (now - self._began) / (self._n - self._before) * (self._total - self._n)
+        self._line(f"{line} ({self._n} of {counted(self._total, 'trial')}; {self.times})")
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._n, refresh=True)
+
+    @property
+    def times(self) -> str:
+        """How long the grid has taken, and about how long it still will."""
+        now = self._clock()
+        rest = f", {_UNKNOWN}" if self._ends is None else f", about {duration(max(self._ends - now, 0))} left"
+        return f"{duration(now - self._began)} so far{rest if self._n < self._total else ''}"
+
+    def _line(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+class _Times(ProgressColumn):
+    """The times of a grid, as they are when a terminal's line is drawn."""
+
+    def __init__(self, grid: GridProgress) -> None:
+        super().__init__()
+        self._grid = grid
+
+    def render(self, task: Task) -> Text:
+        """Return the times."""
+        return Text(self._grid.times)

@@ -1,0 +1,263 @@
+"""Whether scores and drops by domain keep limits that were fixed beforehand: what a gate asks.
+
+Each limit of each domain is tested from both sides. It is *broken* where the test excludes that it is kept, corrected
+over all tests of the gate (Holm): with 20 domains exactly at the limit an uncorrected gate would fail most of the time.
+It is *kept* where the opposite test excludes that it is broken; that all limits are kept is an intersection-union
+claim, which needs no correction. Otherwise the test *cannot tell*: more test texts would.
+
+p values are those of the intervals that scores stand with: the smallest level at which the one-sided bound excludes the
+limit.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pydantic
+
+from leaderboard.metrics.comparison import holm
+from leaderboard.metrics.limits import exact_p
+from leaderboard.scoring.intervals import Figure, difference, known, mean
+from leaderboard.scoring.non_inferiority import AT_CHANCE, one_sided
+from leaderboard.scoring.precision import Precision
+from validation.report import InvalidInput, Problem
+
+LEVEL = 0.05
+"""Chance that a gate fails although every limit is kept, at most."""
+LIMITS = ("max_drop", "min_score", "max_regression")
+_LEAST_P = 1e-12
+Outcome = Literal["broken", "kept", "cannot tell"]
+LimitName = Literal["max_drop", "min_score", "max_regression"]
+
+
+class Limits(NamedTuple):
+    """What a gate asks for, as fractions; None is not asked for."""
+
+    max_drop: float | None = None
+    min_score: float | None = None
+    max_regression: float | None = None
+
+
+class LimitTest(pydantic.BaseModel):
+    """The test of one limit on one domain; fractions, unrounded.
+
+    ``low`` and ``high`` bound the 95% interval that the figure stands with in scores. ``p_broken`` is the one-sided p
+    value against the limit being kept, ``p_kept`` that against its being broken; both are null with the ``reason``.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    limit: LimitName
+    domain: str
+    bound: float
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p_broken: float | None = None
+    p_kept: float | None = None
+    reason: str | None = None
+
+
+class Verdict(LimitTest):
+    """A test with what it shows; ``p_corrected`` is ``p_broken`` after Holm's correction over all tests of the gate."""
+
+    p_corrected: float | None
+    outcome: Outcome
+
+
+class GateReport(pydantic.BaseModel):
+    """What a gate decided: what ``shiftbench gate --json`` prints.
+
+    ``home`` are the domains that drops are from, empty where none was asked for; ``left_out`` are domains of too few
+    test texts, with their number, which decide nothing.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    predictions: str
+    baseline: str | None
+    data: str
+    task: str
+    metric: str
+    source: str
+    home: tuple[str, ...]
+    strict: bool
+    verdicts: tuple[Verdict, ...]
+    left_out: dict[str, int]
+
+    @property
+    def broken(self) -> tuple[Verdict, ...]:
+        """Limits that are shown to be broken."""
+        return tuple(each for each in self.verdicts if each.outcome == "broken")
+
+    @property
+    def undecided(self) -> tuple[Verdict, ...]:
+        """Limits of which the test cannot tell."""
+        return tuple(each for each in self.verdicts if each.outcome == "cannot tell")
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate passes: no limit is broken and, where it is strict, every limit is shown to be kept."""
+        return not self.broken and not (self.strict and self.undecided)
+
+
+def refuse_limits(limits: Limits) -> None:
+    """Raise InvalidInput, everything wrong at once, for limits that are no fractions or where none is asked for."""
+    if all(limit is None for limit in limits):
+        what, cure = "a gate needs a limit", "give --max-drop, --min-score or --baseline with --max-regression"
+        raise InvalidInput(Problem(what, "gate", cure=cure))
+    problems = []
+    for name, limit in limits._asdict().items():
+        low_enough = limit is None or (limit < 1 and (limit > 0 if name == "min_score" else limit >= 0))
+        if not low_enough:
+            where, cure = f"--{name.replace('_', '-')}", "give points: 5 is 5 of 100"
+            problems.append(Problem("this is no limit in points", where, f"{100 * limit:g}", cure))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def decide(tests: Sequence[LimitTest]) -> tuple[Verdict, ...]:
+    """Decide what tests of limits show, all of one gate together.
+
+    Args:
+        tests: every limit of every domain.
+    Returns: a verdict for each, in order.
+
+    >>> one = LimitTest(limit="max_drop", domain="a", bound=0.05, value=0.09, p_broken=0.03, p_kept=0.97)
+    >>> [each.outcome for each in decide([one])], [each.outcome for each in decide([one, one])]
+    (['broken'], ['cannot tell', 'cannot tell'])
+    """
+    corrected = holm([np.nan if test.p_broken is None else test.p_broken for test in tests])
+    return tuple(
+        Verdict(**test.model_dump(), p_corrected=known(p), outcome=_outcome(test, p))
+        for test, p in zip(tests, corrected, strict=True)
+    )
+
+
+def _outcome(test: LimitTest, p_corrected: float) -> Outcome:
+    if p_corrected < LEVEL:
+        return "broken"
+    return "kept" if test.p_kept is not None and test.p_kept < LEVEL else "cannot tell"
+
+
+def score_tests(precision: Precision, source: str, domains: Sequence[str], limit: float) -> list[LimitTest]:
+    """Test on each domain whether the score is at least a limit.
+
+    Args:
+        precision: the task's scores with their intervals.
+        source: what the models were trained on, as predictions name it.
+        domains: the test domains.
+        limit: a fraction in (0, 1).
+    """
+    metric = precision.values.info.metric
+    return [check_score(precision.figure(metric, (source, domain)), domain, limit) for domain in domains]
+
+
+def drop_tests(
+    precision: Precision,
+    source: str,
+    homes: Sequence[str],
+    domains: Sequence[str],
+    limit: float,
+    *,
+    at_chance: bool = False,
+) -> list[LimitTest]:
+    """Test on each domain whether the score at home less the score there is at most a limit.
+
+    Args:
+        precision: the task's scores with their intervals.
+        source: what the models were trained on, as predictions name it.
+        homes: the domains of the score at home, whose mean it is.
+        domains: the test domains; those at home are left out.
+        limit: a fraction in [0, 1).
+        at_chance: whether the score at home is not shown to be above chance: a small drop from there says nothing.
+    """
+    metric = precision.values.info.metric
+    own = [precision.figure(metric, (source, home)) for home in homes]
+    reason = AT_CHANCE if at_chance else None
+    away = [domain for domain in domains if domain not in homes]
+    return [check_drop(own, precision.figure(metric, (source, domain)), domain, limit, reason) for domain in away]
+
+
+def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
+    """Test whether one domain's score is at least a limit.
+
+    Of the p values of the interval and of the exact binomial test the larger one counts: at the small levels that
+    twenty domains share, Wilson's interval misses a little too often on the side where scores are skewed.
+
+    Args:
+        score: with its interval.
+        domain: its name.
+        limit: a fraction in (0, 1).
+    """
+    from scipy.special import stdtrit
+
+    found = _tested("min_score", domain, limit, score, lambda level: one_sided(score, level))
+    if found.p_broken is None or found.p_kept is None or score.square is None:
+        return found
+    n = float(stdtrit(score.effective_groups - 1, 0.975) ** 2 / score.square)
+    exact = exact_p(float(score.values[0]), n, limit)
+    return found.model_copy(
+        update={"p_broken": max(found.p_broken, exact.below), "p_kept": max(found.p_kept, exact.above)}
+    )
+
+
+def check_drop(
+    homes: Sequence[Figure], there: Figure, domain: str, limit: float, reason: str | None = None
+) -> LimitTest:
+    """Test whether the mean score at home less one domain's score is at most a limit.
+
+    Args:
+        homes: the scores at home, with their intervals.
+        there: the domain's score.
+        domain: its name.
+        limit: a fraction in [0, 1).
+        reason: why it is not to be tested; None where it is.
+    """
+
+    def at(level: float) -> Figure:
+        return difference(mean([one_sided(home, level) for home in homes]), one_sided(there, level))
+
+    return _tested("max_drop", domain, limit, difference(mean(homes), there), at, reason)
+
+
+def _tested(
+    name: LimitName,
+    domain: str,
+    limit: float,
+    figure: Figure,
+    at: Callable[[float], Figure],
+    reason: str | None = None,
+) -> LimitTest:
+    """Test one figure; ``at`` returns it with an interval each end of which is a one-sided bound of a level."""
+    value = known(figure.values[0])
+    reason = reason or (None if figure.has_interval else str(figure.no_interval or "no predictions"))
+    shown = LimitTest(limit=name, domain=domain, bound=limit, value=value, low=figure.low, high=figure.high)
+    if reason is not None or value is None:
+        return shown.model_copy(update={"reason": reason})
+    beyond = _beyond_p(at, value, limit)
+    above = beyond if value >= limit else 1 - beyond  # p value against the figure's lying at or below the limit
+    broken, kept = (1 - above, above) if name == "min_score" else (above, 1 - above)
+    return shown.model_copy(update={"p_broken": broken, "p_kept": kept})
+
+
+def _beyond_p(at: Callable[[float], Figure], value: float, limit: float) -> float:
+    """Return the p value that a figure lies on the side of the limit where it was observed, at most 0.5."""
+    from scipy.optimize import brentq
+
+    if value == limit:
+        return 0.5
+
+    def room(log_p: float) -> float:
+        """How far the bound of this p value still is on the observed side; above 0 where it excludes the limit."""
+        bounds = at(1 - float(np.exp(log_p)))
+        assert bounds.low is not None
+        assert bounds.high is not None
+        return bounds.low - limit if value > limit else limit - bounds.high
+
+    least, most = np.log(_LEAST_P), np.log(0.5)
+    if room(least) >= 0:
+        return _LEAST_P
+    if room(most) <= 0:
+        return 0.5
+    return float(np.exp(brentq(room, least, most, xtol=1e-3)))

@@ -1,0 +1,90 @@
+"""What a prediction file or a dataset folder covers, in words: tasks, sources, targets, seeds."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from validation.report import counted
+from validation.vocabulary import NO_SOURCE
+
+_NAMED = 12
+"""Names that are listed; of more the number stands behind the first ones."""
+
+
+def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
+    """List what checked predictions cover.
+
+    Args:
+        predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+    Returns: sorted ``sources``, ``targets`` and ``seeds`` by task.
+    """
+    return {
+        str(task): {f"{name}s": rows[name].unique().sort().to_list() for name in ("source", "target", "seed")}
+        for (task,), rows in predictions.group_by("task", maintain_order=True)
+    }
+
+
+def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Iterator[str]:
+    """Write what checked predictions cover: a line for each task, and what of the dataset they have nothing on.
+
+    Args:
+        predictions: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+        folder: the dataset that they are for.
+        subset: the subset that they cover.
+    """
+    covered = coverage_of(predictions)
+    for task, found in covered.items():
+        sources, targets = found["sources"], found["targets"]
+        pairs = predictions.filter(task=task).select("source", "target").n_unique()
+        trained = [source for source in sources if source != NO_SOURCE]
+        models = f"trained on {_listed(trained)}" if trained else "trained on none of its domains"
+        if trained and len(trained) < len(sources):
+            models += f", and {NO_SOURCE}"
+        seeds = f"{counted(len(found['seeds']), 'seed')} ({_listed(found['seeds'])})"
+        grid = f"{pairs} of {len(sources) * len(targets)} pairs of source and target"
+        yield f"  {task}: {models}; tested on {_listed(targets)}; {seeds}; {grid}"
+        there = folder.task(task).domains
+        untested = [domain for domain in there if domain not in targets and "test" in there[domain].splits]
+        if untested and subset == "all":
+            yield f"    nothing on {_listed(untested)}"
+    others = [name for name, info in folder.manifest.tasks.items() if name not in covered and subset in info.subsets]
+    if others:
+        yield f"  no predictions of {_listed(others)}"
+
+
+def next_for_predictions(path: Path, data: Path, card: Path | None, subset: str = "all") -> str:
+    """Write the command that comes next: scoring, or submitting where there is a card."""
+    where = f"{quote(str(path))} --data {quote(str(data))}"
+    if card is not None:
+        return f"next: shiftbench submit {where} --card {quote(str(card))} --to URL_OR_STORE"
+    return f"next: shiftbench score {where}{'' if subset == 'all' else f' --subset {subset}'}"
+
+
+def folder_lines(folder: DatasetFolder) -> Iterator[str]:
+    """Write what a dataset folder has: a line for each task."""
+    for name, info in folder.manifest.tasks.items():
+        splits = {split: sum(split in facts.splits for facts in info.domains.values()) for split in ("train", "test")}
+        n_tests = sum(facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits)
+        subsets = [subset for subset in info.subsets if subset != "all"]
+        parts = [
+            f"{info.kind}, {info.metric}",
+            f"domains {_listed(list(info.domains))}",
+            f"{splits['train']} with train rows, {splits['test']} with test rows ({n_tests:,})",
+        ]
+        parts += [f"subsets {_listed(subsets)}"] if subsets else []
+        yield f"  {name}: {'; '.join(parts)}"
+
+
+def next_for_folder(folder: DatasetFolder, data: Path) -> str:
+    """Write the command that comes next: a baseline on the first task."""
+    task = next(iter(folder.manifest.tasks))
+    return f"next: shiftbench train majority {task} --data {quote(str(data))} --out preds.parquet"
+
+
+def _listed(names: Sequence[Any]) -> str:
+    shown = ", ".join(map(str, names[:_NAMED]))
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"

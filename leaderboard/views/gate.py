@@ -1,0 +1,145 @@
+"""A gate's decision for a terminal, for a page of a continuous integration (Markdown), and as JUnit's XML.
+
+JUnit's form is a handful of elements, which the standard library's writer escapes; no dependency is worth it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+from xml.etree import ElementTree
+
+from rich.console import Console
+
+from leaderboard.comparing.shape import p_text
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.limits import LIMITS, GateReport, Verdict
+from leaderboard.views.exports import markdown_text
+from leaderboard.views.numbers import metric_name, plain_score
+from leaderboard.views.plain_tables import PlainTable, markdown
+from leaderboard.views.terminal import print_table
+from validation.report import counted
+
+_ASKED = {
+    "max_drop": "drop from home at most {}",
+    "min_score": "score at least {}",
+    "max_regression": "loss against the baseline at most {}",
+}
+_FIGURES = {"max_drop": "drop", "min_score": "score", "max_regression": "loss"}
+_ORDER = ("broken", "cannot tell", "kept")
+
+
+def print_gate(report: GateReport, console: Console) -> None:
+    """Print the decision, then a row for each limit and domain, what is broken first."""
+    console.print(headline(report), style="green" if report.passed else "red", markup=False, highlight=False)
+    table = gate_table(report)
+    print_table(console, table.title, table.head, table.rows, texts=table.head[1:])
+    for line in notes(report):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def markdown_summary(report: GateReport) -> str:
+    """Write the decision as Markdown: a heading, a table, notes."""
+    sign = "\N{WHITE HEAVY CHECK MARK}" if report.passed else "\N{CROSS MARK}"
+    heading = f"### {sign} {markdown_text(headline(report))}"
+    return f"{heading}\n\n{markdown(gate_table(report), list(notes(report)))}"
+
+
+def junit_xml(report: GateReport) -> str:
+    """Write the decision as JUnit's XML: a test case for each limit and domain.
+
+    What the test cannot tell is a skipped case, or a failed one in a strict gate.
+    """
+    failed = report.broken + (report.undecided if report.strict else ())
+    skipped = () if report.strict else report.undecided
+    counts = {"tests": len(report.verdicts), "failures": len(failed), "skipped": len(skipped), "errors": 0}
+    suite = ElementTree.Element("testsuite", {"name": "shiftbench gate", **{key: str(n) for key, n in counts.items()}})
+    for each in report.verdicts:
+        case = ElementTree.SubElement(suite, "testcase", {"classname": f"gate.{each.limit}", "name": _xml(each.domain)})
+        if each in failed or each in skipped:
+            words = _xml(f"{each.outcome}: {_sentence(each)}")
+            ElementTree.SubElement(case, "failure" if each in failed else "skipped", {"message": words})
+    ElementTree.SubElement(suite, "system-out").text = _xml("\n".join([headline(report), *notes(report)]))
+    suites = ElementTree.Element("testsuites")
+    suites.append(suite)
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def headline(report: GateReport) -> str:
+    """Write in a sentence whether the gate passes and why."""
+    parts = []
+    if report.broken:
+        names = ", ".join(dict.fromkeys(each.domain for each in report.broken))
+        parts.append(f"{counted(len(report.broken), 'limit')} broken ({names})")
+    if report.undecided:
+        parts.append(f"the test cannot tell of {len(report.undecided)} of {counted(len(report.verdicts), 'limit')}")
+    decided = f"{report.predictions}: the gate {'passes' if report.passed else 'fails'}"
+    if not parts:
+        return f"{decided}: all {counted(len(report.verdicts), 'limit')} shown to be kept."
+    strict = ", and --strict asks it to" if report.strict and report.undecided else ""
+    return f"{decided}: {'; '.join(parts)}{strict}."
+
+
+def gate_table(report: GateReport) -> PlainTable:
+    """Build the table of a row for each limit and domain: what is broken first, then what the test cannot tell."""
+    rows = sorted(report.verdicts, key=lambda each: (_ORDER.index(each.outcome), LIMITS.index(each.limit)))
+    cells = [(each.domain, _asked(each), _shown(each), p_text(each.p_corrected), each.outcome) for each in rows]
+    title = f"{report.task}: {metric_name(report.metric)} in points, 95% intervals"
+    return PlainTable(title, ("domain", "limit", "found", "p", "decided"), cells, n_names=2)
+
+
+def notes(report: GateReport) -> Iterator[str]:
+    """List what is to be known of the decision."""
+    if report.home:
+        yield f"A drop is the score on {', '.join(report.home)} less that on the domain."
+    if report.baseline is not None:
+        yield f"The baseline is {report.baseline}, paired on the same test texts."
+    tests = counted(sum(each.p_corrected is not None for each in report.verdicts), "test")
+    yield (
+        f"Broken: the one-sided test excludes that the limit is kept, at 5% over all {tests} (Holm). "
+        "Cannot tell: neither side is excluded; more test texts would tell. About these trained models."
+    )
+    for reason, names in _reasons(report).items():
+        yield f"Not tested on {', '.join(names)}: {reason}."
+    for domain, n in report.left_out.items():
+        yield f"{domain} decides nothing: {counted(n, 'test text')}, too few."
+
+
+Report = TypeVar("Report", bound=GateReport)
+
+
+def renamed(report: Report, titles: Mapping[str, str]) -> Report:
+    """Return a report in which domains are called by their titles; those without one keep their names."""
+
+    def titled(name: str) -> str:
+        return titles.get(name, name)
+
+    verdicts = tuple(each.model_copy(update={"domain": titled(each.domain)}) for each in report.verdicts)
+    update = {"verdicts": verdicts, "home": tuple(map(titled, report.home))}
+    return report.model_copy(update={**update, "left_out": {titled(name): n for name, n in report.left_out.items()}})
+
+
+def _reasons(report: GateReport) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in report.verdicts:
+        if each.reason is not None:
+            found.setdefault(f"{each.reason} ({_FIGURES[each.limit]})", []).append(each.domain)
+    return found
+
+
+def _asked(each: Verdict) -> str:
+    limit = f"{100 * each.bound:g}"
+    return _ASKED[each.limit].format(f"{limit} {'point' if limit == '1' else 'points'}")
+
+
+def _shown(each: Verdict) -> str:
+    return plain_score(Estimate(value=each.value, low=each.low, high=each.high))
+
+
+def _sentence(each: Verdict) -> str:
+    why = each.reason or f"corrected p {p_text(each.p_corrected)}"
+    return f"{_FIGURES[each.limit]} {_shown(each)}, asked: {_asked(each)} ({why})"
+
+
+def _xml(text: str) -> str:
+    """Replace what XML may not hold: control characters, which a domain's name may."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)

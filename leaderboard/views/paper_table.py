@@ -1,0 +1,237 @@
+"""The table that a paper needs: models by score at home, score under shift, drop and worst drop, with intervals.
+
+The model with the highest score under shift comes first, bold on paper; a star marks what differs from it by a test.
+The caption has what a reader needs to check the table: metric, data, test.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from leaderboard.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import Scores, TaskScores
+from leaderboard.views.exports import latex_text, markdown_text
+from leaderboard.views.numbers import metric_name, plain_points, plain_score
+from leaderboard.views.terminal import print_table
+from validation.csv_export import Cell, guarded_csv
+from validation.report import counted
+
+STAR = "*"
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """One model on one task.
+
+    Attributes:
+        task, metric, model: names.
+        n_shifts: shifts that its figures are over.
+        figures: estimates by column; None where the model has none.
+        marked: columns that differ from the best model's by a test.
+        p: corrected p values of those tests, by column.
+        best: whether its score under shift is the highest.
+    """
+
+    task: str
+    metric: str
+    model: str
+    n_shifts: int
+    figures: Mapping[str, Estimate]
+    marked: frozenset[str]
+    p: Mapping[str, float]
+    best: bool
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """Rows by task and, within it, from the highest score under shift down; ``columns`` name the figures."""
+
+    rows: Sequence[PaperRow]
+    columns: Mapping[str, str]
+    caption: str
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether rows are of more than one task."""
+        return len({row.task for row in self.rows}) > 1
+
+
+def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mapping[str, Comparison]]) -> PaperTable:
+    """Build the table.
+
+    Args:
+        entries: models' names and scores on one dataset.
+        pairs: by task and the other model's name, comparisons of the best model with it, corrected together.
+    """
+    tasks = list(dict.fromkeys(task.task for _, scores in entries for task in scores.tasks))
+    of_task = {
+        name: [(model, task) for model, scores in entries for task in scores.tasks if task.task == name]
+        for name in tasks
+    }
+    every = [task for found in of_task.values() for _, task in found]
+    at_home = [task.summary for task in every if task.summary.mean_ss.value is not None]
+    has_average = all(summary.average_drop.value is not None for summary in at_home)
+    columns = {"st": "ST"}
+    if at_home:  # models that were trained on no domain here have scores alone
+        columns = {"ss": "SS", "st": "ST", "drop": "Average drop" if has_average else "Mean SD", "worst": "Worst SD"}
+    rows = []
+    for name, found in of_task.items():
+        best = best_model(found)
+        for model, task in sorted(found, key=lambda each: -_order(each[1])):
+            pair = pairs.get(name, {}).get(model)
+            p = _p_values(pair, has_average=has_average) if pair else {}
+            rows.append(
+                PaperRow(
+                    task=name,
+                    metric=task.metric,
+                    model=model,
+                    n_shifts=task.summary.n_shifts,
+                    figures=_figures(task, has_average=has_average),
+                    marked=frozenset(column for column, each in p.items() if winner(each.difference) is not None),
+                    p={
+                        c: each.difference.p_corrected
+                        for c, each in p.items()
+                        if each.difference.p_corrected is not None
+                    },
+                    best=len(found) > 1 and model == best,
+                )
+            )
+    return PaperTable(rows, columns, _caption(rows, entries[0][1], pairs, has_drops="drop" in columns))
+
+
+def best_model(found: Sequence[tuple[str, TaskScores]]) -> str:
+    """Name the model with the highest score under shift; the first of several."""
+    return max(found, key=lambda each: _order(each[1]))[0]
+
+
+def print_paper_table(table: PaperTable, console: Console) -> None:
+    """Print the table for a terminal, the caption below."""
+    head = [*(["task"] if table.has_tasks else []), "model", *table.columns.values()]
+    rows = []
+    for row in table.rows:
+        cells = [_text(row, column) for column in table.columns]
+        rows.append([*([row.task] if table.has_tasks else []), row.model, *cells])
+    print_table(console, "Scores in points", head, rows)
+    console.print(table.caption, markup=False, highlight=False, soft_wrap=True)
+
+
+def paper_latex(table: PaperTable) -> str:
+    """Write the table for LaTeX (package booktabs), with its caption."""
+    names = ["Task"] if table.has_tasks else []
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{latex_text(table.caption)}}}",
+        rf"\begin{{tabular}}{{{'l' * (len(names) + 1)}{'r' * len(table.columns)}}}",
+        r"\toprule",
+        " & ".join([*names, "Model", *map(latex_text, table.columns.values())]) + r" \\",
+        r"\midrule",
+    ]
+    for row in table.rows:
+        cells = [latex_text(row.task)] if table.has_tasks else []
+        cells.append(rf"\textbf{{{latex_text(row.model)}}}" if row.best else latex_text(row.model))
+        cells += [_latex_cell(row, column) for column in table.columns]
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+
+def paper_markdown(table: PaperTable) -> str:
+    """Write the table as Markdown, its caption below."""
+    names = ["Task", "Model"] if table.has_tasks else ["Model"]
+    lines = [
+        "| " + " | ".join([*names, *table.columns.values()]) + " |",
+        "| " + " | ".join([*["---"] * len(names), *["---:"] * len(table.columns)]) + " |",
+    ]
+    for row in table.rows:
+        cells = [markdown_text(row.task)] if table.has_tasks else []
+        cells.append(f"**{markdown_text(row.model)}**" if row.best else markdown_text(row.model))
+        for column in table.columns:
+            text = markdown_text(_text(row, column))
+            cells.append(f"**{text}**" if row.best and column == "st" else text)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + f"\n\n{markdown_text(table.caption)}\n"
+
+
+def paper_csv(table: PaperTable) -> str:
+    """Write the table as CSV: fractions, unrounded; p values are those against the best model, corrected."""
+    header = ["task", "metric", "model", "shifts", "best"]
+    header += [f"{column}{end}" for column in table.columns for end in ("", "_low", "_high")]
+    header += ["st_p", "drop_p"]
+    rows: list[list[Cell]] = []
+    for row in table.rows:
+        cells: list[Cell] = [row.task, row.metric, row.model, row.n_shifts, str(row.best).lower()]
+        for column in table.columns:
+            each = row.figures[column]
+            cells += [each.value, each.low, each.high]
+        rows.append([*cells, row.p.get("st"), row.p.get("drop")])
+    return guarded_csv(header, rows)
+
+
+def _order(task: TaskScores) -> float:
+    value = task.summary.mean_st.value
+    return float("-inf") if value is None else value
+
+
+def _figures(task: TaskScores, *, has_average: bool) -> dict[str, Estimate]:
+    summary = task.summary
+    drop = summary.average_drop if has_average else summary.mean_sd
+    return {"ss": summary.mean_ss, "st": summary.mean_st, "drop": drop, "worst": summary.worst_sd}
+
+
+def _p_values(pair: Comparison, *, has_average: bool) -> dict[str, MeanComparison]:
+    """Find the tests behind the columns that were tested."""
+    found = {"st": next((mean for mean in pair.means if mean.ranked), None)}
+    if has_average:
+        found["drop"] = next((mean for mean in pair.means if mean.difference.figure == AVERAGE_DROP), None)
+    return {column: mean for column, mean in found.items() if mean is not None and mean.difference.p is not None}
+
+
+def _caption(
+    rows: Sequence[PaperRow], scores: Scores, pairs: Mapping[str, Mapping[str, Comparison]], *, has_drops: bool
+) -> str:
+    metrics = ", ".join(dict.fromkeys(metric_name(row.metric) for row in rows))
+    tasks = ", ".join(dict.fromkeys(row.task for row in rows))
+    shifts = " to ".join(map(str, sorted({min(row.n_shifts for row in rows), max(row.n_shifts for row in rows)})))
+    parts = [
+        f"{metrics} in points on {tasks} ({shifts} {'shift' if shifts == '1' else 'shifts'}), brackets: 95% intervals "
+        "over resampled test texts",
+        "ST: score under shift" + (", SS: score at home, drop: SS less ST, worst: of any shift" if has_drops else ""),
+    ]
+    found = [pair for by_name in pairs.values() for pair in by_name.values()]
+    if found:
+        first = "First row of each task" if len({row.task for row in rows}) > 1 else "First row"
+        parts.append(
+            f"{first}: highest ST; {STAR}: differs from it (p < 0.05, corrected over all tests), {_test(found)}"
+        )
+    if len({(row.task, row.n_shifts) for row in rows}) > len({row.task for row in rows}):
+        parts.append("Models cover different shifts: tests are on those that both have")
+    if scores.subset != "all":
+        parts.append(f"Subset {scores.subset}")
+    parts.append(f"Data {scores.data[:12]}, metric version {scores.metric_version}")
+    return ". ".join(parts) + "."
+
+
+def _test(pairs: Sequence[Comparison]) -> str:
+    first = pairs[0]
+    if all(pair.about == RECIPES for pair in pairs):
+        return "t test on crossed components of training runs and texts"
+    swaps = f"{first.n_swaps:,} swaps, seed {first.seed}"
+    return f"paired swap test by group of texts ({counted(len(pairs), 'pair')}, {swaps}), about these trained models"
+
+
+def _text(row: PaperRow, column: str) -> str:
+    return plain_score(row.figures[column]) + (STAR if column in row.marked else "")
+
+
+def _latex_cell(row: PaperRow, column: str) -> str:
+    each = row.figures[column]
+    if each.value is None:
+        return "--"
+    number = plain_points(each.value)
+    number = rf"\mathbf{{{number}}}" if row.best and column == "st" else number
+    value = f"${number}{'^{*}' if column in row.marked else ''}$"
+    if each.low is None or each.high is None:
+        return value
+    return rf"{value} {{\scriptsize $[{plain_points(each.low)}, {plain_points(each.high)}]$}}"

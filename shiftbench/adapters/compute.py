@@ -1,0 +1,69 @@
+"""``compute``: figures by domain from predictions and references, called as metrics of ``evaluate`` are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
+from validation.report import InvalidInput, Problem, did_you_mean
+
+METRICS = {"macro_f1": macro_f1, "accuracy": accuracy}
+
+
+def compute(
+    *,
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    domains: Sequence[Any],
+    home: Any = None,
+    metric: str = "macro_f1",
+) -> dict[str, float]:
+    """Return scores by domain, their mean and the worst; with a home also the drops from it.
+
+    Args:
+        predictions: labels of any kind, one a text.
+        references: the right labels; a prediction that is none of them counts as wrong.
+        domains: the domain of each text.
+        home: the domain that the model was trained on.
+        metric: macro_f1 (over the classes that each domain has) or accuracy.
+    Returns: fractions: ``<metric>_<domain>`` of each domain, ``mean_st`` and ``worst_st`` over all (over all but home,
+        where one is given), and with a home ``ss``, ``mean_sd`` and ``worst_sd``. Intervals and tests need
+        ``shiftbench.score``.
+    Raises: InvalidInput when lengths differ, there is no such metric or home, or no domain but home.
+
+    >>> compute(predictions=[1, 0, 1, 1], references=[1, 0, 1, 0], domains=["a", "a", "b", "b"], metric="accuracy")
+    {'accuracy_a': 1.0, 'accuracy_b': 0.5, 'mean_st': 0.75, 'worst_st': 0.5}
+    """
+    said, gold, places = list(predictions), list(references), list(domains)
+    names = list(dict.fromkeys(places))
+    _refuse((said, gold, places), names, home, metric)
+    labels = {label: code for code, label in enumerate(dict.fromkeys(gold))}
+    tables = confusion_counts(
+        [labels[label] for label in gold],
+        [labels.get(label, len(labels)) for label in said],
+        len(labels),
+        cells=[names.index(place) for place in places],
+        n_cells=len(names),
+    )
+    scores = {name: float(METRICS[metric](table)) for name, table in zip(names, tables, strict=True)}
+    away = [score for name, score in scores.items() if home is None or name != home]
+    found = {f"{metric}_{name}": score for name, score in scores.items()}
+    found |= {"mean_st": sum(away) / len(away), "worst_st": min(away)}
+    if home is not None:
+        own = scores[home]
+        found |= {"ss": own, "mean_sd": own - found["mean_st"], "worst_sd": own - found["worst_st"]}
+    return found
+
+
+def _refuse(columns: tuple[list[Any], ...], names: list[Any], home: Any, metric: str) -> None:
+    problems = []
+    if len({len(column) for column in columns}) > 1 or not names:
+        lengths = ", ".join(str(len(column)) for column in columns)
+        cure = "give one prediction, reference and domain a text"
+        problems.append(Problem("these do not go together", "predictions, references, domains", lengths, cure))
+    if metric not in METRICS:
+        problems.append(Problem("there is no such metric", "metric", repr(metric), did_you_mean(metric, list(METRICS))))
+    if home is not None and (home not in names or len(names) < 2):
+        cure = "name one of the domains, of at least two"
+        problems.append(Problem("this cannot be the home", "home", repr(home), cure))
+    if problems:
+        raise InvalidInput(problems)

@@ -1,0 +1,77 @@
+"""A callback of transformers' Trainer: scores under shift of a dataset folder at each evaluation.
+
+trainer.add_callback(shift_callback(trainer, "build/dr", "nli", source="slate"))
+"""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import checked_predictions, score_predictions, task_facts
+from leaderboard.scoring.shape import TaskScores
+from shiftbench.inputs import as_folder
+from validation.predictions import check_predictions
+from validation.report import InvalidInput, Problem
+
+
+def shift_callback(
+    trainer: Any, data: Any, task: str, *, source: str, targets: list[str] | None = None, reference: Any = None
+) -> Any:
+    """Build a ``transformers.TrainerCallback`` that logs scores and drops wherever the Trainer logs to, as fractions.
+
+    ``eval_ss``, ``eval_mean_st``, ``eval_mean_sd``, by domain ``eval_st_<domain>``, ``eval_sd_...`` and (with a
+    reference) ``eval_td_...``, in the evaluation's metrics, too. Who chooses a checkpoint by these test scores chooses
+    by an oracle, which its card must state.
+
+    Args:
+        trainer: a Trainer with a tokenizer, of a classifier whose ``id2label`` names the task's labels.
+        data: a dataset folder, its path, or ORG/NAME on the Hub.
+        task: a task of labels.
+        source: the domain that the model is trained on.
+        targets: test these domains alone; by default all.
+        reference: a prediction file whose models trained on each target give TT.
+    Raises: InvalidInput when labels differ.
+    """
+    from transformers import DataCollatorWithPadding, TrainerCallback
+
+    folder = as_folder(data)
+    labels, inputs = _labels(trainer.model.config, folder, task), folder.task(task).inputs
+    rows = folder.test(task, columns=["id", "domain", *inputs])
+    rows = rows.filter(pl.col("domain").is_in(targets or rows["domain"].unique().to_list()))
+    encoded = trainer.processing_class(*(rows[name].to_list() for name in inputs), truncation=True)
+    texts = [{name: values[n] for name, values in encoded.items()} for n in range(len(rows))]
+    pinned = checked_predictions(Path(reference), folder).filter(task=task) if reference is not None else None
+
+    class ShiftCallback(TrainerCallback):
+        def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            before, trainer.data_collator = trainer.data_collator, DataCollatorWithPadding(trainer.processing_class)
+            try:
+                codes = trainer.predict(texts).predictions.argmax(axis=-1)
+            finally:
+                trainer.data_collator = before
+            said = pl.Series([labels[code] for code in codes])
+            frame = rows.select("id", source=pl.lit(source), prediction=said, seed=pl.lit(0, pl.Int64))
+            frame = check_predictions(frame, task_facts(folder), "ShiftCallback")
+            figures = _figures(score_predictions(frame, folder, n_draws=0, reference=pinned).scores.tasks[0])
+            kwargs["metrics"].update(figures)
+            trainer.log(dict(figures))
+
+    return ShiftCallback()
+
+
+def _labels(config: Any, folder: DatasetFolder, task: str) -> list[str]:
+    labels, names = folder.task(task).labels, [str(name) for _, name in sorted((config.id2label or {}).items())]
+    if sorted(names) != sorted(labels):
+        cure = f"set id2label of its config to: {', '.join(labels)}"
+        raise InvalidInput(Problem("the model's labels are not the task's", "id2label", ", ".join(names), cure))
+    return names
+
+
+def _figures(task: TaskScores) -> dict[str, float]:
+    found = {"ss": task.summary.mean_ss, "mean_st": task.summary.mean_st, "mean_sd": task.summary.mean_sd}
+    for each in task.shifts:
+        td = each.td if each.reference_td is None else each.reference_td
+        found |= {f"st_{each.target}": each.st, f"sd_{each.target}": each.sd, f"td_{each.target}": td}
+    return {f"eval_{name}": figure.value for name, figure in found.items() if figure.value is not None}

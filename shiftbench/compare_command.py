@@ -1,0 +1,93 @@
+"""The command ``compare``. Everything heavier than typer is imported inside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shiftbench.data_options import (
+    AnyDataOption,
+    DomainColumn,
+    FormatOption,
+    IdColumn,
+    KindOption,
+    LabelColumn,
+    MinTexts,
+    NamesOption,
+    OwnOptions,
+    SplitColumn,
+    TableFormat,
+    TextColumn,
+    names_of,
+    opened_data,
+)
+from validation.command_line import JsonOption, MarginOption, SubsetOption, as_fraction, console, write_json
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="FILE_A", help="Prediction file of entry A.")],
+    others: Annotated[
+        list[Path], typer.Argument(metavar="FILE_B...", help="Prediction files that A is compared with, 1 to 3.")
+    ],
+    data: AnyDataOption,
+    subset: SubsetOption = "all",
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
+    names: NamesOption = None,
+    format_: FormatOption = TableFormat.TABLE,
+    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1)] = 20_000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
+    margin: MarginOption = None,
+    domain_column: DomainColumn = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
+    kind: KindOption = None,
+    min_texts: MinTexts = None,
+    json_: JsonOption = None,
+) -> None:
+    """Test whether prediction files differ, on every shift that A and the other one have.
+
+    Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
+
+    With --format markdown, latex or csv: a table of all models, each tested against the best, as papers have it.
+    """
+    from leaderboard.comparing.files import Entrant, compare_first
+    from leaderboard.scoring.score import token_encoder
+    from leaderboard.views.terminal import print_comparisons
+    from leaderboard.views.titles import with_comparison_titles
+    from validation.cards import card_beside
+
+    if len(others) > 3:
+        raise typer.BadParameter("give 2 to 4 prediction files")
+    files = [a, *others]
+    called = names_of(names, files) if names is not None or format_ is not TableFormat.TABLE else [""] * len(files)
+    texts = tuple(text_column or ())
+    options = OwnOptions(domain_column, label_column, texts, id_column, split_column, kind, min_texts)
+    with opened_data(data, options, a, subset) as opened:
+        if format_ is not TableFormat.TABLE and json_ != "-":
+            from shiftbench.paper import models_table, written
+
+            table, _ = models_table(opened, dict(zip(called, files, strict=True)), task=task, n_swaps=swaps, seed=seed)
+            typer.echo(written(table, format_), nl=False)
+            if json_ is None:
+                return
+        encoder = token_encoder(opened.folder)
+        cards = [card_beside(path) for path in files]
+        entrants = [
+            Entrant(
+                path,
+                opened.folder,
+                subset,
+                encoder,
+                name,
+                tuning_trials=card.tuning_trials if card else None,
+                checked=opened.checked(path) if opened.own is not None else None,
+            )
+            for path, name, card in zip(files, called, cards, strict=True)
+        ]
+        found = compare_first(entrants, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
+        if json_ != "-" and format_ is TableFormat.TABLE:
+            print_comparisons([with_comparison_titles(pair, opened.titles) for pair in found], console())
+    shown = [pair.model_dump(mode="json") for pair in found]
+    write_json(shown[0] if len(shown) == 1 else {"comparisons": shown}, json_)

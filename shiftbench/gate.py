@@ -1,0 +1,301 @@
+"""A gate for continuous integration: predictions in, a decision on limits by domain out.
+
+What ``shiftbench gate`` and the fixture ``shift_report`` run.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pydantic
+
+from builders.folder.manifest import TaskManifest
+from leaderboard.comparing.files import Entrant
+from leaderboard.comparing.regression import regression_tests
+from leaderboard.scoring.floors import at_floor, constant_runs, task_floors
+from leaderboard.scoring.gaps import small_domains
+from leaderboard.scoring.limits import GateReport, Limits, LimitTest, decide, drop_tests, refuse_limits, score_tests
+from leaderboard.scoring.precision import Precision
+from leaderboard.scoring.replicates import task_values
+from leaderboard.scoring.score import token_encoder
+from leaderboard.views.gate import print_gate, renamed
+from shiftbench.data_options import OpenedData, OwnOptions, opened_data
+from shiftbench.inputs import prediction_file
+from shiftbench.results import printed
+from validation.command_line import as_fraction
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import SOURCE_JOINER
+
+if TYPE_CHECKING:
+    from shiftbench.inputs import Table
+
+_SETTINGS = ("tool", "shiftbench", "gate")
+"""Where a project's ``pyproject.toml`` has them."""
+
+
+class GateSettings(pydantic.BaseModel):
+    """What a gate is set by, with dashes in ``pyproject.toml``: options of ``shiftbench gate``, limits in points."""
+
+    model_config = pydantic.ConfigDict(
+        extra="forbid", strict=True, alias_generator=lambda name: name.replace("_", "-"), arbitrary_types_allowed=True
+    )
+
+    data: str | Path | None = None
+    max_drop: float | None = None
+    min_score: float | None = None
+    baseline: str | Path | None = None
+    max_regression: float | None = None
+    trained_on: str | None = None
+    strict: bool = False
+    subset: str = "all"
+    task: str | None = None
+    domain_column: str | None = None
+    label_column: str | None = None
+    text_column: list[str] = []
+    id_column: str | None = None
+    split_column: str | None = None
+    kind: str | None = None
+    min_texts: int | None = None
+    junit: str | None = None
+    summary: str | None = None
+
+    @pydantic.field_validator("text_column", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        """Take a single column as it is; two are a list."""
+        return [value] if isinstance(value, str) else value
+
+
+class ShownGate(GateReport):
+    """A gate's decision, which shows as ``shiftbench gate`` prints it: ``assert report.passed, report``."""
+
+    def __repr__(self) -> str:  # what pytest shows where an assertion fails
+        """Return what ``shiftbench gate`` prints."""
+        return printed(lambda console: print_gate(self, console))
+
+    __str__ = __repr__
+
+
+def run_gate(
+    predictions: Path,
+    data: Path,
+    options: OwnOptions,
+    limits: Limits,
+    *,
+    baseline: Path | None = None,
+    trained_on: str | None = None,
+    subset: str = "all",
+    task: str | None = None,
+    strict: bool = False,
+) -> ShownGate:
+    """Test predictions against limits, domain by domain.
+
+    Args:
+        predictions: the file.
+        data: a dataset folder, or a file of one's own.
+        options: what the file of one's own holds.
+        limits: fractions that were fixed beforehand.
+        baseline: predictions of the model before; ``limits.max_regression`` needs it.
+        trained_on: the home domain, or several joined by ``+``; by default what the predictions name as their source.
+        subset: the subset of a folder that predictions cover.
+        task: the task, where the predictions are of several.
+        strict: whether a limit that is not shown to be kept fails, too.
+    Returns: the decision; domains are called as the file writes them.
+    Raises: InvalidInput with every problem found.
+    """
+    refuse_limits(limits)
+    if (limits.max_regression is None) != (baseline is None):
+        what, cure = "a regression is against a baseline", "give both --baseline FILE and --max-regression POINTS"
+        raise InvalidInput(Problem(what, "gate", cure=cure))
+    with opened_data(data, options, predictions, subset) as opened:
+        opened.folder.refuse_withheld()
+        home = opened.domain(trained_on) if trained_on is not None else None
+        rows = _of_one_task(opened.checked(predictions), str(predictions), task)
+        rows, source = _of_one_source(rows, str(predictions), home)
+        homes = _homes(opened, rows, source, home, str(predictions)) if limits.max_drop is not None else ()
+        name = str(rows["task"][0])
+        tests, left_out = _tests(opened, rows, source, homes, limits)
+        if baseline is not None and limits.max_regression is not None:
+            chosen = [domain for domain in rows["target"].unique().sort().to_list() if domain not in left_out]
+            old = _of_one_task(opened.checked(baseline), str(baseline), name)
+            old, before = _of_one_source(old, str(baseline), source)
+            tests += _regressions(opened, (old, rows), (before, source), chosen, limits.max_regression, str(baseline))
+        report = ShownGate(
+            predictions=predictions.name,
+            baseline=baseline.name if baseline is not None else None,
+            data=opened.folder.content_hash,
+            task=name,
+            metric=opened.folder.task(name).metric,
+            source=source,
+            home=tuple(homes),
+            strict=strict,
+            verdicts=decide(tests),
+            left_out=left_out,
+        )
+        return renamed(report, opened.titles)
+
+
+def gate_settings(project: Path) -> dict[str, Any]:
+    """Read a project's settings of the gate.
+
+    Args:
+        project: a ``pyproject.toml``; one that is not there has none.
+    Returns: those that it has, by name with underscores; paths in them are read from the file's folder.
+    Raises: InvalidInput when the file is no TOML, or a setting is unknown or of a wrong type; all at once.
+    """
+    if not project.is_file():
+        return {}
+    try:
+        found: Any = tomllib.loads(project.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(Problem("this is no TOML", str(project), str(error))) from error
+    for name in _SETTINGS:
+        found = found.get(name, {}) if isinstance(found, dict) else {}
+    try:
+        settings = GateSettings.model_validate(found)
+    except pydantic.ValidationError as error:
+        raise InvalidInput([_setting_problem(each, str(project)) for each in error.errors()]) from None
+    paths = {"data", "baseline", "junit", "summary"}
+    given = settings.model_dump(exclude_unset=True)
+    return {name: str(project.parent / value) if name in paths else value for name, value in given.items()}
+
+
+def gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, Any]) -> "ShownGate":
+    """Run a gate by its settings, as ``GateSettings`` has them.
+
+    Args:
+        predictions: a prediction file, or a table as ``shiftbench.score`` takes it.
+        settings: by name with underscores; limits in points.
+    Raises: InvalidInput with every problem found.
+    """
+    try:
+        each = GateSettings.model_validate({name.replace("_", "-"): value for name, value in settings.items()})
+    except pydantic.ValidationError as error:
+        raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
+    if each.data is None:
+        raise InvalidInput(Problem("a gate needs data", "gate", cure="name a dataset folder or a file as data"))
+    options = OwnOptions(
+        domain=each.domain_column,
+        label=each.label_column,
+        text=tuple(each.text_column),
+        id=each.id_column,
+        split=each.split_column,
+        kind=each.kind,
+        min_texts=each.min_texts,
+    )
+    limits = Limits(*(as_fraction(limit) for limit in (each.max_drop, each.min_score, each.max_regression)))
+    more: dict[str, Any] = {name: getattr(each, name) for name in ("trained_on", "subset", "task", "strict")}
+    with prediction_file(predictions) as path:
+        baseline = Path(each.baseline) if each.baseline is not None else None
+        return run_gate(path, Path(each.data), options, limits, baseline=baseline, **more)
+
+
+def _setting_problem(error: Any, where: str) -> Problem:
+    name = ".".join(map(str, error["loc"]))
+    key = ".".join((*_SETTINGS, name))
+    if error["type"] == "extra_forbidden":
+        names = [field.alias or name for name, field in GateSettings.model_fields.items()]
+        return Problem("the gate has no such setting", where, cure=did_you_mean(name, names), key=key)
+    return Problem(error["msg"].lower(), where, repr(error["input"])[:80], key=key)
+
+
+def _of_one_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFrame:
+    names = rows["task"].unique().sort().to_list()
+    if task is None and len(names) > 1:
+        what, cure = "a gate is on one task", "choose one with --task"
+        raise InvalidInput(Problem(what, file, f"predictions of {', '.join(names)}", cure))
+    if task is not None and task not in names:
+        raise InvalidInput(Problem("there are no predictions of this task", file, task, did_you_mean(task, names)))
+    return rows.filter(task=task or names[0])
+
+
+def _of_one_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
+    """Choose the predictions of one source: the wanted one, or the only one there is."""
+    sources = rows["source"].unique().sort().to_list()
+    if wanted in sources:
+        return rows.filter(source=wanted), str(wanted)
+    if len(sources) > 1:
+        what, cure = (
+            "a gate is on models of one source",
+            "choose one with --trained-on, or send one model's predictions",
+        )
+        raise InvalidInput(Problem(what, file, f"models trained on {', '.join(sources)}", cure, column="source"))
+    return rows, str(sources[0])
+
+
+def _homes(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
+    """Name the domains of the score at home; every one of them must have been predicted."""
+    info: TaskManifest = opened.folder.task(str(rows["task"][0]))
+    parts = tuple((home or source).split(SOURCE_JOINER))
+    unknown = [part for part in parts if part not in info.domains]
+    if unknown:
+        said = "--trained-on" if home is not None else "column 'source'"
+        cure = "name the domain that the model was trained on with --trained-on; without one only --min-score and "
+        cure += "--max-regression can be asked for"
+        found = (
+            f"{said} names '{unknown[0]}', the domains are {', '.join(opened.titles.get(d, d) for d in info.domains)}"
+        )
+        raise InvalidInput(Problem("a drop needs a home", file, found, cure))
+    targets = set(rows["target"].unique())
+    missing = [part for part in parts if part not in targets]
+    if missing:
+        what, cure = (
+            "a drop needs the score at home",
+            "predict the test texts of the domain that it was trained on, too",
+        )
+        raise InvalidInput(Problem(what, file, f"no predictions on {', '.join(missing)}", cure))
+    return parts
+
+
+def _tests(
+    opened: OpenedData, rows: pl.DataFrame, source: str, homes: Sequence[str], limits: Limits
+) -> tuple[list[LimitTest], dict[str, int]]:
+    """Test scores and drops; name the domains that are too small to decide anything."""
+    folder, name = opened.folder, str(rows["task"][0])
+    values = task_values(name, rows, folder, opened.subset, encoder=token_encoder(folder))
+    targets = sorted({target for _, target in values.rows})
+    left_out = small_domains(values.info, targets)
+    small_homes = [home for home in homes if home in left_out]
+    if small_homes:
+        found = ", ".join(f"{home} has {left_out[home]} test texts" for home in small_homes)
+        raise InvalidInput(Problem("the home is too small for a drop", name, found, "lower --min-texts, or add texts"))
+    kept = [target for target in targets if target not in left_out]
+    precision = Precision(values)
+    tests = []
+    if limits.min_score is not None:
+        tests += score_tests(precision, source, kept, limits.min_score)
+    if limits.max_drop is not None:
+        low = any(_is_at_chance(opened, rows, precision, source, home) for home in homes)
+        tests += drop_tests(precision, source, homes, kept, limits.max_drop, at_chance=low)
+    return tests, left_out
+
+
+def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, precision: Precision, source: str, home: str) -> bool:
+    values = precision.values
+    score = precision.figure(values.info.metric, (source, home))
+    constant = constant_runs(rows, values.info.kind)
+    runs = values.seeds[source, home]
+    floor = task_floors(opened.folder, values.name, opened.subset).get(home)
+    end = float(score.values[0]) if score.low is None else score.low
+    return at_floor(end, floor, constant=all((source, home, seed) in constant for seed in runs))
+
+
+def _regressions(
+    opened: OpenedData,
+    files: tuple[pl.DataFrame, pl.DataFrame],
+    sources: tuple[str, str],
+    domains: Sequence[str],
+    limit: float,
+    baseline: str,
+) -> list[LimitTest]:
+    old, new = files
+    task = str(new["task"][0])
+    absent = sorted(set(domains) - set(old["target"].unique()))
+    if absent:
+        what, cure = "the baseline lacks domains", "predict them with the model before, too"
+        raise InvalidInput(Problem(what, baseline, f"no predictions on {', '.join(absent)}", cure))
+    encoder = token_encoder(opened.folder)
+    sides = [Entrant(Path(baseline), opened.folder, opened.subset, encoder, checked=rows).tasks[task] for rows in files]
+    return regression_tests(sides[0], sides[1], sources, domains, limit)

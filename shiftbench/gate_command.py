@@ -1,0 +1,125 @@
+"""The command ``gate``. Everything heavier than typer is imported inside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shiftbench.data_options import (
+    AnyDataOption,
+    DomainColumn,
+    IdColumn,
+    KindOption,
+    LabelColumn,
+    MinTexts,
+    OwnOptions,
+    SplitColumn,
+    TextColumn,
+)
+from validation.command_line import (
+    JsonOption,
+    PredictionsArgument,
+    SubsetOption,
+    as_fraction,
+    console,
+    writable_file,
+    write_json,
+)
+
+FAILED = 3
+"""Exit code of a gate that fails; 1 is refused input, 2 wrong usage."""
+PROJECT = Path("pyproject.toml")
+
+
+def _read_settings(context: typer.Context, project: Path) -> Path:
+    """Take the settings of a project for options that are not given."""
+    from shiftbench.gate import gate_settings
+
+    context.default_map = gate_settings(project)
+    return project
+
+
+def gate(
+    predictions: PredictionsArgument,
+    data: AnyDataOption,
+    max_drop: Annotated[
+        float | None,
+        typer.Option("--max-drop", metavar="POINTS", help="No domain may score further below home than this."),
+    ] = None,
+    min_score: Annotated[
+        float | None, typer.Option("--min-score", metavar="POINTS", help="No domain may score below this.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="Predictions of the model before, such as the main branch's."),
+    ] = None,
+    max_regression: Annotated[
+        float | None,
+        typer.Option("--max-regression", metavar="POINTS", help="No domain may lose more against the baseline."),
+    ] = None,
+    trained_on: Annotated[
+        str | None,
+        typer.Option("--trained-on", metavar="NAME", help="The home domain. Default: the predictions' one source."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict/--no-strict", help="Fail, too, where the test cannot tell.")
+    ] = False,
+    subset: SubsetOption = "all",
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="The task, of several.")] = None,
+    domain_column: DomainColumn = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    id_column: IdColumn = None,
+    split_column: SplitColumn = None,
+    kind: KindOption = None,
+    min_texts: MinTexts = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", metavar="FILE", help="Write the decision as JUnit's XML.", callback=writable_file),
+    ] = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            help='Append it as Markdown, such as to "$GITHUB_STEP_SUMMARY".',
+            callback=writable_file,
+        ),
+    ] = None,
+    project: Annotated[
+        Path,
+        typer.Option(
+            "--project",
+            metavar="FILE",
+            help="Options that are not given are taken from its [tool.shiftbench.gate].",
+            is_eager=True,
+            callback=_read_settings,
+        ),
+    ] = PROJECT,
+    json_: JsonOption = None,
+) -> None:
+    """Fail (exit code 3) where a limit is shown to be broken on a domain; for continuous integration.
+
+    Example: shiftbench gate preds.csv --data my.csv --id-column id --max-drop 5 --min-score 70 --junit gate.xml
+
+    Limits are in points, corrected over all domains and limits of the gate (Holm), and about these trained models.
+    """
+    from leaderboard.scoring.limits import Limits
+    from leaderboard.views.gate import junit_xml, markdown_summary, print_gate
+    from shiftbench.gate import run_gate
+
+    texts = tuple(text_column or ())
+    options = OwnOptions(domain_column, label_column, texts, id_column, split_column, kind, min_texts)
+    limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
+    more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}
+    report = run_gate(predictions, data, options, limits, strict=strict, **more)  # type: ignore[arg-type]
+    if json_ != "-":
+        print_gate(report, console())
+    if junit is not None:
+        junit.write_text(junit_xml(report), encoding="utf-8")
+    if summary is not None:
+        with summary.open("a", encoding="utf-8") as page:  # other steps' summaries stay
+            page.write(f"{markdown_summary(report)}\n")
+    write_json({"passed": report.passed, **report.model_dump(mode="json")}, json_)
+    if not report.passed:
+        raise typer.Exit(FAILED)

@@ -1,0 +1,107 @@
+"""Several models on one dataset as the table that a paper needs: scored alike, tested against the best."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from leaderboard.comparing.files import Entrant, compare_entrants
+from leaderboard.comparing.shape import Comparison, corrected
+from leaderboard.metrics.comparison import N_SWAPS
+from leaderboard.scoring.score import score_predictions, token_encoder
+from leaderboard.scoring.shape import Scores
+from leaderboard.views.paper_table import PaperTable, best_model, paper_csv, paper_latex, paper_markdown, paper_table
+from leaderboard.views.titles import with_titles
+from shiftbench.data_options import OpenedData, TableFormat
+from validation.report import InvalidInput
+
+WRITERS = {
+    TableFormat.MARKDOWN: paper_markdown,
+    TableFormat.LATEX: paper_latex,
+    TableFormat.CSV: paper_csv,
+}
+
+
+def models_table(
+    opened: OpenedData,
+    files: Mapping[str, Path],
+    *,
+    task: str | None = None,
+    n_swaps: int = N_SWAPS,
+    seed: int = 0,
+    margin: float | None = None,
+) -> tuple[PaperTable, dict[str, Scores]]:
+    """Score prediction files, test them against the best of each task, and set them side by side.
+
+    Args:
+        opened: the dataset.
+        files: prediction files by the names to call them.
+        task: this task alone; by default all.
+        n_swaps: random swaps of each test set.
+        seed: seed of the swaps.
+        margin: of scores: test whether no drop is above this fraction.
+    Returns: the table, and the scores by name, domains called as the data writes them.
+    Raises: InvalidInput with every problem of every file.
+    """
+    checked = _checked(opened, files)
+    if task is not None:
+        opened.folder.task(task)
+        checked = {name: rows.filter(task=task) for name, rows in checked.items()}
+    encoder = token_encoder(opened.folder)
+    scores = {
+        name: score_predictions(rows, opened.folder, opened.subset, encoder=encoder, margin=margin).scores
+        for name, rows in checked.items()
+    }
+    pairs = _against_best(opened, files, checked, scores, n_swaps, seed)
+    table = paper_table(list(scores.items()), pairs)
+    return table, {name: with_titles(each, opened.titles) for name, each in scores.items()}
+
+
+def _checked(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.DataFrame]:
+    """Check all files; what is wrong with any of them is told at once."""
+    checked, problems = {}, []
+    for name, path in files.items():
+        try:
+            checked[name] = opened.checked(path)
+        except InvalidInput as error:
+            problems += error.problems
+    if problems:
+        raise InvalidInput(problems)
+    opened.folder.refuse_withheld()
+    return checked
+
+
+def _against_best(
+    opened: OpenedData,
+    files: Mapping[str, Path],
+    checked: Mapping[str, pl.DataFrame],
+    scores: Mapping[str, Scores],
+    n_swaps: int,
+    seed: int,
+) -> dict[str, dict[str, Comparison]]:
+    """Compare the best model of each task with each other one that shares a shift with it; all corrected together."""
+    encoder = token_encoder(opened.folder)
+    places: list[tuple[str, str]] = []
+    found: list[Comparison] = []
+    for task in dict.fromkeys(task.task for each in scores.values() for task in each.tasks):
+        there = [(name, each) for name, all_of in scores.items() for each in all_of.tasks if each.task == task]
+        entrants = {
+            name: Entrant(
+                files[name], opened.folder, opened.subset, encoder, name, checked=checked[name].filter(task=task)
+            )
+            for name, _ in there
+        }
+        best = best_model(there)
+        for name, other in entrants.items():
+            if name != best and entrants[best].shifts & other.shifts:
+                places.append((task, name))
+                found.append(compare_entrants(entrants[best], other, n_swaps=n_swaps, seed=seed))
+    pairs: dict[str, dict[str, Comparison]] = {}
+    for (task, name), pair in zip(places, corrected(found), strict=True):
+        pairs.setdefault(task, {})[name] = pair
+    return pairs
+
+
+def written(table: PaperTable, form: TableFormat) -> str:
+    """Write a table in a paper's form."""
+    return WRITERS[form](table)

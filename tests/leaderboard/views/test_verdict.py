@@ -1,0 +1,68 @@
+"""The sentence that scores come to: made from the interval, never from the figure alone."""
+
+from typing import Any
+
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.estimate import Estimate, Interval
+from leaderboard.scoring.gaps import LEFT_OUT
+from leaderboard.scoring.score import checked_predictions, score_predictions
+from leaderboard.scoring.shape import Missing, Scores, TaskScores
+from leaderboard.views.verdict import verdict, verdict_lines
+from tests.leaderboard.conftest import predict
+
+NONE = Estimate(value=None)
+LOSS = Estimate(value=0.034, low=0.025, high=0.043)
+
+
+@pytest.fixture(scope="module")
+def scores(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Scores:
+    path = tmp_path_factory.mktemp("verdict") / "preds.parquet"
+    predict(synthetic, list(synthetic.task("nli").domains), 0.2).write_parquet(path)
+    return score_predictions(checked_predictions(path, synthetic), synthetic, n_draws=50).scores
+
+
+@pytest.fixture
+def of(scores: Scores) -> Any:
+    def changed(drop: Estimate, name: str = "nli", **summary: Any) -> TaskScores:
+        task = scores.tasks[0]
+        update = {"average_drop": drop, "mean_sd": NONE, "at_floor": False, "total": {}, **summary}
+        return task.model_copy(update={"summary": task.summary.model_copy(update=update), "task": name})
+
+    return changed
+
+
+def test_what_the_interval_shows_is_said(of: Any) -> None:
+    assert verdict(of(LOSS)).startswith("Loses 3.4 points [2.5, 4.3] when the domain changes; worst: ")
+    unclear = Estimate(value=0.034, low=-0.001, high=0.07)
+    assert verdict(of(unclear)).startswith("No loss shown when the domain changes: 3.4 points [-0.1, 7.0]")
+    gain = Estimate(value=-0.034, low=-0.043, high=-0.025)
+    assert verdict(of(gain)).startswith("Gains 3.4 points [2.5, 4.3] when the domain changes")
+    assert verdict(of(LOSS, "nli.placebo")).startswith("Loses 3.4 points [2.5, 4.3] between random parts (placebo)")
+    bare = Estimate(value=0.034, no_interval="fewer than 5 effective groups")
+    assert "+3.4 points, without an interval (fewer than 5 effective groups)" in verdict(of(bare))
+
+
+def test_training_runs_decide_where_they_were_measured(of: Any) -> None:
+    wide = verdict(of(LOSS, total={"average_drop": Interval(low=-0.01, high=0.08)}))
+    assert wide.startswith("No loss shown when the domain changes: 3.4 points [-1.0, 8.0]")
+    assert "other training runs included" in wide
+
+
+def test_a_partial_grid_has_its_mean_drop_and_chance_has_none(of: Any) -> None:
+    assert verdict(of(NONE, mean_sd=LOSS)).startswith("Loses 3.4 points")
+    assert verdict(of(LOSS, at_floor=True)).startswith("Not shown to be better than chance under shift")
+    assert "no score at home, so no drop" in verdict(of(NONE))
+    assert verdict(of(LOSS, mean_st=NONE)) == ""
+
+
+def test_a_domain_that_is_left_out_is_not_the_worst(scores: Scores, of: Any) -> None:
+    task = of(LOSS)
+    worst = max(task.shifts, key=lambda shift: shift.sd.value)
+    assert f"worst: {worst.source} -> {worst.target}" in verdict(task)
+    gap = Missing(task="nli", source=None, target=worst.target, what=f"{LEFT_OUT}: 8 test texts, fewer than 30")
+    (line,) = verdict_lines(scores.model_copy(update={"tasks": (task,), "missing": (gap,)}))
+    assert worst.target not in line
+    several = scores.model_copy(update={"tasks": (task, of(LOSS, "other"))})
+    assert [line.split(":")[0] for line in verdict_lines(several)] == ["nli", "other"]

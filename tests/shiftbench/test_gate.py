@@ -1,0 +1,123 @@
+"""The gate on a CSV of one's own: what it decides, writes and refuses."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from shiftbench.command import app
+from validation.report import InvalidInput
+
+Run = Callable[..., tuple[int, dict[str, object], str]]
+HOME, FAR, NEAR, TINY = "Home & Co", "far <b>", "near", "tiny"
+SHARES = {HOME: 0.92, FAR: 0.65, NEAR: 0.91, TINY: 0.5}
+COLUMNS = ("--domain-column", "site", "--label-column", "mark", "--id-column", "key")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CSV of four domains, one of them tiny, predictions of a model trained on one, and those of the model before."""
+    folder = tmp_path_factory.mktemp("gate")
+    rng = np.random.default_rng(1)
+    rows, new, old = [], [], []
+    for domain, share in SHARES.items():
+        for number in range(12 if domain == TINY else 400):
+            key, label = f"{domain[:2]}{number}", ("good", "bad")[int(rng.integers(2))]
+            wrong = "bad" if label == "good" else "good"
+            rows.append((key, domain, label, f"seen {number} times, {domain}"))
+            luck = rng.random()
+            new.append((HOME, key, label if luck < share else wrong))
+            old.append((HOME, key, label if luck < share + (0.15 if domain == FAR else 0.0) else wrong))
+    pl.DataFrame(rows, schema=["key", "site", "mark", "text"], orient="row").write_csv(folder / "mine.csv")
+    for name, predicted in (("preds.csv", new), ("main.csv", old)):
+        pl.DataFrame(predicted, schema=["source", "id", "prediction"], orient="row").write_csv(folder / name)
+    return folder
+
+
+@pytest.fixture
+def run(place: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    def invoke(*options: str, columns: tuple[str, ...] = COLUMNS) -> tuple[int, dict[str, object], str]:
+        monkeypatch.chdir(place)
+        data = () if "--project" in options else ("--data", "mine.csv", *columns)
+        result = CliRunner().invoke(app, ["gate", "preds.csv", *data, *options, "--json", "-"], catch_exceptions=False)
+        return result.exit_code, json.loads(result.stdout), result.output
+
+    return invoke
+
+
+def outcomes(report: dict[str, object]) -> dict[tuple[str, str], str]:
+    verdicts = report["verdicts"]
+    assert isinstance(verdicts, list)
+    return {(each["limit"], each["domain"]): each["outcome"] for each in verdicts}
+
+
+def test_a_broken_limit_fails_with_code_three_and_is_written(run: Run, place: Path) -> None:
+    page = place / "summary.md"
+    page.write_text("before\n", encoding="utf-8")
+    options = ("--max-drop", "5", "--min-score", "50", "--baseline", "main.csv", "--max-regression", "5")
+    code, report, _ = run(*options, "--junit", "gate.xml", "--summary", "summary.md")
+    assert code == 3
+    decided = outcomes(report)
+    assert {key for key, outcome in decided.items() if outcome == "broken"} == {
+        ("max_drop", FAR),
+        ("max_regression", FAR),
+    }
+    assert decided["max_regression", NEAR] == "kept", "not a text changed"
+    assert decided["min_score", HOME] == "kept"
+    assert ("max_drop", HOME) not in decided
+    assert report["left_out"] == {TINY: 12}
+    suite = ElementTree.parse(place / "gate.xml").getroot()[0]
+    failed = {case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None}
+    assert failed == {FAR}
+    assert (suite.get("tests"), suite.get("failures")) == ("8", "2")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n### ❌ preds.csv: the gate fails: 2 limits broken (far \\<b\\>)")
+    assert "| far \\<b\\> | drop from home at most 5 points |" in text
+    assert "tiny decides nothing: 12 test texts, too few." in text
+
+
+def test_what_cannot_be_told_passes_unless_strict(run: Run) -> None:
+    options = ("--max-drop", "29")
+    code, report, _ = run(*options)
+    assert (code, outcomes(report)["max_drop", FAR]) == (0, "cannot tell")
+    assert run(*options, "--strict")[0] == 3
+
+
+def test_a_project_has_its_limits_and_the_command_line_wins(run: Run, place: Path) -> None:
+    project = place / "project" / "pyproject.toml"
+    project.parent.mkdir()
+    columns = 'domain-column = "site"\nlabel-column = "mark"\nid-column = "key"\n'
+    project.write_text(f'[tool.shiftbench.gate]\ndata = "../mine.csv"\nmax-drop = 5\n{columns}', encoding="utf-8")
+    assert run("--project", str(project))[0] == 3
+    assert run("--project", str(project), "--max-drop", "60")[0] == 0
+    project.write_text('[tool.shiftbench.gate]\nmax-drp = 5\nmin-score = "70"\n', encoding="utf-8")
+    with pytest.raises(InvalidInput) as refused:
+        run("--project", str(project))
+    assert "did you mean 'max-drop'?" in str(refused.value)
+    assert "key 'tool.shiftbench.gate.min-score'" in str(refused.value)
+
+
+def test_a_drop_needs_a_home(run: Run, place: Path) -> None:
+    frame = pl.read_csv(place / "preds.csv")
+    frame.with_columns(source=pl.lit("none")).write_csv(place / "zero.csv")
+    pl.concat([frame, frame.with_columns(source=pl.lit(NEAR))]).write_csv(place / "two.csv")
+    runner, data = CliRunner(), ("--data", "mine.csv", *COLUMNS)
+
+    def refusal(*command: str) -> str:
+        with pytest.raises(InvalidInput) as refused:
+            runner.invoke(app, ["gate", *command], catch_exceptions=False)
+        return str(refused.value)
+
+    run("--min-score", "50")  # in the folder
+    assert "a drop needs a home" in refusal("zero.csv", *data, "--max-drop", "5")
+    assert runner.invoke(app, ["gate", "zero.csv", *data, "--min-score", "50"]).exit_code == 0
+    assert runner.invoke(app, ["gate", "zero.csv", *data, "--max-drop", "5", "--trained-on", HOME]).exit_code == 3
+    assert "a gate is on models of one source" in refusal("two.csv", *data, "--max-drop", "5")
+    assert "the home is too small" in refusal("zero.csv", *data, "--max-drop", "5", "--trained-on", TINY)
+    assert "a regression is against a baseline" in refusal("preds.csv", *data, "--max-regression", "1")
+    assert "a gate needs a limit" in refusal("preds.csv", *data)
