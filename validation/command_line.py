@@ -66,7 +66,9 @@ MarginOption = Annotated[
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")
 ]
-PredictionOut = Annotated[Path, typer.Option("--out", help="Prediction file to write: .parquet, .jsonl or .csv.")]
+PredictionOut = Annotated[
+    Path, typer.Option("--out", metavar="FILE", help="Prediction file to write: .parquet, .jsonl or .csv.")
+]
 LabelMap = Annotated[
     list[str] | None,
     typer.Option(

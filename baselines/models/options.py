@@ -38,11 +38,15 @@ class ModelOptions:
     ] = None
     max_length: Annotated[
         int | None,
-        typer.Option("--max-length", help="Word pieces read of a text. Default: what the model reads.", min=8),
+        typer.Option(
+            "--max-length", metavar="N", help="Word pieces read of a text. Default: what the model reads.", min=8
+        ),
     ] = None
     max_target: Annotated[
         int | None,
-        typer.Option("--max-target", help="Tokens of a written text. Default: 128; of an answer 20.", min=2),
+        typer.Option(
+            "--max-target", metavar="N", help="Tokens of a written text. Default: 128; of an answer 20.", min=2
+        ),
     ] = None
     form: Annotated[
         str | None,
