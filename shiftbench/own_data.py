@@ -27,7 +27,7 @@ from leaderboard.views.report_page import report_html
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem, and_more
-from validation.vocabulary import GOLD, NO_SOURCE, SOURCE_JOINER, TaskKind, is_name
+from validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
 
 TASK = "own"
 """What the task is called where ids do not say."""
@@ -170,7 +170,7 @@ def _checked(
 
 def _source(text: str, names: Mapping[str, str]) -> str:
     """Name a source as the dataset does; one that the CSV does not have stays as it is, to be told."""
-    if text == NO_SOURCE or text in names.values():
+    if text in OUTSIDE_SOURCES or text in names.values():
         return text
     parts = [names.get(part.strip(), part.strip()) for part in text.split(SOURCE_JOINER)]
     return names.get(text, SOURCE_JOINER.join(sorted(parts)))

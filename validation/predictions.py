@@ -21,7 +21,7 @@ from validation.probabilities import PROBABILITIES, ProbabilityChecks
 from validation.report import InvalidInput, Problem, and_more, counted, did_you_mean
 from validation.runs import KnownIds, Run, RunLedger
 from validation.schemas import check_rows, prediction_schema
-from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
+from validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, TaskKind, source_parts
 
 CHECKED_PREDICTIONS = pl.Schema(
     {
@@ -44,7 +44,7 @@ where the file has them, and ``probabilities`` is null for unusable outputs and 
 MAX_LISTED = 8
 MAX_RUNS, MIN_RUNS = 20, 100
 _CURES = {
-    "source": "name the training domain, several joined by '+', or 'none' for zero-shot",
+    "source": "name the training domain, several joined by '+', 'none' for zero-shot, or 'elsewhere'",
     "id": "give the id of the test example",
     "seed": "number the runs from 0 up",
     "confidence": "give fractions from 0 to 1: 95% is 0.95",
@@ -337,7 +337,7 @@ def _wrong_source(source: str, row: int, facts: TaskFacts, file: str) -> Problem
     if withheld:
         what, cure = _withheld(withheld[0])
     elif unknown:
-        what, cure = "a source is unknown", did_you_mean(unknown[0], [*facts.sources, NO_SOURCE])
+        what, cure = "a source is unknown", did_you_mean(unknown[0], [*facts.sources, *OUTSIDE_SOURCES])
     else:
         what = "joined sources must be alphabetical, each once"
         cure = f"write {shown(SOURCE_JOINER.join(sorted(set(parts))))}"

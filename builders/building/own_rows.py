@@ -14,7 +14,7 @@ from builders.specs.transforms import as_texts, text_digest
 from leaderboard.metrics.tagging import tag_notation, tag_scheme
 from validation.report import InvalidInput, Problem, first_line
 from validation.schemas import ANSWERS
-from validation.vocabulary import GOLD, NO_SOURCE, SPLITS, TOKENS, TaskKind
+from validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, TaskKind
 
 MAX_DOMAINS = 1_000
 """Every domain is a row and a column of the grid of shifts: more of them are ids in the wrong column."""
@@ -268,7 +268,8 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
         file: the file, for the report.
         column: the file's name of their column.
     Returns: a name for each distinct domain, by what the file calls it; and a problem for each that would share its
-        name with another, or have the word for 'no source' or too long a name. Of too many domains one problem alone.
+        name with another, or have a word for models without a source domain or too long a name.
+        Of too many domains one problem alone.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -281,8 +282,8 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
         if text is None or not text.strip():
             continue
         what = ""
-        if name == NO_SOURCE:
-            what = f"'{NO_SOURCE}' stands for models without a source domain"
+        if name in OUTSIDE_SOURCES:
+            what = f"'{name}' stands for models without a source domain"
         elif name in taken or not name:
             what = "a domain has no name of its own in lower case letters, digits, - and _"
         elif len(name) > MAX_NAME:

@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from leaderboard.board.rows import LAMBDAS
-from leaderboard.scoring.shape import DetectableDrop, Estimate, Interval, NearDuplicates, Summary, TaskScores
+from leaderboard.scoring.shape import (
+    OUTSIDE_BASES,
+    DetectableDrop,
+    Estimate,
+    Interval,
+    NearDuplicates,
+    Summary,
+    TaskScores,
+)
 from leaderboard.scoring.summary import PAIRING
 from leaderboard.views.beyond_means import about_lines
 from leaderboard.views.detectable import detectable_text
@@ -17,8 +25,8 @@ from leaderboard.views.numbers import (
     points,
     share,
 )
-from leaderboard.views.pictures.words import source_name
-from validation.vocabulary import PLACEBO
+from leaderboard.views.pictures.words import ELSEWHERE_MARK, source_name
+from validation.vocabulary import ELSEWHERE, PLACEBO
 
 TRAINING_UNKNOWN = "Training variance not measured (needs 5 runs a source): brackets hold other test texts alone."
 FLOOR_WORDS = "At chance: mean ST is not shown to be above chance or one label for all texts, so drops say nothing."
@@ -143,6 +151,8 @@ def _basis(task: TaskScores) -> str:
         return f"trained on {source_name(found.source)}"
     if summary.complete:
         return "the whole grid" if summary.basis == "single-source" else summary.basis
+    if summary.basis == OUTSIDE_BASES[ELSEWHERE]:
+        return f"{ELSEWHERE_MARK}: drops do not apply"
     return "partial" if summary.basis in ("single-source", "id-ood") else f"{summary.basis} only"
 
 

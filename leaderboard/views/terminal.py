@@ -15,7 +15,7 @@ from leaderboard.comparing.shape import Comparison, Difference, p_text, winner
 from leaderboard.comparing.words import about_lines, floor_words
 from leaderboard.release import Round
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Confidence, Estimate, IdOod, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import OUTSIDE_BASES, Confidence, Estimate, IdOod, Scores, Shift, TaskScores
 from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
 from leaderboard.views.beyond_means import about_lines as beyond_means_lines
@@ -28,8 +28,9 @@ from leaderboard.views.home_advantage import claim_words, home_lines
 from leaderboard.views.margins import margin_lines
 from leaderboard.views.numbers import MINUS, plain_points, plain_score, share
 from leaderboard.views.pictures.flips import mean_flip_words
+from leaderboard.views.pictures.words import ELSEWHERE_MARK
 from validation.report import counted
-from validation.vocabulary import NO_SOURCE
+from validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 _ANY_WIDTH = 10_000
 _NONE = Estimate(value=None)
@@ -283,7 +284,9 @@ def _print_matrix(
     if diagonal:
         found |= {(item.domain, item.domain): item.score for item in task.in_domain}
     cells = {cell: plain_score(estimate) for cell, estimate in found.items() if estimate is not None}
-    sources = sorted({source for source, _ in cells}, key=lambda source: (source == NO_SOURCE, "+" in source, source))
+    sources = sorted(
+        {source for source, _ in cells}, key=lambda source: (source in OUTSIDE_SOURCES, "+" in source, source)
+    )
     rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
     title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
     title += ", diagonal = SS" if diagonal else ""
@@ -376,7 +379,9 @@ def _print_summary(console: Console, task: TaskScores) -> None:
         table.add_row("scenarios resolved (both drops; count uncorrected)", share(summary.resolved_share))
     for label, text in home_lines(summary.home_advantage):
         table.add_row(label, text)
-    console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {summary.basis}", highlight=False)
+    outside = summary.basis == OUTSIDE_BASES[ELSEWHERE]
+    basis = f"{ELSEWHERE_MARK}: drops do not apply" if outside else summary.basis
+    console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {basis}", highlight=False)
     console.print(table)
     for line in (*beyond_means_lines(task), *_meaning_lines(task, has_drops=bool(known))):
         console.print(line, highlight=False, markup=False)
