@@ -100,6 +100,7 @@ def write_folder(
     encoder: Encoder | None,
     label_key: str | None = None,
     store: Path | None = None,
+    rows_only: bool = False,
 ) -> Manifest:
     """Write a dataset folder: rows, subsets, depth tables, manifest and dataset card.
 
@@ -117,6 +118,7 @@ def write_folder(
         label_key: of withheld labels: two folders are written at ``out``, one without test labels and one with them
             (see ``builders.writing.withhold``); None writes one folder.
         store: a folder for what statistics put aside; None takes the system's.
+        rows_only: leave out what scoring does not need: statistics, dataset card and Croissant. Not with a label key.
     Returns: the manifest of what was written; of two folders that of the one with labels.
     """
     out = out.resolve()  # '.' and links cannot be renamed
@@ -141,7 +143,7 @@ def write_folder(
     )
     with _replacing(out) as folder:
         if label_key is None:
-            _write_whole(folder, tasks, manifest, encoder, store)
+            _write_whole(folder, tasks, manifest, encoder, store, rows_only=rows_only)
         else:
             _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder, store)
             _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
@@ -150,7 +152,13 @@ def write_folder(
 
 
 def _write_whole(
-    folder: Path, tasks: Sequence[AssembledTask], manifest: Manifest, encoder: Encoder | None, store: Path | None
+    folder: Path,
+    tasks: Sequence[AssembledTask],
+    manifest: Manifest,
+    encoder: Encoder | None,
+    store: Path | None,
+    *,
+    rows_only: bool = False,
 ) -> None:
     folder.mkdir(exist_ok=True)
     for task in tasks:
@@ -162,9 +170,12 @@ def _write_whole(
             for source, target, table in depth_tables(task, encoder):
                 _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table.schema, ()))
                 depths[source, target] = table
-        if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
+        if not (rows_only or task.spec.name.endswith(PLACEBO)):  # a placebo's rows are those of the real task
             write_statistics(folder, task.spec.name, task_statistics(task.spec, task.domains, depths, store))
-    write_facts(folder, manifest)
+    if rows_only:
+        _write_manifest(folder, manifest)
+    else:
+        write_facts(folder, manifest)
 
 
 def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
@@ -207,6 +218,10 @@ def write_facts(folder: Path, manifest: Manifest) -> None:
     statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
     (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
     (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
+    _write_manifest(folder, manifest)
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
     manifest.model_copy(update={"files": data_files_sha256(folder)}).write(folder)
 
 
