@@ -91,7 +91,7 @@ def scored_own_data(
         folder = DatasetFolder.open(out)
         if encoder is not None:
             _check_trained(folder, str(csv))
-        ids = _ids(rows, names, folder) if columns.id else pl.DataFrame()
+        ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         checked = _checked(frame, folder, ids, own_ids, names, str(predictions), str(csv), columns.id)
         scores = score_predictions(checked, folder, margin=margin).scores
@@ -124,7 +124,7 @@ def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
     return TASK
 
 
-def _ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
+def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
     """Find the dataset's id of every test row: columns id, own_id, first (not a repeat of a row before it)."""
     task = next(iter(folder.manifest.tasks))
     info = folder.task(task)

@@ -3,6 +3,7 @@
 import json
 import sys
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -59,6 +60,20 @@ SubsetOption = Annotated[
 MarginOption = Annotated[
     float | None,
     typer.Option("--margin", metavar="POINTS", help="Test whether differences stay below it; fix it beforehand."),
+]
+
+
+class DomainBy(StrEnum):
+    """Spans of time that dates are grouped by where they are domains."""
+
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+DomainByOption = Annotated[
+    DomainBy | None,
+    typer.Option("--domain-by", help="Of a file: group the dates of the domain column by this span."),
 ]
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")

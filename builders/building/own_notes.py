@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from builders.building.own_dates import count_spans, look_like_dates
 from builders.specs.transforms import as_texts
 from validation.vocabulary import GOLD, TaskKind
 
@@ -20,6 +21,21 @@ def row_list(rows: Sequence[int]) -> str:
     """
     more = f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
     return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:SHOWN]))}{more}"
+
+
+def date_cure(domains: pl.Series) -> str:
+    """Return how to group domains that are dates; empty where they are none.
+
+    >>> date_cure(pl.Series(["2024-01-05", "2024-02-06", "2024-02-07"]))
+    'these are dates: group them with --domain-by month (2 domains), quarter (1) or year (1)'
+    """
+    if not look_like_dates(domains):
+        return ""
+    n = count_spans(domains)
+    return (
+        f"these are dates: group them with --domain-by month ({n['month']:,} domains), quarter ({n['quarter']:,}) "
+        f"or year ({n['year']:,})"
+    )
 
 
 def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> Iterator[str]:
@@ -48,6 +64,8 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     away = numbered.with_columns(_text=texts).filter(pl.col("domain").n_unique().over("_text") > 1)["_row"].to_list()
     if away and kind is not TaskKind.EXTRACTIVE_QA:
         yield f"texts stand in more than one domain: {row_list(away)}"
+    if cure := date_cure(frame["domain"]):
+        yield f"{frame['domain'].n_unique():,} domains, {cure}"
     words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
     for name in words:
         by_folded: dict[str, list[str]] = {}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from leaderboard.scoring.intervals import Figure, difference, estimate, mean
 from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
 from leaderboard.scoring.scales import weighted_sum
-from leaderboard.scoring.shape import ConfidenceFigures, Scores
+from leaderboard.scoring.shape import ConfidenceFigures, Estimate, Scores
 from validation.vocabulary import ELSEWHERE, TaskKind
 
 N_CONFUSIONS = 3
@@ -63,6 +64,7 @@ def check_domains(
     folder: DatasetFolder,
     home: str | None,
     probes: Probes | None = None,
+    titles: Mapping[str, str] | None = None,
     n_draws: int = N_DRAWS,
 ) -> DomainCheck:
     """Find what one model's predictions show.
@@ -75,9 +77,11 @@ def check_domains(
         folder: the dataset.
         home: the domain that the model was trained on; None where it was trained elsewhere.
         probes: what the probes predicted; None without probes.
+        titles: what own data calls its domains, by their names; the check names them so.
         n_draws: replicates behind the intervals.
     """
-    return _Check(model, scores, predictions, folder, home, probes or Probes((), {}), n_draws).found()
+    found = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), n_draws).found()
+    return _with_titles(found, titles or {})
 
 
 class _Check:
@@ -117,6 +121,7 @@ class _Check:
             few_texts=self.small,
             domains=tuple(self._domain(domain, tested) for domain in self.values.domains),
             mean=estimate(mean(figures)) if is_known else None,
+            mean_drop=self._mean_drop() if is_known else None,
             spread=_spread(dict(zip(self.counted, figures, strict=True))) if is_known and len(figures) > 1 else None,
             probes=tuple(self._probe(probe) for probe in self.probes.found),
             explained=tuple(self._explained()),
@@ -128,6 +133,12 @@ class _Check:
         """The model's score on each domain."""
         metric = self.info.metric
         return {domain: self.precision.figure(metric, (self.source, domain)) for domain in self.values.domains}
+
+    def _mean_drop(self) -> Estimate | None:
+        away = [self.figures[domain] for domain in self.counted if domain != self.home]
+        if self.home not in self.counted or not away:
+            return None
+        return estimate(difference(self.figures[str(self.home)], mean(away)))
 
     def _tested(self) -> dict[str, tuple[Figure, float]]:
         """Return what is tested of each domain that counts, with its corrected p value."""
@@ -255,6 +266,39 @@ class _Check:
             verdict=found.explanation.verdict.value,
             reason=reason.value if reason else None,
         )
+
+
+def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
+    """Return a check in which domains are called by their titles."""
+
+    def titled(name: str) -> str:
+        return titles.get(name, name)
+
+    def keyed(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {titled(name): value for name, value in found.items()}
+
+    spread, probes = check.spread, check.probes
+    return check.model_copy(
+        update={
+            "home": check.home and titled(check.home),
+            "few_texts": keyed(check.few_texts),
+            "domains": tuple(each.model_copy(update={"domain": titled(each.domain)}) for each in check.domains),
+            "explained": tuple(each.model_copy(update={"domain": titled(each.domain)}) for each in check.explained),
+            "without_probe": keyed(check.without_probe),
+            "spread": spread
+            and spread.model_copy(update={"highest": titled(spread.highest), "lowest": titled(spread.lowest)}),
+            "probes": tuple(
+                probe.model_copy(
+                    update={
+                        "scores": keyed(probe.scores),
+                        "reference_td": keyed(probe.reference_td),
+                        "at_floor": tuple(map(titled, probe.at_floor)),
+                    }
+                )
+                for probe in probes
+            ),
+        }
+    )
 
 
 def _p_value(figure: Figure) -> float:

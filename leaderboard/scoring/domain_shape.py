@@ -105,6 +105,9 @@ class DomainCheck(_Shape):
     few_texts: dict[str, int]
     domains: tuple[DomainScore, ...]
     mean: Estimate | None
+    mean_drop: Estimate | None = pydantic.Field(
+        description="Score at home less the mean of the others; null without home"
+    )
     spread: Spread | None
     probes: tuple[ProbeScores, ...] = ()
     explained: tuple[ExplainedDomain, ...] = ()

@@ -209,7 +209,11 @@ def _examples(shown: Shown, shift: Shift) -> Markup:
     hidden = why_hidden(shown.folder, shown.task.task, shown.names.get(shift.target, shift.target))
     if hidden:
         return tag("p", f"No examples: {hidden}.", class_="sb-soft")
-    found = shown.examples(shown.task.task, shift.source, shift.target)
+    return examples_list(shown.examples(shown.task.task, shift.source, shift.target))
+
+
+def examples_list(found: Sequence[WrongExample]) -> Markup:
+    """Build the list of texts that were predicted wrong, folded up."""
     if not found:
         return tag("p", "No test text was predicted wrong.", class_="sb-soft")
     items = [tag("li", _example(example)) for example in found]
