@@ -9,7 +9,7 @@ T5 do (``finetune-seq2seq``).
     shiftbench train finetune-qa qa --data build/dr --out qa.parquet --model microsoft/deberta-v3-base
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from baselines.runs import Predict, Run
 from baselines.training.finetuner import Finetuner, Score
 from baselines.training.options import RECIPES, TrainingOptions
 from baselines.training.program import finetune
-from baselines.training.qa_windows import Answers, Logits, QaWindows, null_threshold, qa_windows
+from baselines.training.qa_windows import Answers, QaWindows, null_threshold, qa_windows
 from builders.folder.manifest import TaskManifest
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem
@@ -98,15 +98,9 @@ class Answerer(Finetuner):
         return qa_windows(rows["question"].to_list(), rows["context"].to_list(), self.tokenizer, max_length)
 
     def _answers(self, model: Any, windows: QaWindows, description: str) -> Answers:
-        return windows.answers(self.read(model, windows.features, _starts_and_ends, description))
+        from baselines.training.prediction import starts_and_ends
 
-
-def _starts_and_ends(model: Any, batch: Mapping[str, Any]) -> Sequence[Logits]:
-    """Read each piece's scores as start and as end of the answer, shape (n_pieces, 2) a row."""
-    import torch
-
-    found = model(**batch)
-    return list(torch.stack([found.start_logits, found.end_logits], dim=-1).float().cpu().numpy())
+        return windows.answers(self.read(model, windows.features, starts_and_ends, description))
 
 
 def _f1(answers: Sequence[str], rows: pl.DataFrame) -> np.ndarray:

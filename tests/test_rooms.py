@@ -30,6 +30,7 @@ WRONG = {
     "baselines.training": "builders.specs.spec",
     "baselines.robust": "shiftbench.command",
     "baselines.attack": "builders.readers.squad",
+    "baselines.models": "leaderboard.views.site",
     "leaderboard.metrics": "validation.report",
     "leaderboard.scoring": "leaderboard.store",
     "leaderboard.store": "leaderboard.board",

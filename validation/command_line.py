@@ -78,6 +78,17 @@ DomainByOption = Annotated[
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")
 ]
+LabelMap = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label-map",
+        metavar="MODEL'S=TASK'S",
+        help="What a label of the model is called in the task, as LABEL_0=negative; repeat for more.",
+    ),
+]
+TrustPickle = Annotated[
+    bool, typer.Option("--trust-pickle", help="Load a pickle from this machine; it can run any code.")
+]
 PortOption = Annotated[
     int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
 ]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import DataOption, JsonOption, console, write_json
+from validation.command_line import DataOption, JsonOption, LabelMap, TrustPickle, console, write_json
 from validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
@@ -44,10 +44,12 @@ def make(
         typer.Option(
             "--victim",
             metavar="NAME",
-            help="Model that is attacked: 'tfidf-lr' or 'sbert-lr', trained here on the domain's train split, or the "
-            "folder of a Hugging Face model.",
+            help="Model that is attacked: 'tfidf-lr' or 'sbert-lr', trained here on the domain's train split, or any "
+            "that 'shiftbench predict' takes: a folder, Hub id, 'module:callable', .skops file, ...",
         ),
     ] = "tfidf-lr",
+    label_map: LabelMap = None,
+    trust_pickle: TrustPickle = False,
     encoder: Annotated[
         str | None,
         typer.Option("--encoder", metavar="NAME", help="Sentence encoder of 'sbert-lr': Hub id or path."),
@@ -75,6 +77,7 @@ def make(
     from baselines.attack.review import check_new_file, review_table, write_whole
     from baselines.attack.search import Limits
     from baselines.attack.victims import TRAINED, load_victim
+    from baselines.models import parse_label_map
     from builders.folder.reader import DatasetFolder
 
     if encoder is not None and victim != "sbert-lr":
@@ -87,7 +90,10 @@ def make(
     needs_train = victim in TRAINED or "train" in info.domains[domain].splits
     train = folder.split(task, domain, "train") if needs_train else rows
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as cache:
-        model = load_victim(victim, train, info.labels, seed=seed, cache=Path(cache), encoder=encoder)
+        model = load_victim(
+            victim, train, info.labels, seed=seed, cache=Path(cache), encoder=encoder,
+            label_map=parse_label_map(label_map or ()), trust_pickle=trust_pickle,
+        )  # fmt: skip
         limits = Limits(queries, max_changed)
         known = vocabulary(train["text"])
         campaign = Campaign(rows, info.labels, model, known, n=n, limits=limits, seed=seed)

@@ -5,6 +5,7 @@ sentences are not, so scores need not be those of the papers to the digit. A tas
 words of the task with its labels, or of its kind.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from builders.folder.manifest import TaskManifest
@@ -115,9 +116,29 @@ def wording(benchmark: str, task: str, info: TaskManifest, instruction: str | No
         instruction: the user's own instruction in place of ours; ``{labels}`` stands for the labels in it, too.
     """
     name = info.candidates_for or task.removesuffix(PLACEBO)
-    words = _BY_TASK.get((benchmark, name)) or _BY_LABELS.get(frozenset(info.labels))
-    if words is None or {column for column, _ in words.fields} - set(info.inputs):
-        fields = tuple((column, column.replace("_", " ").capitalize()) for column in info.inputs if column != "title")
-        words = Wording(_BY_KIND[info.kind], fields)
-    text = (instruction or words.instruction).replace("{labels}", ", ".join(info.labels))
+    words = _BY_TASK.get((benchmark, name))
+    return general_wording(info.kind, info.inputs, info.labels, instruction, words)
+
+
+def general_wording(
+    kind: TaskKind,
+    inputs: Sequence[str],
+    labels: Sequence[str],
+    instruction: str | None = None,
+    words: Wording | None = None,
+) -> Wording:
+    """Return the words for a task of which no more is known than its kind, inputs and labels.
+
+    Args:
+        kind: the task's kind.
+        inputs: its input columns.
+        labels: its labels.
+        instruction: the user's own instruction in place of ours; ``{labels}`` stands for the labels in it, too.
+        words: those of the task itself, where there are any.
+    """
+    words = words or _BY_LABELS.get(frozenset(labels))
+    if words is None or {column for column, _ in words.fields} - set(inputs):
+        fields = tuple((column, column.replace("_", " ").capitalize()) for column in inputs if column != "title")
+        words = Wording(_BY_KIND[kind], fields)
+    text = (instruction or words.instruction).replace("{labels}", ", ".join(labels))
     return replace(words, instruction=text)

@@ -114,15 +114,15 @@ class PromptingOptions:
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         return Server(
             self.model,
-            base_url=_checked(address),
-            api_key=_key(self.api_key_env, is_needed=address == OPENAI) or "none",
+            base_url=server_address(address),
+            api_key=server_key(self.api_key_env, is_needed=address == OPENAI) or "none",
             concurrency=self.concurrency,
             parameters=_parsed(self.param or ()),
         )
 
 
-def _key(variable: str, *, is_needed: bool) -> str | None:
-    """Read the server's key from the environment, None where there is none and none is needed."""
+def server_key(variable: str, *, is_needed: bool) -> str | None:
+    """Read a server's key from the environment, None where there is none and none is needed."""
     key = os.environ.get(variable)
     if not key and (is_needed or variable != API_KEY_ENV):
         cure = f"set {variable}, or give the --base-url of a server that needs no key"
@@ -133,8 +133,8 @@ def _key(variable: str, *, is_needed: bool) -> str | None:
     return key
 
 
-def _checked(address: str) -> str:
-    """Refuse an address that is none, or that would put a password into the card's command."""
+def server_address(address: str) -> str:
+    """Check an address: refuse one that is none, or that would put a password into the card's command."""
     problem = Problem("this is no address of a server", "--base-url", address, "write it as http://localhost:8000/v1")
     try:
         parts = urlsplit(address)

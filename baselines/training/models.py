@@ -67,11 +67,12 @@ def model_version(name: str) -> Any:
     return {path: (facts.st_size, facts.st_mtime_ns) for path, facts in files.items()}
 
 
-def load_config(name: str) -> Any:
+def load_config(name: str, **settings: Any) -> Any:
     """Load a model's configuration.
 
     Args:
         name: Hub id or path.
+        **settings: of loading, such as ``revision``.
     Returns: a configuration of transformers.
     Raises: InvalidInput when there is no such model, or the extra 'train' is not installed.
     """
@@ -79,7 +80,7 @@ def load_config(name: str) -> Any:
     from transformers import AutoConfig
 
     with _loading(name):
-        return AutoConfig.from_pretrained(model_path(name))
+        return AutoConfig.from_pretrained(model_path(name), **settings)
 
 
 def load_model(auto_class: str, name: str, seed: int, **config: Any) -> Any:

@@ -29,7 +29,7 @@ def predict_rows(
         padding: makes tensors of them.
         device: where to run.
         read: what is wanted of a batch: model and batch in, one value a row out.
-        description: what the progress bar says.
+        description: what the progress bar says; empty shows none.
     Returns: n values, in the order of the rows.
     """
     keys = [_key(row) for row in rows]
@@ -43,7 +43,7 @@ def predict_rows(
         enough_memory("prediction", device, found_rows, "give a smaller --eval-max-length, or --model"),
         torch.inference_mode(),
         device.computing(),
-        tqdm(total=len(first), desc=description, unit="row", disable=None, leave=False) as bar,
+        tqdm(total=len(first), desc=description, unit="row", disable=None if description else True, leave=False) as bar,
     ):
         for batch in _batches(rows, list(first.values()), _TOKENS[device.name]):
             tensors = {name: tensor.to(device.name) for name, tensor in padding([rows[i] for i in batch]).items()}
@@ -61,6 +61,18 @@ def logits(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
     Returns: B arrays of float32, shape (n_classes,), or (n_tokens, n_classes) of a tagger.
     """
     return list(model(**batch).logits.float().cpu().numpy())
+
+
+def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
+    """Read each piece's scores as start and as end of an answer.
+
+    Args:
+        model: an extractive question answering model of transformers.
+        batch: tensors of B rows.
+    Returns: B arrays of float32, shape (n_pieces, 2).
+    """
+    found = model(**batch)
+    return list(torch.stack([found.start_logits, found.end_logits], dim=-1).float().cpu().numpy())
 
 
 def _batches(rows: Sequence[Features], indices: list[int], tokens: int) -> Iterator[list[int]]:

@@ -63,20 +63,34 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def load(spec: Path | str, labels: tuple[str, ...] = LABELS, **options: Any) -> victims.Victim:
+    return victims.load_victim(str(spec), pl.DataFrame(), labels, seed=0, cache=Path(), encoder=None, **options)
+
+
 def test_a_model_in_a_folder(model_folder: Path) -> None:
-    victim = victims.FolderVictim(model_folder, LABELS)
+    victim = load(model_folder)
     texts = [toxic(number) for number in range(40)] + [benign(0), "", toxic(1) * 100]
     found = victim.probabilities(texts)
     assert found.shape == (43, 2)
     assert found.sum(axis=1) == pytest.approx(1)
     alone = np.concatenate([victim.probabilities([text]) for text in texts])
     assert found == pytest.approx(alone, abs=1e-6)
-    swapped = victims.FolderVictim(model_folder, LABELS[::-1]).probabilities(texts)
+    assert victim.probabilities([]).shape == (0, 2)
+    swapped = load(model_folder, LABELS[::-1]).probabilities(texts)
     assert swapped[:, ::-1] == pytest.approx(found)
+    mapped = load(model_folder, ("no", "yes"), label_map={"benign": "no", "toxic": "yes"}).probabilities(texts)
+    assert mapped == pytest.approx(found)
 
 
 def test_a_model_for_other_labels_and_no_model(model_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"key 'id2label': the labels of this model are not the task's; found"):
-        victims.FolderVictim(model_folder, ("negative", "positive"))
-    with pytest.raises(InvalidInput, match="no model for sequence classification can be loaded"):
-        victims.FolderVictim(tmp_path, LABELS)
+        load(model_folder, ("negative", "positive"))
+    with pytest.raises(InvalidInput, match="the folder holds no model"):
+        load(tmp_path)
+
+
+def test_a_model_without_probabilities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "loud_victim.py").write_text("def label(texts):\n    return ['toxic'] * len(texts)\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InvalidInput, match="--victim: this model gives labels alone; found 'loud_victim:label'"):
+        load("loud_victim:label").probabilities([toxic(0)])

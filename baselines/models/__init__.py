@@ -1,0 +1,24 @@
+"""Loading any model for a task: what ``predict``, ``check`` and ``attack`` ask, by one interface.
+
+A model is named by its ``spec``: a Hub id or folder (``pretrained``, ``sentence_model``), ``module:callable``
+(``callables``), a scikit-learn pipeline saved with skops, or a pickle that is trusted (``pipelines``), or the URL of an
+OpenAI-compatible server (``served``). ``loading`` tells them apart, ``labels`` maps labels by name and never by
+position, ``permutation`` warns where another order of labels would score far better, ``parts`` predicts rows in parts
+that outlive a stop, and ``heads`` lets fine-tuning start from a checkpoint's own head.
+"""
+
+from baselines.models.labels import parse_label_map
+from baselines.models.loaded import LoadedModel, RowFailure, TextCounts
+from baselines.models.loading import load_model
+from baselines.models.parts import predict_in_parts
+from baselines.models.permutation import permutation_warning
+
+__all__ = [
+    "LoadedModel",
+    "RowFailure",
+    "TextCounts",
+    "load_model",
+    "parse_label_map",
+    "permutation_warning",
+    "predict_in_parts",
+]

@@ -1,0 +1,251 @@
+"""``module:callable``: any function of one's own that takes a list of inputs and gives as many outputs.
+
+An input is a text; a pair of texts (a tuple) where the task has two input columns; a list of words of a tagging task; a
+dict with ``question`` and ``context`` of a question; else a dict of the columns. An output of a classification task is
+a label, a dict of probabilities by label, ``{"label": ..., "score": ...}`` or a list of these as pipelines of
+transformers give them, or a row of an array of probabilities; the array's columns are named by ``classes_`` or
+``labels`` of the callable (or of the object whose method it is), or by ``--label-map 0=...``. Of other kinds an output
+is a list of tags, an answer or a text; ``__unparsed__`` stands for none.
+
+The module is looked for in the working directory, too.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from baselines.models.labels import match_labels, match_tags, resolve_label
+from baselines.models.loaded import NamedModel, RowFailure, refuse_row
+from baselines.models.outputs import by_name, frame_of_probabilities
+from baselines.models.pipelines import class_names
+from validation.report import InvalidInput, Problem, did_you_mean, first_line
+from validation.vocabulary import UNPARSED, TaskKind
+
+if TYPE_CHECKING:
+    from baselines.models.loading import Asked
+
+CALL_ROWS = 256
+"""Rows of one call."""
+
+
+@dataclass
+class CallableModel(NamedModel):
+    """A function of the user's, called with a few hundred inputs at a time."""
+
+    function: Callable[[list[Any]], Any] = list
+    kind: TaskKind = TaskKind.CLASSIFICATION
+    labels: tuple[str, ...] = ()
+    label_map: Mapping[str, str] = field(default_factory=dict)
+
+    def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
+        asked, frames = call_inputs(rows, self.inputs), [self._empty()]
+        for start in range(0, len(asked), CALL_ROWS):
+            part = asked[start : start + CALL_ROWS]
+            try:
+                frames.append(self._frame(self._call(part), part))
+            except RowFailure as failure:
+                done = pl.concat([*frames, failure.done], how="diagonal")
+                raise RowFailure(failure.problems[0], start + failure.row, done) from failure.__cause__
+        # What has no probabilities in one part and some in another has none that can be relied on.
+        return pl.concat(frames[1:], how="diagonal") if len(frames) > 1 else frames[0]
+
+    def _call(self, part: list[Any]) -> list[Any]:
+        """Call the function; where it raises, find the first row that it raises at."""
+        try:
+            return self._checked(self.function(part), len(part))
+        except RowFailure:
+            raise
+        except Exception as error:  # a function of the user's may raise anything
+            answered, row, is_alone = self._until_it_raises(part)
+            done = self._frame(answered, part[:row])
+            told = _short(part[row]) if is_alone else f"inputs up to {_short(part[row])} together, for none alone"
+            found = f"{type(error).__name__}: {first_line(error)}, for {told}"
+            cure = "mend the callable and run the same command again: it goes on at this row"
+            raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
+
+    def _until_it_raises(self, part: list[Any]) -> tuple[list[Any], int, bool]:
+        """Find the first input that the function raises at, by halving.
+
+        Returns: the outputs before it, its place, and whether the function raises at it alone.
+        """
+        answered: list[Any] = []
+        first, end = 0, len(part)
+        while end - first > 1:
+            middle = (first + end) // 2
+            output = self._outputs_or_none(part[first:middle])
+            first, end = (first, middle) if output is None else (middle, end)
+            answered += output or []
+        return answered, first, self._outputs_or_none(part[first : first + 1]) is None
+
+    def _outputs_or_none(self, part: list[Any]) -> list[Any] | None:
+        """Call the function to learn whether it raises; the error itself is reported by the caller."""
+        try:
+            return self._checked(self.function(part), len(part))
+        except Exception:
+            return None
+
+    def _checked(self, found: Any, n: int) -> list[Any]:
+        """Return as many outputs as there are inputs, as a list."""
+        if isinstance(found, pl.Series):
+            found = found.to_list()
+        elif hasattr(found, "detach"):  # a tensor of torch
+            found = found.detach().cpu().numpy()
+        if isinstance(found, np.ndarray):
+            found = list(found)
+        if not isinstance(found, list | tuple) or len(found) != n:
+            told = f"{len(found):,} outputs" if hasattr(found, "__len__") else type(found).__name__
+            cure = f"return a list or array of {n:,}, one for each input"
+            raise refuse_row(self.name, "the callable gives no output for each input", 0, told, cure, self._empty())
+        return list(found)
+
+    def _frame(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
+        """Turn outputs into predictions, whatever their form."""
+        if not len(found):
+            return self._empty()
+        if self.kind is TaskKind.TAGGING:
+            return self._tags(found, part)
+        return self._classes(found) if self.kind is TaskKind.CLASSIFICATION else self._texts(found)
+
+    def _classes(self, found: Sequence[Any]) -> pl.DataFrame:
+        if all(_is_scored(row) for row in found):
+            return self._labels([row["label"] for row in found]).with_columns(
+                confidence=pl.Series([float(row["score"]) for row in found])
+            )
+        if all(isinstance(row, list | tuple) and all(_is_scored(one) for one in row) for row in found):
+            found = [{one["label"]: one["score"] for one in row} for row in found]
+        if all(isinstance(row, Mapping) for row in found):
+            names = [str(name) for name in dict.fromkeys(name for row in found for name in row)]
+            return self._probabilities(by_name(found, names), names)
+        if all(np.ndim(row) == 1 for row in found):
+            return self._probabilities(np.asarray(found, dtype=np.float64), self._column_names(len(found[0])))
+        return self._labels(found)
+
+    def _column_names(self, n: int) -> list[str]:
+        for owner in (self.function, getattr(self.function, "__self__", None)):
+            for attribute in ("classes_", "labels"):
+                names = getattr(owner, attribute, None)
+                if names is not None and len(names) == n:
+                    return class_names(names)
+        return [str(place) for place in range(n)]
+
+    def _probabilities(self, values: Any, names: Sequence[str]) -> pl.DataFrame:
+        relevant = {name: label for name, label in self.label_map.items() if resolve_label(name, names)}
+        match = match_labels(names, self.labels, place=self.name, label_map=relevant)
+        return frame_of_probabilities(values, match, self.name)
+
+    def _labels(self, found: Sequence[Any]) -> pl.DataFrame:
+        # A label may be a number, of numpy or of Python.
+        names = [None if name is None else class_names([name])[0] for name in found]
+        of_name = {name: self._label(name) for name in dict.fromkeys(names) if name is not None}
+        labels = [None if name is None else of_name[name] for name in names]
+        frame = pl.DataFrame({"prediction": pl.Series(labels, dtype=pl.String)})
+        lost = frame["prediction"].is_null()
+        if not lost.any():
+            return frame
+        row = int(lost.arg_true()[0])
+        if names[row] is None:
+            cure = f"return '{UNPARSED}' where the model has no answer"
+            raise refuse_row(self.name, "the callable gives no label", row, "None", cure, frame[:row])
+        try:
+            match_labels([name for name, label in of_name.items() if label is None], self.labels, place=self.name)
+        except InvalidInput as error:
+            raise RowFailure(error.problems[0], row, frame[:row]) from error
+        raise AssertionError("a label that has no match was matched")
+
+    def _label(self, name: str) -> str | None:
+        if name == UNPARSED:
+            return name
+        known = resolve_label(name, list(self.label_map))
+        given = name if known is None else self.label_map[known]
+        return given if given == UNPARSED else resolve_label(given, self.labels)
+
+    def _tags(self, found: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
+        tags = [[str(tag) for tag in row] if isinstance(row, list | tuple | np.ndarray) else None for row in found]
+        for row, (own, words) in enumerate(zip(tags, part, strict=True)):
+            if own is None or (len(own) != len(words) and own != [UNPARSED]):
+                told = type(found[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
+                what, cure = "the callable gives no tag for each word", "return a list of tags, one a word"
+                done = self._tags(found[:row], part[:row]) if row else self._empty()
+                raise refuse_row(self.name, what, row, told, cure, done)
+        names = list(dict.fromkeys(tag for row in tags for tag in row or () if tag != UNPARSED))
+        relevant = {
+            name: tag for name, tag in self.label_map.items() if name in names or any(n[2:] == name for n in names)
+        }
+        match = match_tags(names, self.labels, place=self.name, label_map=relevant)
+        of_name = {name: self.labels[code] for name, code in zip(names, match.codes, strict=True)} | {
+            UNPARSED: UNPARSED
+        }
+        return pl.DataFrame(
+            {"prediction": pl.Series([[of_name[tag] for tag in row or ()] for row in tags], dtype=pl.List(pl.String))}
+        )
+
+    def _texts(self, found: Sequence[Any]) -> pl.DataFrame:
+        texts = [row.get("answer", row.get("generated_text")) if isinstance(row, Mapping) else row for row in found]
+        for row, text in enumerate(texts):
+            if not isinstance(text, str):
+                done = pl.DataFrame({"prediction": pl.Series(texts[:row], dtype=pl.String)})
+                what, cure = "the callable gives no text", f"return texts; '{UNPARSED}' where there is no answer"
+                raise refuse_row(self.name, what, row, _short(text), cure, done)
+        return pl.DataFrame({"prediction": pl.Series(texts, dtype=pl.String)})
+
+    def _empty(self) -> pl.DataFrame:
+        return pl.DataFrame(schema={"prediction": pl.List(pl.String) if self.kind is TaskKind.TAGGING else pl.String})
+
+
+def load_callable(asked: "Asked") -> CallableModel:
+    """Import the callable that a spec names; see ``load_model``."""
+    module_name, _, path = asked.spec.partition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as 'python -m' has it: a module of the user's own lies there
+    try:
+        found: Any = import_module(module_name)
+    except Exception as error:  # a module of the user's may raise anything
+        there = f"{type(error).__name__}: {first_line(error)}"
+        cure = "run this where 'import' finds the module, or mend it"
+        raise InvalidInput(Problem("the module cannot be imported", asked.spec, there, cure)) from error
+    for name in path.split("."):
+        if not hasattr(found, name):
+            public = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
+            cure = did_you_mean(name, public) if public else "check the name"
+            raise InvalidInput(Problem("the module has no such callable", asked.spec, f"'{name}'", cure))
+        found = getattr(found, name)
+    if not callable(found) or isinstance(found, type):
+        told, cure = type(found).__name__, "name a function, or a method of an object, that takes a list of texts"
+        raise InvalidInput(Problem("this cannot be called with texts", asked.spec, told, cure))
+    for name, label in asked.label_map.items():
+        if asked.kind is TaskKind.CLASSIFICATION:
+            match_labels([name], asked.labels, place=asked.spec, label_map={name: label})
+    return CallableModel(
+        name=asked.spec, inputs=asked.inputs, part_rows=CALL_ROWS, function=found, kind=asked.kind,
+        labels=asked.labels, label_map=asked.label_map,
+    )  # fmt: skip
+
+
+def call_inputs(rows: pl.DataFrame, inputs: Sequence[str]) -> list[Any]:
+    """List what a callable is given for each row.
+
+    >>> call_inputs(pl.DataFrame({"a": ["x"], "b": ["y"]}), ["a", "b"])
+    [('x', 'y')]
+    """
+    if len(inputs) == 1:
+        return rows[inputs[0]].to_list()
+    if "question" in inputs:
+        return list(rows.select("question", "context").iter_rows(named=True))
+    chosen = rows.select(inputs)
+    return list(chosen.iter_rows()) if len(inputs) == 2 else list(chosen.iter_rows(named=True))
+
+
+def _is_scored(row: Any) -> bool:
+    return isinstance(row, Mapping) and set(row) == {"label", "score"}
+
+
+def _short(value: Any) -> str:
+    import reprlib
+
+    return reprlib.repr(value)[:200]

@@ -1,0 +1,139 @@
+"""What every loaded model has: the interface, counts of what it could not read, and refusals that name a row."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import polars as pl
+
+from validation.report import InvalidInput, Problem, did_you_mean
+
+
+@dataclass
+class TextCounts:
+    """How many rows a model was asked about, and how many of them it read only in part or had nothing to read of.
+
+    Attributes:
+        rows: all rows; each call of ``predict`` adds its own.
+        empty: rows of which an input is empty or white space alone.
+        truncated: rows whose texts are longer than the model reads; None where that is not known.
+    """
+
+    rows: int = 0
+    empty: int = 0
+    truncated: int | None = None
+
+    def add_truncated(self, n: int) -> None:
+        """Count rows that were cut."""
+        self.truncated = (self.truncated or 0) + n
+
+
+class LoadedModel(Protocol):
+    """A model that answers the rows of one task.
+
+    Attributes:
+        name: its name, as cards name it.
+        revision: commit of a Hub model; None of any other.
+        counts: what was asked so far, and what of it could not be read whole.
+        notes: what the user must know of how it was loaded, a sentence each.
+        facts: keys of the card that are known of it, such as ``base_model``.
+        version: JSON data that changes when the model does, for work that is taken up again.
+        libraries: distributions whose versions its predictions depend on.
+        part_rows: rows that are well asked about at once: what a stop may lose.
+    """
+
+    name: str
+    revision: str | None
+    counts: TextCounts
+    notes: tuple[str, ...]
+    facts: Mapping[str, Any]
+    version: Any
+    libraries: tuple[str, ...]
+    part_rows: int
+
+    @property
+    def truncated(self) -> float | None:
+        """Share of the rows so far whose texts were cut; None where that is not known."""
+        ...
+
+    def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Predict rows.
+
+        Args:
+            rows: the input columns of the task, as ``DatasetFolder.split`` has them; other columns are not read.
+        Returns: as many rows with ``prediction`` (labels, lists of tags, answers or texts) and, where the model has
+            them, ``confidence`` (float) and ``probabilities`` (lists of floats in the order of the task's labels).
+        Raises: RowFailure where the model fails at a row, with the predictions of the rows before it.
+        """
+        ...
+
+
+class RowFailure(InvalidInput):
+    """A model failed at one row or gave nonsense for it.
+
+    Attributes:
+        row: place of the row among those asked about, from 0.
+        done: the predictions of all rows before it.
+    """
+
+    def __init__(self, problem: Problem, row: int, done: pl.DataFrame) -> None:
+        super().__init__(replace(problem, row=row + 1))
+        self.row, self.done = row, done
+
+
+@dataclass
+class NamedModel(ABC):
+    """What all kinds of loaded models share: see ``LoadedModel``. A kind of model gives ``_predict``."""
+
+    name: str
+    inputs: tuple[str, ...]
+    revision: str | None = None
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    version: Any = None
+    libraries: tuple[str, ...] = ()
+    part_rows: int = 1024
+    counts: TextCounts = field(default_factory=TextCounts)
+
+    @property
+    def truncated(self) -> float | None:
+        """Share of the rows so far whose texts were cut; None where that is not known."""
+        if self.counts.truncated is None or not self.counts.rows:
+            return None
+        return self.counts.truncated / self.counts.rows
+
+    def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Predict rows, as ``LoadedModel`` has it."""
+        missing = [name for name in self.inputs if name not in rows.columns]
+        if missing:
+            raise InvalidInput(
+                Problem("an input column is missing", self.name, cure=did_you_mean(name, rows.columns), column=name)
+                for name in missing
+            )
+        self.counts.rows += len(rows)
+        self.counts.empty += count_empty(rows, self.inputs)
+        return self._predict(rows)
+
+    @abstractmethod
+    def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Predict rows that have all inputs."""
+
+
+def count_empty(rows: pl.DataFrame, inputs: Sequence[str]) -> int:
+    """Count rows that have an input without anything to read; a missing title is none.
+
+    >>> count_empty(pl.DataFrame({"a": ["x", " ", "y"], "b": ["", "z", "z"]}), ["a", "b"])
+    2
+    """
+    empty = [
+        pl.col(name).list.len() == 0 if rows.schema[name] == pl.List else pl.col(name).str.strip_chars() == ""
+        for name in inputs
+        if name != "title"
+    ]
+    return int(rows.select(pl.any_horizontal(empty).sum()).item()) if empty and len(rows) else 0
+
+
+def refuse_row(model: str, what: str, row: int, found: str, cure: str, done: pl.DataFrame) -> RowFailure:
+    """Build the refusal of one row; the row counts from 0, ``done`` are the predictions before it."""
+    return RowFailure(Problem(what, model, found, cure), row, done)

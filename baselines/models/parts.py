@@ -1,0 +1,106 @@
+"""Rows predicted part by part, rows of like length together; finished parts outlive a stop."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+from tqdm import tqdm
+
+from baselines.models.loaded import LoadedModel, RowFailure, TextCounts
+from baselines.runs import Work
+from validation.report import Problem
+from validation.vocabulary import TOKENS
+
+_PLACE = "row_of_all"
+
+
+def predict_in_parts(
+    model: LoadedModel, rows: pl.DataFrame, inputs: Sequence[str], *, work: Work | None = None, is_shown: bool = True
+) -> pl.DataFrame:
+    """Predict rows in parts, and keep each finished part.
+
+    Args:
+        model: the model.
+        rows: n rows with the input columns, in any order; an ``id`` is named where the model fails.
+        inputs: the input columns.
+        work: where parts are kept; what is there already is taken up. The caller clears it.
+        is_shown: show a progress bar on a terminal.
+    Returns: n predictions in the order of the rows, as ``LoadedModel.predict`` gives them.
+    Raises: RowFailure naming the row among all rows; the predictions made before are kept, and in it.
+    """
+    ordered = rows.with_row_index(_PLACE).sort(_length(inputs, rows), _PLACE, descending=[True, False])
+    frames: list[pl.DataFrame] = []
+    start = 0
+    bar: tqdm[Any]
+    with tqdm(
+        total=len(rows), desc="predicting", unit="row", disable=None if is_shown else True, file=sys.stderr
+    ) as bar:
+        while start < len(ordered):
+            part = _kept_part(model, start, work)
+            if part is None:
+                part = _new_part(model, ordered, start, work, frames)
+            frames.append(part)
+            start += len(part)
+            bar.update(len(part))
+    if not frames:
+        return model.predict(rows)
+    return _in_first_order(ordered, pl.concat(frames))
+
+
+def _new_part(
+    model: LoadedModel, ordered: pl.DataFrame, start: int, work: Work | None, before: Sequence[pl.DataFrame]
+) -> pl.DataFrame:
+    """Predict the next part and keep it; where the model fails in it, keep what it predicted before that."""
+    asked = ordered.slice(start, model.part_rows)
+    earlier = asdict(model.counts)
+    try:
+        part = model.predict(asked)
+    except RowFailure as failure:
+        if work and len(failure.done):
+            work.keep(_name(start), 0, failure.done, {})
+        row = asked.row(failure.row, named=True)
+        done = pl.concat([*before, failure.done]) if before else failure.done
+        raise RowFailure(_with_id(failure.problems[0], row, n_kept=len(done)), row[_PLACE], done) from failure
+    if work:
+        later = asdict(model.counts)
+        counts = {key: None if later[key] is None else later[key] - (earlier[key] or 0) for key in later}
+        work.keep(_name(start), 0, part, counts)
+    return part
+
+
+def _kept_part(model: LoadedModel, start: int, work: Work | None) -> pl.DataFrame | None:
+    """Read a part that was finished before, and count its rows; None where there is none."""
+    kept = work.take_up(_name(start), 0) if work else None
+    if kept is None:
+        return None
+    part, record = kept
+    counts = TextCounts(**record) if record else TextCounts(len(part))
+    model.counts.rows += counts.rows
+    model.counts.empty += counts.empty
+    if counts.truncated is not None:
+        model.counts.add_truncated(counts.truncated)
+    return part
+
+
+def _in_first_order(ordered: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+    return predictions.with_columns(ordered[_PLACE]).sort(_PLACE).drop(_PLACE)
+
+
+def _length(inputs: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
+    """Return the characters of a row's inputs, or its number of tokens."""
+    lengths = [pl.col(name).list.len() if name == TOKENS else pl.col(name).str.len_chars() for name in inputs]
+    return pl.sum_horizontal(lengths)
+
+
+def _with_id(problem: Problem, row: dict[str, Any], *, n_kept: int) -> Problem:
+    from dataclasses import replace
+
+    named = f" (id {row['id']})" if "id" in row else ""
+    kept = f"; {n_kept:,} predictions made before it" if n_kept else ""
+    return replace(problem, found=f"{problem.found}{named}{kept}")
+
+
+def _name(start: int) -> str:
+    return f"part-{start}"

@@ -1,0 +1,76 @@
+"""A warning for models whose labels seem to be mixed up: another order of them would score far better."""
+
+import math
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FAR_BETTER = 0.1
+"""Balanced accuracy that another order must add before it is worth a word."""
+ALPHA = 0.01
+
+
+def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[str]) -> str | None:
+    """Warn where the model would score far better if its labels were permuted.
+
+    The score is balanced accuracy (mean recall of the labels that occur), so that a model that always gives one label
+    gains nothing. The best permutation is found by linear assignment on the recalls. It is reported only where it
+    gains at least 10 points and the gain is beyond chance at 1%: under the hypothesis that a fixed permutation gains
+    nothing, Hoeffding's inequality bounds the probability of a gain t by exp(-t^2 / (2 sum_g 1 / (K^2 n_g))), for K
+    labels that occur, label g n_g times; multiplied by the k! - 1 other permutations of all k labels (Bonferroni).
+
+    Args:
+        gold: codes or names of the gold labels, shape (n,).
+        predicted: codes or names of the predicted labels, shape (n,), or probabilities, shape (n, n_labels). Names
+            that are no label count as wrong under any permutation.
+        labels: the task's labels.
+    Returns: a sentence, with the ``--label-map`` that undoes the permutation; None where there is nothing to say.
+
+    >>> permutation_warning([0] * 50 + [1] * 50, [1] * 50 + [0] * 50, ["no", "yes"])
+    "labels look mixed up: with 'yes' read as 'no', 'no' read as 'yes' the model would have 100.0 balanced accuracy
+    instead of 0.0; check the model's id2label, or give --label-map yes=no --label-map no=yes"
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    golds, guesses = _codes(gold, labels), _codes(predicted, labels)
+    k = len(labels)
+    counts = np.zeros((k, k))
+    known = (golds >= 0) & (guesses >= 0)
+    np.add.at(counts, (golds[known], guesses[known]), 1)
+    n_gold = np.bincount(golds[golds >= 0], minlength=k)
+    occurring = n_gold > 0
+    n_occurring = int(occurring.sum())
+    if n_occurring < 2:
+        return None
+    recalls = counts / np.maximum(n_gold, 1)[:, None] / n_occurring  # (gold, predicted)
+    rows, columns = linear_sum_assignment(recalls, maximize=True)
+    now, best = float(np.trace(recalls)), float(recalls[rows, columns].sum())
+    gain = best - now
+    variance = float((1 / (n_occurring**2 * n_gold[occurring])).sum())
+    log_p = math.lgamma(k + 1) - gain**2 / (2 * variance)
+    if gain < FAR_BETTER or log_p >= math.log(ALPHA):
+        return None
+    moved = [(labels[guess], labels[truth]) for truth, guess in zip(rows, columns, strict=True) if truth != guess]
+    return _sentence(moved, now, best)
+
+
+def _sentence(moved: Sequence[tuple[str, str]], now: float, best: float) -> str:
+    read = ", ".join(f"'{guess}' read as '{truth}'" for guess, truth in moved)
+    line = " ".join(f"--label-map {shlex.quote('='.join(pair))}" for pair in moved)
+    return (
+        f"labels look mixed up: with {read} the model would have {100 * best:.1f} balanced accuracy instead of "
+        f"{100 * now:.1f}; check the model's id2label, or give {line}"
+    )
+
+
+def _codes(values: ArrayLike, labels: Sequence[str]) -> NDArray[np.int64]:
+    """Return label codes of codes, names or probabilities; -1 for what is no label."""
+    array = np.asarray(values)
+    if array.ndim == 2:
+        return np.asarray(array.argmax(axis=1), dtype=np.int64)
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    code_of = {label: code for code, label in enumerate(labels)}
+    return np.array([code_of.get(str(value), -1) for value in array.tolist()], dtype=np.int64)

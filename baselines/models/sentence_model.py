@@ -1,0 +1,130 @@
+"""SetFit folders: a body of sentence-transformers and a head that reads its vectors.
+
+Read by hand, without the package ``setfit``, whose own heads are pickles: ``model_head.pkl`` is loaded with
+``--trust-pickle`` alone. A head saved with skops (``model_head.skops``), or a linear one as
+``model_head.safetensors`` (weight and bias), needs no trust. Cross-encoders of sentence-transformers are sequence
+classifiers of transformers, and loaded as such.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from baselines.models.labels import LabelMatch, match_labels
+from baselines.models.loaded import NamedModel
+from baselines.models.outputs import frame_of_labels, frame_of_probabilities
+from baselines.models.pipelines import class_names, load_estimator
+from validation.command_line import require
+from validation.report import InvalidInput, Problem, first_line
+from validation.vocabulary import TaskKind
+
+if TYPE_CHECKING:
+    from baselines.models.loading import Asked
+
+HEADS = ("model_head.skops", "model_head.safetensors", "model_head.pkl")
+
+
+@dataclass
+class SentenceModel(NamedModel):
+    """A sentence encoder with a classifier of its vectors."""
+
+    body: Any = None
+    head: Any = None
+    is_normalized: bool = False
+    match: LabelMatch = field(default_factory=lambda: LabelMatch((), ()))
+
+    def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
+        if rows.is_empty():
+            return self.match.frame(np.zeros((0, len(self.match.codes))))
+        texts = rows[self.inputs[0]].to_list()
+        pieces = self.body.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
+        self.counts.add_truncated(sum(len(row) > self.body.max_seq_length for row in pieces))
+        vectors = self.body.encode(texts, normalize_embeddings=self.is_normalized, show_progress_bar=False)
+        if hasattr(self.head, "predict_proba"):
+            return frame_of_probabilities(self.head.predict_proba(vectors), self.match, self.name)
+        names = class_names(self.head.classes_)
+        return frame_of_labels(class_names(self.head.predict(vectors)), names, self.match, self.name)
+
+
+@dataclass
+class LinearHead:
+    """Weights of a linear layer, shape (n_labels, d), and its bias, shape (n_labels,)."""
+
+    weight: Any
+    bias: Any
+
+    def __post_init__(self) -> None:
+        self.classes_ = np.arange(len(self.bias))
+
+    def predict_proba(self, vectors: Any) -> Any:
+        """Return probabilities, shape (n, n_labels)."""
+        from scipy.special import softmax
+
+        return softmax(np.asarray(vectors, dtype=np.float64) @ self.weight.T + self.bias, axis=1)
+
+
+def find_head(folder: Path) -> Path | None:
+    """Find the head of a SetFit folder; one that needs no trust comes first."""
+    return next((folder / name for name in HEADS if (folder / name).is_file()), None)
+
+
+def load_sentence_model(asked: "Asked", folder: Path) -> SentenceModel:
+    """Load a SetFit folder; see ``load_model``."""
+    if asked.kind is not TaskKind.CLASSIFICATION or len(asked.inputs) != 1:
+        found = f"a task of kind '{asked.kind.value}' with {', '.join(asked.inputs)}"
+        cure = "give a task with the input column 'text', or a 'module:callable'"
+        raise InvalidInput(Problem("a SetFit model labels single texts", asked.spec, found, cure))
+    path = find_head(folder)
+    assert path is not None
+    head = (
+        _linear_head(path) if path.suffix == ".safetensors" else load_estimator(path, trust_pickle=asked.trust_pickle)
+    )
+    settings = _settings(folder)
+    names = class_names(head.classes_) if hasattr(head, "classes_") else []
+    own = settings.get("labels")
+    if own and all(name.isdigit() and int(name) < len(own) for name in names):
+        names = [str(own[int(name)]) for name in names]
+    match = match_labels(names, asked.labels, place=asked.spec, label_map=asked.label_map)
+    require("sentence_transformers", "encoder")
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        body = SentenceTransformer(str(folder), local_files_only=True)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        cure = "give the folder that save_pretrained wrote"
+        raise InvalidInput(
+            Problem("the sentence encoder cannot be loaded", asked.spec, first_line(error), cure)
+        ) from error
+    files = {str(file.relative_to(folder)): file.stat() for file in sorted(folder.rglob("*")) if file.is_file()}
+    return SentenceModel(
+        name=folder.resolve().name, inputs=asked.inputs, notes=match.notes, part_rows=256,
+        libraries=("sentence-transformers", "scikit-learn"), facts={"base_model": asked.spec},
+        version={name: (facts.st_size, facts.st_mtime_ns) for name, facts in files.items()},
+        body=body, head=head, is_normalized=bool(settings.get("normalize_embeddings")), match=match,
+    )  # fmt: skip
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    file = folder / "config_setfit.json"
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(Problem("this is no JSON", str(file), first_line(error), "save the model again")) from error
+    return found if isinstance(found, dict) else {}
+
+
+def _linear_head(path: Path) -> LinearHead:
+    from safetensors.numpy import load_file
+
+    tensors = load_file(path)
+    by_end = {name.rpartition(".")[2]: tensor for name, tensor in tensors.items()}
+    if set(by_end) != {"weight", "bias"}:
+        cure = "save a linear head with 'weight' and 'bias', or another head with skops"
+        raise InvalidInput(Problem("this is no linear head", str(path), ", ".join(tensors), cure))
+    return LinearHead(by_end["weight"], by_end["bias"])

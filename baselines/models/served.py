@@ -1,0 +1,64 @@
+"""A language model behind an OpenAI-compatible server, asked without demonstrations; answers are kept in the cache."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from tqdm import tqdm
+
+from baselines.models.loaded import NamedModel
+from validation.command_line import require
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
+
+if TYPE_CHECKING:
+    from baselines.models.loading import Asked
+    from baselines.prompting.server import Server
+    from baselines.prompting.task_prompt import TaskPrompt
+
+
+@dataclass
+class ServedModel(NamedModel):
+    """A served model and how rows are put to it. What cannot be read of its answers is ``__unparsed__``."""
+
+    server: "Server | None" = None
+    prompt: "TaskPrompt | None" = None
+
+    def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
+        from baselines.prompting.asking import Asker, Budget, Prices
+        from baselines.prompting.cache import AnswerStore
+
+        prompt, server = self.prompt, self.server
+        assert prompt is not None
+        assert server is not None
+        test = list(rows.iter_rows(named=True))
+        bar: tqdm[Any]
+        with AnswerStore() as store, tqdm(disable=True) as bar:
+            answers = Asker(server, store, Prices(), Budget()).ask([prompt.request(row, ()) for row in test], bar)
+        texts = [prompt.prediction(answer.text or "", row) for answer, row in zip(answers, test, strict=True)]
+        predictions = pl.Series("prediction", texts, dtype=pl.String)
+        if prompt.kind is TaskKind.TAGGING:
+            predictions = predictions.str.split(" ")
+        return predictions.to_frame()
+
+
+def load_served(asked: "Asked") -> ServedModel:
+    """Reach for a model behind a server; nothing is asked yet. See ``load_model``."""
+    from baselines.prompting.instructions import general_wording
+    from baselines.prompting.options import API_KEY_ENV, OPENAI, server_address, server_key
+    from baselines.prompting.server import Server
+    from baselines.prompting.task_prompt import Protocol, TaskPrompt
+
+    if not asked.served_model:
+        cure = "name the model that the server is to use"
+        raise InvalidInput(Problem("a server may have several models", "--served-model", "nothing", cure))
+    require("openai", "llm")
+    address = server_address(asked.spec)
+    key = server_key(asked.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"
+    server = Server(asked.served_model, base_url=address, api_key=key, concurrency=asked.concurrency)
+    words = general_wording(asked.kind, asked.inputs, asked.labels, asked.instruction)
+    prompt = asked.prompt or TaskPrompt(asked.kind, asked.labels, words, Protocol.DR)
+    return ServedModel(
+        name=asked.served_model, inputs=asked.inputs, libraries=("openai",), version=[address, asked.served_model],
+        facts={"base_model": asked.served_model, "paradigm": "zero-shot", "shots": 0}, server=server, prompt=prompt,
+    )  # fmt: skip
