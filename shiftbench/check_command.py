@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import DomainByOption, JsonOption, console, require, writable_file, write_json
+from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, require, writable_file, write_json
 
 if TYPE_CHECKING:
     from baselines.models import LoadedModel
-
     from builders.encoder import Encoder
     from leaderboard.scoring.domain_shape import DomainCheck
     from leaderboard.scoring.shape import Scores
@@ -90,9 +89,7 @@ def check(
             help="The data's name of a label of the model's; repeat for more, or name a file with one a line.",
         ),
     ] = None,
-    trust_pickle: Annotated[
-        bool, typer.Option("--trust-pickle", help="Load a pickled pipeline, which can run any code.")
-    ] = False,
+    trust_pickle: TrustPickle = False,
     served_model: Annotated[
         str | None, typer.Option("--model", "--served-model", metavar="NAME", help="Of a URL: the model on the server.")
     ] = None,

@@ -1,11 +1,14 @@
 """Predictions of one model on the rows of a check, kept beside the report so that a stopped run goes on."""
 
-from dataclasses import replace
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import polars as pl
-from baselines.models import LoadedModel, permutation_warning, predict_in_parts
+import typer
 
+from baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
 from baselines.runs import Work
 from shiftbench.check_data import CheckData
 from validation.output_files import replace_file

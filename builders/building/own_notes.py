@@ -66,14 +66,7 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
         yield f"texts stand in more than one domain: {row_list(away)}"
     if cure := date_cure(frame["domain"]):
         yield f"{frame['domain'].n_unique():,} domains, {cure}"
-    words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
-    for name in words:
-        by_folded: dict[str, list[str]] = {}
-        for value in sorted(frame[name].unique().to_list()):
-            by_folded.setdefault(" ".join(value.casefold().split()), []).append(value)
-        for alike in by_folded.values():
-            if len(alike) > 1:
-                yield f"{name}s that differ in case or spaces alone stay different: {', '.join(map(repr, alike))}"
+    yield from _alike_names(frame, kind)
     if kind is TaskKind.CLASSIFICATION:
         for (domain,), rows in frame.group_by("domain", maintain_order=True):
             if rows["label"].n_unique() == 1:
@@ -85,3 +78,15 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
         if rare:
             row = [int((frame["label"] == label).arg_true()[0]) + 1 for label in rare]
             yield f"labels that stand once: {', '.join(map(repr, rare[:SHOWN]))} ({row_list(row)})"
+
+
+def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:
+    """Find domains and labels that differ in case or spaces alone."""
+    words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
+    for name in words:
+        by_folded: dict[str, list[str]] = {}
+        for value in sorted(frame[name].unique().to_list()):
+            by_folded.setdefault(" ".join(value.casefold().split()), []).append(value)
+        for alike in by_folded.values():
+            if len(alike) > 1:
+                yield f"{name}s that differ in case or spaces alone stay different: {', '.join(map(repr, alike))}"

@@ -1,6 +1,6 @@
 """The report of ``shiftbench check`` as one HTML page: one model's scores by domain, the main finding first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from builders.folder.reader import DatasetFolder
@@ -12,6 +12,7 @@ from leaderboard.views.cells import number_cell, scroll_box
 from leaderboard.views.check_words import (
     difference_lines,
     explained_line,
+    floor_lines,
     headline,
     holds_up,
     left_out_lines,
@@ -40,6 +41,7 @@ _PROBES = (
     "Scores of the probes where they were trained (TT). Reference TD: that less this model's score, the price of not "
     "having been trained there as far as cheap models show it; below 0 the model does better than they do at home."
 )
+_VERDICT = "Verdict"
 _INTERVALS = "Brackets hold 95% intervals over other test texts, the model as it is."
 
 
@@ -72,11 +74,7 @@ def check_html(shown: CheckShown) -> Markup:
     Returns: one HTML page that needs no other file.
     """
     check, title = shown.check, f"{shown.check.model} on {shown.data}"
-    lines = [tag("p", tag("strong", _signed_text(headline(check))), class_="sb-said")]
-    lines += [tag("p", _signed_text(line)) for line in difference_lines(check) if not line.startswith(" ")]
-    lines += [tag("ul", *(tag("li", _signed_text(explained_line(each))) for each in check.explained))] * bool(
-        check.explained
-    )
+    lines = [tag("p", tag("strong", _signed_text(headline(check))), class_="sb-said"), *_paragraphs(check)]
     parts = [
         tag("h1", title, class_="sb-name"),
         notices([shown.folder]),
@@ -92,6 +90,17 @@ def check_html(shown: CheckShown) -> Markup:
     return render(
         "report.html", title=title, policy=POLICY, icon=ICON, style_sheet=sheet, body=body, made_with="shiftbench check"
     )
+
+
+def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
+    """Build what holds up, and why: a paragraph a sentence, lists below those that begin one."""
+    for line in (*floor_lines(check), *difference_lines(check)):
+        if isinstance(line, str):
+            yield tag("p", _signed_text(line))
+        else:
+            yield tag("ul", *(tag("li", _signed_text(item)) for item in line))
+    if check.explained:
+        yield tag("ul", *(tag("li", _signed_text(explained_line(each))) for each in check.explained))
 
 
 def _signed_text(text: str) -> str:
@@ -113,8 +122,10 @@ def _sections(shown: CheckShown) -> Iterator[Markup]:
         yield _section("Harder or shifted", _EXPLAINED, _explained(check.explained))
     if check.probes:
         yield _section("Probes", f"{_PROBES} {_trained(check)}", _probes(check))
-    if has_depth(shown.task):
-        yield _section("By distance from the training texts", _depth_words(shown.task), *_depth(shown.task))
+    few = set(check.few_texts)
+    task = shown.task.model_copy(update={"shifts": tuple(each for each in shown.task.shifts if each.target not in few)})
+    if has_depth(task):
+        yield _section("By distance from the training texts", _depth_words(task), *_depth(task))
     if any(each.confidence for each in check.domains):
         about = "What the model's confidences are worth on each domain. " + _INTERVALS
         yield _section("Confidence by domain", about, _confidence(check))
@@ -134,7 +145,7 @@ def _section(title: str, about: str, *content: Markup) -> Markup:
 def _table(label: str, heads: Sequence[tuple[str, str]], rows: Sequence[Markup]) -> Markup:
     """Build a table: headings with what they mean, the first one of the rows' names."""
     cells = [
-        tag("th", name, scope="col", title=words or None, class_="sb-num" if number else None)
+        tag("th", name, scope="col", title=words or None, class_="sb-num" if number and name != _VERDICT else None)
         for number, (name, words) in enumerate(heads)
     ]
     caption = tag("caption", label, class_="sb-hidden")
@@ -168,8 +179,6 @@ def _score_row(domain: DomainScore, check: DomainCheck) -> Markup:
     notes += [f"{share(domain.unparsed)} without a usable answer"] if domain.unparsed else []
     name = tag("th", domain.domain, *(tag("span", note, class_="sb-note") for note in notes), scope="row")
     floor = domain.floor
-    none = Estimate(value=None)
-    is_tested = domain.p is not None
     return tag(
         "tr",
         name,
@@ -177,18 +186,23 @@ def _score_row(domain: DomainScore, check: DomainCheck) -> Markup:
         number_cell(domain.score, points),
         tag("td", points(floor.chance if floor else None), class_="sb-num"),
         tag("td", points(floor.majority if floor else None), class_="sb-num"),
-        number_cell(domain.difference or none, drop_points),
-        tag("td", p_words(domain.p), class_="sb-num"),
-        tag("td", ("yes" if holds_up(domain) else "no") if is_tested else "", class_="sb-num"),
-        tag("td", points(domain.detectable), class_="sb-num"),
+        _cell_or_blank(domain.difference, drop_points),
+        tag("td", p_words(domain.p) if domain.p is not None else "", class_="sb-num"),
+        tag("td", ("yes" if holds_up(domain) else "no") if domain.p is not None else "", class_="sb-num"),
+        tag("td", points(domain.detectable) if domain.detectable is not None else "", class_="sb-num"),
     )
+
+
+def _cell_or_blank(estimate: Estimate | None, written: Callable[[float | None], str], *notes: Markup) -> Markup:
+    """Build a cell of a figure; blank where there is none to be had by the rows' own nature."""
+    return number_cell(estimate, written, *notes) if estimate else tag("td", "", class_="sb-num")
 
 
 def _explained(domains: Sequence[ExplainedDomain]) -> Markup:
     probes = list(domains[0].difficulties)
     heads = [("Domain", ""), ("Drop", f"SS {MINUS} ST"), ("Difficulty", "mean over the probes"),
              *((f"for {name}", f"IDD = SS {MINUS} TT of this probe") for name in probes),
-             ("Rest", f"drop {MINUS} difficulty"), ("Verdict", "")]  # fmt: skip
+             ("Rest", f"drop {MINUS} difficulty"), (_VERDICT, "")]  # fmt: skip
     rows = [
         tag(
             "tr",
@@ -212,14 +226,13 @@ def _probes(check: DomainCheck) -> Markup:
     heads = [("Domain", ""), ("This model", "")]
     for probe in check.probes:
         heads += [(f"{probe.name}: TT", "trained and tested here"), ("reference TD", f"TT {MINUS} this model's score")]
-    none = Estimate(value=None)
     rows = []
     for domain in check.domains:
         cells = [tag("th", domain.domain, scope="row"), number_cell(domain.score, points)]
         for probe in check.probes:
             low = [tag("span", "at chance", class_="sb-note")] if domain.domain in probe.at_floor else []
-            cells.append(number_cell(probe.scores.get(domain.domain, none), points, *low))
-            cells.append(number_cell(probe.reference_td.get(domain.domain, none), drop_points))
+            cells.append(_cell_or_blank(probe.scores.get(domain.domain), points, *low))
+            cells.append(_cell_or_blank(probe.reference_td.get(domain.domain), drop_points))
         rows.append(tag("tr", *cells))
     return _table("Probes by domain", heads, rows)
 
@@ -234,7 +247,8 @@ def _depth_words(task: TaskScores) -> str:
 
 def _depth(task: TaskScores) -> list[Markup]:
     values = curve_values([("Depth F1, mean", task.summary.depth_f1)], score_text)
-    return [tag("figure", depth_curves([("", task)]), values, class_="sb-figure")]
+    table = tag("details", tag("summary", "Values"), values, class_="sb-values")
+    return [tag("figure", depth_curves([("", task)]), table, class_="sb-figure")]
 
 
 def _confidence(check: DomainCheck) -> Markup:

@@ -6,6 +6,7 @@ from leaderboard.scoring.domain_shape import DomainCheck, DomainScore
 from leaderboard.views.check_words import (
     difference_lines,
     explained_line,
+    floor_lines,
     headline,
     holds_up,
     left_out_lines,
@@ -22,16 +23,20 @@ if TYPE_CHECKING:
 
 def print_check(check: DomainCheck, console: "Console") -> None:
     """Print what was found, the main finding first."""
-    lines = [headline(check), *difference_lines(check), *map(explained_line, check.explained)]
-    for line in lines:
-        console.print(line, highlight=False, markup=False)
+    for line in (headline(check), *floor_lines(check), *difference_lines(check)):
+        for each in [line] if isinstance(line, str) else [f"  {item}" for item in line]:
+            console.print(each, highlight=False, markup=False)
+    for domain in check.explained:
+        console.print(explained_line(domain), highlight=False, markup=False)
     has_home = check.mean_drop is not None
     heads = ["domain", "texts", f"{metric_name(check.metric)}", "no skill"]
     heads += ["drop from home" if has_home else "against the rest", "p (Holm)", ""]
-    for probe in check.probes:
-        heads.append(f"{probe.name}, trained here")
     rows = [_row(each, check) for each in check.domains]
     print_table(console, "Score by domain, in points", tuple(heads), rows)
+    if check.probes:
+        names = [f"{probe.name}, trained here" for probe in check.probes]
+        title = f"Probes, each trained on {check.probes[0].n_train:,} texts of the domain"
+        print_table(console, title, ("domain", *names), [_probe_row(each, check) for each in check.domains])
     for line in (spread_line(check), opening_line(check), *left_out_lines(check)):
         if line:
             console.print(line, highlight=False, markup=False)
@@ -51,5 +56,9 @@ def _row(domain: DomainScore, check: DomainCheck) -> list[str]:
         plain_score(domain.difference) if domain.difference else "",
         p_words(domain.p) if domain.p is not None else "",
         ", ".join(marks),
-        *(plain_score(probe.scores[domain.domain]) if domain.domain in probe.scores else "" for probe in check.probes),
     ]
+
+
+def _probe_row(domain: DomainScore, check: DomainCheck) -> list[str]:
+    found = [probe.scores.get(domain.domain) for probe in check.probes]
+    return [domain.domain, *(plain_score(score) if score else "" for score in found)]

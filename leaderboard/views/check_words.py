@@ -91,21 +91,35 @@ def holds_up(domain: DomainScore) -> bool:
     return domain.p is not None and domain.p < LEVEL
 
 
-def difference_lines(check: DomainCheck) -> Iterator[str]:
-    """List which differences between domains hold up, and what the test could have found."""
+def floor_lines(check: DomainCheck) -> Iterator[str]:
+    """Name the domains on which the model is not shown to be above what needs no skill."""
+    low = [each.domain for each in check.domains if each.at_floor and not each.has_few_texts]
+    if check.home in low:
+        yield f"The model is not shown to be above chance at home ('{check.home}'): its drops say nothing."
+    elif low:
+        yield f"Not shown to be above what needs no skill: {', '.join(low)}."
+
+
+def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
+    """List which differences between domains hold up, and what the test could have found.
+
+    Yields: sentences, and the list of those that hold up.
+    """
     tested = [each for each in check.domains if each.p is not None]
     if not tested:
         yield "No difference between domains could be tested."
         return
-    shown = [each for each in tested if holds_up(each)]
+    shown = sorted((each for each in tested if holds_up(each)), key=lambda each: each.p or 0.0)
     family = f"({tested_words(check)}; 5% for all together, by Holm's correction)"
-    if not shown:
-        yield f"No difference between domains holds up {family}."
-    else:
+    if shown:
         yield f"{len(shown)} of {counted(len(tested), 'difference')} between domains hold up {family}:"
-        for each in sorted(shown, key=lambda each: each.p or 0.0):
-            assert each.difference is not None
-            yield f"  {each.domain}: {_signed(each.difference, check)} (p {p_words(each.p)})"
+        yield [
+            f"{each.domain}: {_signed(each.difference, check)} (p {p_words(each.p)})"
+            for each in shown
+            if each.difference is not None
+        ]
+    else:
+        yield f"No difference between domains holds up {family}."
     smallest = [each.detectable for each in tested if each.detectable is not None]
     if smallest:
         low, high = plain_points(min(smallest)), plain_points(max(smallest))
