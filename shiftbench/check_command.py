@@ -113,6 +113,7 @@ def check(
     from builders.building.own_columns import Columns, find_kind
     from leaderboard.views.check_terminal import print_check
     from shiftbench.check_data import DataOptions, check_data
+    from validation.vocabulary import ELSEWHERE
 
     columns = Columns(
         domain=domain_column,
@@ -123,7 +124,8 @@ def check(
         group=group_column,
         domain_by=domain_by.value if domain_by else None,
     )
-    vectors = _encoder(encoder) if probes or train_file is not None else None
+    has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
+    vectors = _encoder(encoder) if probes or has_depth else None
     options = DataOptions(columns, find_kind(kind), MIN_TEXTS if min_texts is None else min_texts, train_file, vectors)
     asked = _Asked(model, _label_map(label_map), trust_pickle, served_model, revision)
     with check_data(data, trained_on, task, options) as rows:

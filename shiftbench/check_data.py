@@ -128,15 +128,17 @@ def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions
         raise InvalidInput(
             Problem("no row is a test row", str(data), column=options.columns.split or "split", cure=cure)
         )
-    leaks, notes, every = None, list(rows.notes), rows
+    leaks, notes, every, encoder = None, list(rows.notes), rows, None
     if options.train_file is not None:
         train, labelled = _training_rows(options, rows)
         every, leaks = _without_leaks(rows, train)
         if home is not None and labelled and options.encoder is not None:
             every = _with_training(every, train, {name: text for text, name in names.items()}[home])
-        elif options.encoder is not None:
-            notes.append(_no_depth(home, options))
-    build_rows(TASK, every, tables, out, min_texts=options.min_texts, encoder=options.encoder, rows_only=True)
+            encoder = options.encoder
+        else:
+            why = "labels of the training texts" if home is not None else "a home domain (--trained-on)"
+            notes.append(f"no scores by distance from the training texts: that needs {why}")
+    build_rows(TASK, every, tables, out, min_texts=options.min_texts, encoder=encoder, rows_only=True)
     folder = DatasetFolder.open(out)
     own_ids: Mapping[str, str] = {}
     if "own_id" in every.frame.columns:
@@ -210,8 +212,3 @@ def _with_training(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
         more = more.with_columns(own_id=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))
     others = rows.frame.filter(~((pl.col("domain") == home) & (pl.col("split") == "train")))
     return replace(rows, frame=pl.concat([others, more.select(others.columns)]))
-
-
-def _no_depth(home: str | None, options: DataOptions) -> str:
-    why = "labels of the training texts" if home is not None else "a home domain (--trained-on)"
-    return f"no scores by depth: that needs {why}"

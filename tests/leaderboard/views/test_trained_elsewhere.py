@@ -9,6 +9,7 @@ from rich.console import Console
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index
 from leaderboard.scoring.score import score_file
+from leaderboard.scoring.shape import Scores
 from leaderboard.store import Store
 from leaderboard.views.folder_report import folder_report
 from leaderboard.views.terminal import print_scores
@@ -40,8 +41,12 @@ def predictions(synthetic: DatasetFolder, tmp_path: Path) -> Path:
     return path
 
 
+def scored_elsewhere(folder: DatasetFolder, path: Path) -> Scores:
+    return score_file(path, folder, n_draws=50)
+
+
 def test_report_and_terminal_mark_it(synthetic: DatasetFolder, predictions: Path) -> None:
-    scores = score_file(predictions, synthetic, n_draws=50)
+    scores = scored_elsewhere(synthetic, predictions)
     assert all(shift.sd.value is None and shift.td.value is None for shift in scores.tasks[0].shifts)
     assert scores.tasks[0].summary.mean_st.value is not None
     report = Visible(folder_report(predictions, scores, synthetic)).text
