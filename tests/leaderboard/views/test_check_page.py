@@ -43,7 +43,7 @@ def check(drop: Estimate | None = None, **more: object) -> DomainCheck:
     spread = Spread(highest="books", lowest="dvd", range=0.12, observed=0.066, by_chance=0.02, beyond_chance=0.063)
     facts = {
         "model": "m", "task": "own", "metric": "macro_f1", "home": "books", "min_texts": 30, "few_texts": {"tiny": 5},
-        "domains": (*counted, domain("tiny", 1, few=True)), "mean": bounded(0.86), "mean_drop": drop or bounded(0.065), "spread": spread,
+        "domains": domains, "mean": bounded(0.86), "mean_drop": drop or bounded(0.065), "spread": spread,
     }  # fmt: skip
     return DomainCheck.model_validate(facts | more)
 
