@@ -44,9 +44,9 @@ def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckDa
     prediction = pl.col("prediction")
     if data.info.kind is TaskKind.TAGGING:
         prediction = prediction.list.join(" ")
-    more = [name for name in ("confidence", "probabilities") if name in said.columns]
-    columns = {"source": pl.lit(data.home or ELSEWHERE), "id": rows["id"], "prediction": prediction}
-    frame = said.select(**columns, seed=pl.lit(0, pl.Int64), **{name: pl.col(name) for name in more})
+    more = [pl.col(name) for name in ("confidence", "probabilities") if name in said.columns]
+    source, seed = pl.lit(data.home or ELSEWHERE).alias("source"), pl.lit(0, pl.Int64).alias("seed")
+    frame = said.select(source, rows["id"], prediction, seed, *more)
     checked = check_predictions(frame, [facts], model.name)
     with replace_file(place) as new:
         record = {_SETTINGS: settings, _COUNTS: json.dumps(asdict(model.counts))}

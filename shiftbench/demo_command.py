@@ -119,8 +119,23 @@ def _demo_check(raw: Path | None, out: Path) -> None:
     _tell(f"2/3 fine-tuning MiniLM on {files.home}, about two minutes on two cores")
     models, trained = place / "models", place / "trained.parquet"
     train = ["train", "finetune-classifier", files.task, "--data", str(data), "--source", files.home]
-    train += ["--target", files.home, "--epochs", "3", "--max-length", "96", "--eval-max-length", "128"]
-    _run([*train, "--batch-size", "32", "--learning-rate", "1e-4", "--save-model", str(models), "--out", str(trained)])
+    train += ["--target", files.home, "--epochs", "2", "--max-length", "64", "--eval-max-length", "128"]
+    _run(
+        [
+            *train,
+            "--train-size",
+            "1500",
+            "--batch-size",
+            "16",
+            "--learning-rate",
+            "1e-4",
+            "--no-select",
+            "--save-model",
+            str(models),
+            "--out",
+            str(trained),
+        ]
+    )
     texts = [part for name in files.inputs for part in ("--text-column", name)]
     check = ["check", str(models / f"{files.home}-0"), "--data", str(files.test), "--domain-column", "domain"]
     check += ["--label-column", "label", *texts, "--trained-on", files.home, "--train-file", str(files.train)]

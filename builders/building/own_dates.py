@@ -27,7 +27,8 @@ _SHARE = 0.95
 def look_like_dates(domains: pl.Series) -> bool:
     """Check whether nearly all distinct values are dates, each with its day, such as ``2024-03-31`` or a time of it."""
     values = domains.drop_nulls().unique()
-    return len(values) > 1 and any(_parsed(values, form).is_not_null().mean() >= _SHARE for form in _FORMATS)
+    least = max(2, _SHARE * len(values))
+    return any(int(_parsed(values, form).is_not_null().sum()) >= least for form in _FORMATS)
 
 
 def count_spans(domains: pl.Series) -> dict[str, int]:
@@ -66,7 +67,7 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
 def _best_form(domains: pl.Series) -> str:
     """Choose the form that reads most values, the first of equally good ones."""
     values = domains.drop_nulls().unique()
-    return max(_FORMATS, key=lambda form: _parsed(values, form).is_not_null().sum())
+    return max(_FORMATS, key=lambda form: int(_parsed(values, form).is_not_null().sum()))
 
 
 def _parsed(values: pl.Series, form: str) -> pl.Series:

@@ -52,7 +52,7 @@ def explain_drop(model: TwoScores, probes: Mapping[str, TwoScores], *, is_probe_
         probes: those of each probe, by its name; at least one.
         is_probe_at_chance: whether one of these is not shown to be above the level that needs no skill.
     """
-    scales = {scale: _on_scale(model, probes, scale) for scale in SCALES}
+    scales: dict[str, OnScale] = {scale: _on_scale(model, probes, scale) for scale in SCALES}
     found = {name: weighted_sum([*probe], [1.0, -1.0]) for name, probe in probes.items()}
     drop = weighted_sum([*model], [1.0, -1.0])
     difficulty, rest = _parts(model, probes, "raw")
