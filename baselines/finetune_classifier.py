@@ -1,8 +1,9 @@
 """Fine-tune a pretrained model as a classifier: one training a source and seed, each predicting every target.
 
-Any encoder by Hub id or path gets a new layer over the labels; an encoder-decoder of T5's kind is asked for the
-label's word (BOSS paper, App. F). The source's validation rows choose the epoch (and, with --sweep, the
-hyperparameters); BOSS's robustness methods (--method) go with either; a stopped training goes on where it was.
+Any encoder by Hub id or path gets a new layer over the labels, unless it has one for the same labels by name, whose
+outputs are then put into their order; an encoder-decoder of T5's kind is asked for the label's word (BOSS paper, App.
+F). The source's validation rows choose the epoch (and, with --sweep, the hyperparameters); BOSS's robustness methods
+(--method) go with either; a stopped training goes on where it was.
 Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one training a GPU.
 
     shiftbench train finetune-classifier nli --data build/dr --out deberta.parquet --model microsoft/deberta-v3-small
@@ -17,6 +18,7 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
+from baselines.models.heads import CLASSIFIER, Head
 from baselines.program import RunOptions, with_options
 from baselines.robust.method import Method, Robustness
 from baselines.robust.synonyms import SynonymSource
@@ -48,6 +50,9 @@ class Classifier(Finetuner):
         self._robustness = robustness
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)
+        self._head = Head.of(self.config, CLASSIFIER, info.labels)
+        if self._head.note and not self._writes:
+            typer.echo(self._head.note, err=True)
 
     def _check_methods(self) -> None:
         """Refuse methods that would read a wrong place of a model that reads from left to right."""
@@ -75,15 +80,12 @@ class Classifier(Finetuner):
         return super().tuned(run, prepared.rows, lambda model: prepared.objective(model, self._read))
 
     def build(self, seed: int) -> Any:
-        """Give a pretrained encoder with a new layer that scores each label, or an encoder-decoder as it is."""
+        """Return a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
         from baselines.training.models import load_model, prepare
 
         if self._writes:
             return prepare(load_model("AutoModelForSeq2SeqLM", self.options.model, seed), self.options, "SEQ_2_SEQ_LM")
-        names = dict(enumerate(self.info.labels))
-        head = {"num_labels": len(names), "id2label": names, "label2id": {name: code for code, name in names.items()}}
-        model = load_model("AutoModelForSequenceClassification", self.options.model, seed, **head)
-        return prepare(model, self.options, "SEQ_CLS")
+        return prepare(self._head.load(self.options.model, seed), self.options, "SEQ_CLS")
 
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Give each row's word pieces and label, and, for the methods, its place among the rows."""

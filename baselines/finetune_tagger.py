@@ -15,6 +15,7 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
+from baselines.models.heads import TAGGER, Head
 from baselines.program import RunOptions, with_options
 from baselines.runs import Predict, Run
 from baselines.training.finetuner import Finetuner, Score
@@ -36,15 +37,15 @@ class Tagger(Finetuner):
         # RoBERTa's tokenizers read words apart only so; to others it means nothing.
         super().__init__(info, options, add_prefix_space=True)
         self.check_places()
+        self._head = Head.of(self.config, TAGGER, info.labels)
+        if self._head.note:
+            typer.echo(self._head.note, err=True)
 
     def build(self, seed: int) -> Any:
-        """Give a pretrained encoder with a new layer that scores each tag."""
-        from baselines.training.models import load_model, prepare
+        """Return a pretrained encoder with a layer that scores each tag: its own where its tags are the task's."""
+        from baselines.training.models import prepare
 
-        names = dict(enumerate(self.info.labels))
-        head = {"num_labels": len(names), "id2label": names, "label2id": {name: code for code, name in names.items()}}
-        model = load_model("AutoModelForTokenClassification", self.options.model, seed, **head)
-        return prepare(model, self.options, "TOKEN_CLS")
+        return prepare(self._head.load(self.options.model, seed), self.options, "TOKEN_CLS")
 
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Give windows of word pieces, each word's tag at its first piece."""

@@ -1,10 +1,9 @@
 """What every baseline program shares: its options, its card and the files it writes; the training loop is ``runs``."""
 
-import inspect
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,13 +15,17 @@ import typer
 from baselines.runs import Fit, Results, train_and_predict
 from builders.folder.reader import DatasetFolder
 from validation.cards import Card, write_card
-from validation.command_line import DataOption
+from validation.command_line import DataOption, PredictionOut, with_options
 from validation.output_files import check_place, refuse_folder, replace_file
 from validation.report import InvalidInput, Problem
 
+__all__ = [
+    "Candidates", "Data", "Out", "Probabilities", "RunOptions", "Seeds", "Sources", "Targets", "TaskName",
+    "check_out_path", "make_card", "train_runs", "typed_command", "with_options", "write_outputs",
+]  # fmt: skip
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
 Data = DataOption
-Out = Annotated[Path, typer.Option("--out", help="Prediction file to write: .parquet, .jsonl or .csv.")]
+Out = PredictionOut
 Sources = Annotated[
     list[str] | None,
     typer.Option(
@@ -64,46 +67,6 @@ class RunOptions:
         """Open the dataset folder, after checking that the output can be written."""
         check_out_path(self.out)
         return DatasetFolder.open(self.data)
-
-
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Build a command that has the fields of the dataclasses among its parameters as options of its own.
-
-    Each such parameter is replaced by the fields, which typer then reads as if they stood there; the command itself
-    gets the dataclass.
-    """
-    own = inspect.signature(command).parameters.values()
-    classes: dict[str, Any] = {
-        parameter.name: parameter.annotation for parameter in own if is_dataclass(parameter.annotation)
-    }
-    signature = inspect.Signature(
-        [each for parameter in own for each in (_fields_as(parameter) if parameter.name in classes else [parameter])]
-    )
-
-    def run(*args: Any, **kwargs: Any) -> None:
-        given = signature.bind(*args, **kwargs).arguments
-        for name, options in classes.items():
-            typed = {field.name: given.pop(field.name) for field in fields(options) if field.name in given}
-            given[name] = options(**typed)
-        command(**given)
-
-    run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
-    return run
-
-
-def _fields_as(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """List the fields of a parameter's dataclass as parameters of the same kind."""
-    return [
-        inspect.Parameter(
-            field.name,
-            parameter.kind,
-            annotation=field.type,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-        )
-        for field in fields(parameter.annotation)
-    ]
 
 
 def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any) -> Results:

@@ -21,6 +21,7 @@ from leaderboard.commands.server import publish_space, rescore, serve, submit, w
 from shiftbench.bench_command import bench
 from shiftbench.check_command import check
 from shiftbench.demo_command import demo
+from shiftbench.predict_command import predict
 from shiftbench.score_command import score
 
 PROGRAMS = (
@@ -86,7 +87,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
+    check, build, publish, plan, predict, validate, score, compare, submit, withdraw, nominate, serve, rescore,
+    release_round,
     publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip

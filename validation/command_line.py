@@ -1,7 +1,10 @@
 """What commands share: options, JSON output, refusals before any work. Light, so that ``--help`` answers at once."""
 
+import inspect
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -78,6 +81,7 @@ DomainByOption = Annotated[
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")
 ]
+PredictionOut = Annotated[Path, typer.Option("--out", help="Prediction file to write: .parquet, .jsonl or .csv.")]
 LabelMap = Annotated[
     list[str] | None,
     typer.Option(
@@ -136,3 +140,43 @@ def console(*, stderr: bool = False) -> "Console":
 
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, width=None if stream.isatty() else 120)
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Build a command that has the fields of the dataclasses among its parameters as options of its own.
+
+    Each such parameter is replaced by the fields, which typer then reads as if they stood there; the command itself
+    gets the dataclass.
+    """
+    own = inspect.signature(command).parameters.values()
+    classes: dict[str, Any] = {
+        parameter.name: parameter.annotation for parameter in own if is_dataclass(parameter.annotation)
+    }
+    signature = inspect.Signature(
+        [each for parameter in own for each in (_fields_as(parameter) if parameter.name in classes else [parameter])]
+    )
+
+    def run(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind(*args, **kwargs).arguments
+        for name, options in classes.items():
+            typed = {field.name: given.pop(field.name) for field in fields(options) if field.name in given}
+            given[name] = options(**typed)
+        command(**given)
+
+    run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return run
+
+
+def _fields_as(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """List the fields of a parameter's dataclass as parameters of the same kind."""
+    return [
+        inspect.Parameter(
+            field.name,
+            parameter.kind,
+            annotation=field.type,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+        )
+        for field in fields(parameter.annotation)
+    ]

@@ -7,11 +7,15 @@ position, ``permutation`` warns where another order of labels would score far be
 that outlive a stop, and ``heads`` lets fine-tuning start from a checkpoint's own head.
 """
 
-from baselines.models.labels import parse_label_map
-from baselines.models.loaded import LoadedModel, RowFailure, TextCounts
-from baselines.models.loading import load_model
-from baselines.models.parts import predict_in_parts
-from baselines.models.permutation import permutation_warning
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from baselines.models.labels import parse_label_map
+    from baselines.models.loaded import LoadedModel, RowFailure, TextCounts
+    from baselines.models.loading import load_model
+    from baselines.models.parts import predict_in_parts
+    from baselines.models.permutation import permutation_warning
 
 __all__ = [
     "LoadedModel",
@@ -22,3 +26,21 @@ __all__ = [
     "permutation_warning",
     "predict_in_parts",
 ]
+
+_HOMES = {
+    "LoadedModel": "loaded",
+    "RowFailure": "loaded",
+    "TextCounts": "loaded",
+    "load_model": "loading",
+    "parse_label_map": "labels",
+    "permutation_warning": "permutation",
+    "predict_in_parts": "parts",
+}
+"""The module of each name: the commands' options are read without importing any of them."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'baselines.models' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"baselines.models.{_HOMES[name]}"), name)

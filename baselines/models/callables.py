@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 
 from baselines.models.labels import match_labels, match_tags, resolve_label
-from baselines.models.loaded import NamedModel, RowFailure, refuse_row
+from baselines.models.loaded import NamedModel, RowFailure, describe_error, refuse_row
 from baselines.models.outputs import by_name, frame_of_probabilities
 from baselines.models.pipelines import class_names
-from validation.report import InvalidInput, Problem, did_you_mean, first_line
+from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import UNPARSED, TaskKind
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class CallableModel(NamedModel):
             answered, row, is_alone = self._until_it_raises(part)
             done = self._frame(answered, part[:row])
             told = _short(part[row]) if is_alone else f"inputs up to {_short(part[row])} together, for none alone"
-            found = f"{type(error).__name__}: {first_line(error)}, for {told}"
+            found = f"{describe_error(error)}, for {told}"
             cure = "mend the callable and run the same command again: it goes on at this row"
             raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
 
@@ -201,12 +201,15 @@ class CallableModel(NamedModel):
 def load_callable(asked: "Asked") -> CallableModel:
     """Import the callable that a spec names; see ``load_model``."""
     module_name, _, path = asked.spec.partition(":")
+    if module_name.endswith(".py"):
+        cure = f"write it as {module_name.removesuffix('.py')}:{path}"
+        raise InvalidInput(Problem("this names a file, not a module", asked.spec, f"'{module_name}'", cure))
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as 'python -m' has it: a module of the user's own lies there
     try:
         found: Any = import_module(module_name)
     except Exception as error:  # a module of the user's may raise anything
-        there = f"{type(error).__name__}: {first_line(error)}"
+        there = describe_error(error)
         cure = "run this where 'import' finds the module, or mend it"
         raise InvalidInput(Problem("the module cannot be imported", asked.spec, there, cure)) from error
     for name in path.split("."):

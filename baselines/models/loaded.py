@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 
 @dataclass
@@ -137,3 +137,13 @@ def count_empty(rows: pl.DataFrame, inputs: Sequence[str]) -> int:
 def refuse_row(model: str, what: str, row: int, found: str, cure: str, done: pl.DataFrame) -> RowFailure:
     """Build the refusal of one row; the row counts from 0, ``done`` are the predictions before it."""
     return RowFailure(Problem(what, model, found, cure), row, done)
+
+
+def describe_error(error: BaseException) -> str:
+    """Describe an error of somebody else's code by its kind and the first line of what it says.
+
+    >>> describe_error(ValueError("no such word")), describe_error(MemoryError())
+    ('ValueError: no such word', 'MemoryError')
+    """
+    kind, line = type(error).__name__, first_line(error)
+    return kind if line == kind else f"{kind}: {line}"

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 PICKLES = (".pkl", ".pickle", ".joblib")
 _CALLABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_HUB_ID = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
+_HUB_ID = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
 FORMS = (
     "give a folder or Hub id, 'module:callable', a pipeline saved with skops (.skops), a pickle with --trust-pickle, "
-    "or the URL of an OpenAI-compatible server with --served-model"
+    "or the URL of an OpenAI-compatible server with --model"
 )
 
 
@@ -108,7 +108,7 @@ def _load(asked: Asked) -> LoadedModel:
         from baselines.models.served import load_served
 
         return load_served(asked)
-    if path.is_file() or path.suffix in (".skops", *PICKLES):
+    if path.suffix in (".skops", *PICKLES) or (path.is_file() and asked.trust_pickle):
         from baselines.models.pipelines import load_pipeline_file
 
         return load_pipeline_file(asked, path)
@@ -118,6 +118,8 @@ def _load(asked: Asked) -> LoadedModel:
         from baselines.models.callables import load_callable
 
         return load_callable(asked)
+    if path.is_file():
+        raise InvalidInput(Problem("this file holds no model", spec, f"the ending '{path.suffix}'", FORMS))
     if not _HUB_ID.fullmatch(spec):
         raise InvalidInput(Problem("there is no such model", spec, cure=FORMS))
     from baselines.models.pretrained import load_pretrained
@@ -145,7 +147,7 @@ def _check_options(asked: Asked) -> None:
     problems = []
     if asked.served_model and not is_url(asked.spec):
         cure = "leave it out, or give the server's URL in place of the model"
-        problems.append(Problem("this is for a server", "--served-model", asked.served_model, cure))
+        problems.append(Problem("this is for a server", "--model", asked.served_model, cure))
     if asked.label_map and asked.kind not in (TaskKind.CLASSIFICATION, TaskKind.TAGGING):
         found = f"a task of kind '{asked.kind.value}'"
         problems.append(Problem("the task has no labels to map", "--label-map", found, "leave it out"))

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import polars as pl
@@ -46,7 +46,7 @@ def predict_in_parts(
             bar.update(len(part))
     if not frames:
         return model.predict(rows)
-    return _in_first_order(ordered, pl.concat(frames))
+    return _joined(frames).with_columns(ordered[_PLACE]).sort(_PLACE).drop(_PLACE)
 
 
 def _new_part(
@@ -61,7 +61,7 @@ def _new_part(
         if work and len(failure.done):
             work.keep(_name(start), 0, failure.done, {})
         row = asked.row(failure.row, named=True)
-        done = pl.concat([*before, failure.done]) if before else failure.done
+        done = _joined([*before, failure.done])
         raise RowFailure(_with_id(failure.problems[0], row, n_kept=len(done)), row[_PLACE], done) from failure
     if work:
         later = asdict(model.counts)
@@ -84,8 +84,10 @@ def _kept_part(model: LoadedModel, start: int, work: Work | None) -> pl.DataFram
     return part
 
 
-def _in_first_order(ordered: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
-    return predictions.with_columns(ordered[_PLACE]).sort(_PLACE).drop(_PLACE)
+def _joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put parts together; one without rows need not have the columns of the others."""
+    filled = [frame for frame in frames if len(frame)]
+    return pl.concat(filled, how="diagonal") if filled else frames[-1]
 
 
 def _length(inputs: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
@@ -95,8 +97,6 @@ def _length(inputs: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
 
 
 def _with_id(problem: Problem, row: dict[str, Any], *, n_kept: int) -> Problem:
-    from dataclasses import replace
-
     named = f" (id {row['id']})" if "id" in row else ""
     kept = f"; {n_kept:,} predictions made before it" if n_kept else ""
     return replace(problem, found=f"{problem.found}{named}{kept}")

@@ -17,10 +17,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from baselines.models.labels import LabelMatch, match_labels
-from baselines.models.loaded import NamedModel
+from baselines.models.loaded import NamedModel, describe_error
 from baselines.models.outputs import frame_of_labels, frame_of_probabilities
 from validation.command_line import require
-from validation.report import InvalidInput, Problem, first_line
+from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
         return joblib.load(path)
     except Exception as error:  # a pickle may raise anything: it runs its own code
         cure = "load it with the versions of the libraries that it was saved with"
-        found = f"{type(error).__name__}: {first_line(error)}"
+        found = describe_error(error)
         raise InvalidInput(Problem("the pickle cannot be loaded", str(path), found, cure)) from error
 
 
@@ -120,7 +120,7 @@ def _load_skops(path: Path) -> Any:
     except InvalidInput:
         raise
     except Exception as error:  # a damaged file may raise anything
-        found, cure = f"{type(error).__name__}: {first_line(error)}", "save it again with skops.io.dump"
+        found, cure = describe_error(error), "save it again with skops.io.dump"
         raise InvalidInput(Problem("the skops file cannot be loaded", str(path), found, cure)) from error
 
 

@@ -204,6 +204,8 @@ def load_pretrained(asked: "Asked") -> NamedModel:
     match = _match(config, asked) if head in ("ForSequenceClassification", "ForTokenClassification") else None
     spaced = {"add_prefix_space": True} if head == "ForTokenClassification" else {}
     tokenizer = load_tokenizer(spec, **where, **spaced)
+    if tokenizer.pad_token_id is None and getattr(config, "pad_token_id", None) is not None:
+        tokenizer.pad_token_id = config.pad_token_id  # classifiers that read from left to right say it there alone
     model, told = load_model(_HEADS[head], spec, 0, output_loading_info=True, **where)
     if told["missing_keys"]:
         missing = sorted(told["missing_keys"])
@@ -216,7 +218,12 @@ def load_pretrained(asked: "Asked") -> NamedModel:
         "inputs": asked.inputs,
         "revision": getattr(config, "_commit_hash", None),
         "notes": match.notes if match else (),
-        "facts": {"base_model": spec, "family": config.model_type, "parameters": int(model.num_parameters())},
+        "facts": {
+            "base_model": spec,
+            "family": config.model_type,
+            "parameters": int(model.num_parameters()),
+            "paradigm": "fine-tuned",
+        },
         "version": model_version(spec) if Path(spec).is_dir() else getattr(config, "_commit_hash", None),
         "libraries": ("torch", "transformers"),
         "model": model,
@@ -258,7 +265,7 @@ def _head(config: Any, asked: "Asked") -> str:
         wanted = " or ".join(_OF_KIND[asked.kind])
         cure = f"give a model whose architecture ends in {wanted}; 'shiftbench train {_TRAINER[asked.kind]}' trains one"
         if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
-            cure = "serve it and give the server's URL with --served-model, or 'shiftbench train prompt-llm --local'"
+            cure = "serve it and give the server's URL with --model, or 'shiftbench train prompt-llm --local'"
         raise InvalidInput(Problem(what, asked.spec, found, cure))
     head = heads[0]
     if head == "ForSequenceClassification" and len(asked.inputs) > 2:

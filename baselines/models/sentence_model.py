@@ -102,7 +102,7 @@ def load_sentence_model(asked: "Asked", folder: Path) -> SentenceModel:
     files = {str(file.relative_to(folder)): file.stat() for file in sorted(folder.rglob("*")) if file.is_file()}
     return SentenceModel(
         name=folder.resolve().name, inputs=asked.inputs, notes=match.notes, part_rows=256,
-        libraries=("sentence-transformers", "scikit-learn"), facts={"base_model": asked.spec},
+        libraries=("sentence-transformers", "scikit-learn"), facts={"base_model": asked.spec, "paradigm": "fine-tuned"},
         version={name: (facts.st_size, facts.st_mtime_ns) for name, facts in files.items()},
         body=body, head=head, is_normalized=bool(settings.get("normalize_embeddings")), match=match,
     )  # fmt: skip

@@ -50,8 +50,8 @@ def load_served(asked: "Asked") -> ServedModel:
     from baselines.prompting.task_prompt import Protocol, TaskPrompt
 
     if not asked.served_model:
-        cure = "name the model that the server is to use"
-        raise InvalidInput(Problem("a server may have several models", "--served-model", "nothing", cure))
+        cure = "name the one to use with --model"
+        raise InvalidInput(Problem("a server may have several models", asked.spec, cure=cure))
     require("openai", "llm")
     address = server_address(asked.spec)
     key = server_key(asked.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"

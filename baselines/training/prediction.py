@@ -40,7 +40,12 @@ def predict_rows(
     model.to(device.name).eval()
     found_rows = f"{_TOKENS[device.name]:,} word pieces at a time"
     with (
-        enough_memory("prediction", device, found_rows, "give a smaller --eval-max-length, or --model"),
+        enough_memory(
+            "prediction",
+            device,
+            found_rows,
+            "read less of a text (--max-length of predict, --eval-max-length of trainings), or give another model",
+        ),
         torch.inference_mode(),
         device.computing(),
         tqdm(total=len(first), desc=description, unit="row", disable=None if description else True, leave=False) as bar,

@@ -18,7 +18,7 @@ from builders.folder.reader import DatasetFolder
 COMMAND = Path(sys.executable).with_name("shiftbench")
 COMMANDS = (
     *("build", "validate", "train", "score", "submit", "serve", "publish", "compare"),
-    *("attack", "protocol", "demo", "grid", "analyse", "plan"),
+    *("attack", "protocol", "demo", "grid", "analyse", "plan", "predict"),
 )
 
 

@@ -1,0 +1,132 @@
+"""The head that fine-tuning starts from: a checkpoint's own where its labels are the task's by name, else a new one.
+
+A checkpoint of another order of labels would otherwise start from a head whose outputs are mixed up, or with no
+training at all be read wrong.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from baselines.models.labels import resolve_label
+from validation.report import InvalidInput, Problem
+
+CLASSIFIER = ("ForSequenceClassification", "AutoModelForSequenceClassification")
+TAGGER = ("ForTokenClassification", "AutoModelForTokenClassification")
+
+
+@dataclass(frozen=True)
+class Head:
+    """What becomes of the head of a checkpoint.
+
+    Attributes:
+        auto_class: class of transformers that loads the model.
+        labels: the task's labels.
+        names: the checkpoint's labels; None where it has no such head.
+        order: of each of the task's labels the checkpoint's output; None: a new head is drawn.
+    """
+
+    auto_class: str
+    labels: tuple[str, ...]
+    names: tuple[str, ...] | None
+    order: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, config: Any, kind: tuple[str, str], labels: Sequence[str]) -> "Head":
+        """Decide by a checkpoint's configuration.
+
+        Args:
+            config: of transformers.
+            kind: ``CLASSIFIER`` or ``TAGGER``.
+            labels: the task's labels.
+        """
+        architecture, auto_class = kind
+        if not any(name.endswith(architecture) for name in getattr(config, "architectures", None) or ()):
+            return cls(auto_class, tuple(labels), None, None)
+        names = tuple(str(config.id2label[place]) for place in sorted(config.id2label))
+        return cls(auto_class, tuple(labels), names, output_order(names, labels))
+
+    @property
+    def note(self) -> str | None:
+        """What the user must know of a checkpoint that has a head; None of any other."""
+        if self.names is None:
+            return None
+        if self.order is not None:
+            return f"the model's own head is kept, its labels matched by name: {', '.join(self.labels)}"
+        return (
+            f"the model's own head is for other labels ({', '.join(self.names[:20])}) than the task's "
+            f"({', '.join(self.labels[:20])}): a new head is drawn"
+        )
+
+    def load(self, name: str, seed: int) -> Any:
+        """Load the checkpoint with a head for the task's labels, in their order.
+
+        Args:
+            name: Hub id or path.
+            seed: of a new head.
+        Returns: a model of transformers.
+        Raises: InvalidInput as ``training.models.load_model``, or when the outputs cannot be put into order.
+        """
+        from baselines.training.models import load_model, new_model
+
+        id2label = dict(enumerate(self.labels))
+        label2id = {label: code for code, label in id2label.items()}
+        if self.names is None:
+            return load_model(
+                self.auto_class, name, seed, num_labels=len(id2label), id2label=id2label, label2id=label2id
+            )
+        model = load_model(self.auto_class, name, seed)
+        config = deepcopy(model.config)
+        config.id2label, config.label2id, config.problem_type = id2label, label2id, None
+        if self.order is not None:
+            permute_outputs(model, self.order, name)
+            model.config = config
+            return model
+        new = new_model(self.auto_class, config, seed)
+        setattr(new, model.base_model_prefix, getattr(model, model.base_model_prefix))
+        return new
+
+
+def output_order(names: Sequence[str], labels: Sequence[str]) -> tuple[int, ...] | None:
+    """Find the output of each label by name; None unless each label has one and each output is one.
+
+    >>> output_order(["No", "Yes"], ["yes", "no"]), output_order(["LABEL_0", "LABEL_1"], ["yes", "no"])
+    ((1, 0), None)
+    """
+    found = [resolve_label(name, labels) for name in names]
+    if None in found or len(names) != len(labels) or len(set(found)) < len(labels):
+        return None
+    return tuple(found.index(label) for label in labels)
+
+
+def permute_outputs(model: Any, order: Sequence[int], name: str) -> None:
+    """Put the rows of a model's last layer into another order.
+
+    Args:
+        model: a classifier or tagger of transformers; changed.
+        order: which output comes first, second, ...
+        name: the model's name, for the refusal.
+    Raises: InvalidInput when the outputs of the model do not follow; nothing can be trained then.
+    """
+    import torch
+
+    inside = f"{model.base_model_prefix}."
+    layers = [
+        layer
+        for place, layer in model.named_modules()
+        if isinstance(layer, torch.nn.Linear) and layer.out_features == len(order) and not place.startswith(inside)
+    ]
+    places = list(order)
+    example = torch.arange(1, 9)[None, :] % model.config.vocab_size
+    was_training = model.training
+    model.eval()
+    with torch.no_grad():
+        before = model(input_ids=example).logits
+        for parameter in layers[-1].parameters() if layers else ():
+            parameter.copy_(parameter[places].clone())
+        after = model(input_ids=example).logits
+    model.train(was_training)
+    if not torch.allclose(after, before[..., places], atol=1e-5):
+        what, cure = "the labels of this model's head cannot be put into the task's order", "give its encoder alone"
+        raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))

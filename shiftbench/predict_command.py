@@ -1,0 +1,188 @@
+"""The command ``predict``: any model's predictions for a task of a dataset folder, as a file with its card."""
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from baselines.models.options import ModelArgument, ModelOptions
+from validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
+from validation.report import InvalidInput, Problem, counted, did_you_mean
+from validation.vocabulary import ELSEWHERE, GOLD, NO_SOURCE, SPLITS, TaskKind
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from baselines.models import LoadedModel
+    from builders.folder.reader import DatasetFolder
+
+TaskOption = Annotated[
+    str | None, typer.Option("--task", metavar="NAME", help="Task of the folder. Default: the only one.")
+]
+SourceOption = Annotated[
+    str,
+    typer.Option(
+        "--source",
+        metavar="NAME",
+        help=f"What the model was trained on: a domain of the folder (several joined by '+'), '{NO_SOURCE}' for no "
+        f"training on the task, '{ELSEWHERE}' for other data.",
+    ),
+]
+TargetOption = Annotated[
+    list[str] | None,
+    typer.Option("--target", metavar="NAME", help="Predict this domain; repeat for more."),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Number of the training run, for files that are put together.", min=0)
+]
+ProbabilitiesOption = Annotated[
+    bool,
+    typer.Option("--probabilities/--no-probabilities", help="Write probabilities of all labels where there are any."),
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="TEXT", help="The model's name in the card. Default: from MODEL.")
+]
+SplitOption = Annotated[str, typer.Option("--split", metavar="NAME", help=f"Rows to predict: {', '.join(SPLITS)}.")]
+
+
+@with_options
+def predict(
+    model: ModelArgument,
+    data: DataOption,
+    out: PredictionOut,
+    task: TaskOption = None,
+    source: SourceOption = ELSEWHERE,
+    split: SplitOption = "test",
+    target: TargetOption = None,
+    subset: SubsetOption = "all",
+    seed: SeedOption = 0,
+    probabilities: ProbabilitiesOption = True,
+    name: NameOption = None,
+    *,
+    options: ModelOptions,
+) -> None:
+    """Predict the rows of a task with any model, and write a prediction file with its card.
+
+    What was predicted before a stop is kept beside --out: the same command goes on.
+
+    Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
+    """
+    from baselines.models import predict_in_parts
+    from baselines.program import check_out_path, make_card, write_outputs
+    from baselines.prompting.task_prompt import TaskPrompt
+    from baselines.runs import Work
+    from builders.folder.reader import DatasetFolder
+
+    check_out_path(out)
+    folder = DatasetFolder.open(data)
+    task = task or _only_task(folder)
+    info, source = folder.task(task), _checked_source(folder, task, source)
+    rows = _rows(folder, task, split, subset, target)
+    prompt = TaskPrompt.of(folder, task, None, options.instruction)
+    loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels, prompt=prompt)
+    for note in loaded.notes:
+        typer.echo(f"note: {note}", err=True)
+    work = Work(out, _settings(folder, task, split, subset, target, model, options, loaded))
+    told = f"; goes on with what is kept in {work.path}" if work.path.is_dir() else ""
+    typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{told}", err=True)
+    predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
+    print_reading(loaded)
+    if info.kind is TaskKind.CLASSIFICATION:
+        _warn_of_mixed_labels(rows, predictions, info.labels)
+    facts: dict[str, Any] = {"paradigm": "other", **loaded.facts}
+    card = make_card(folder, libraries=loaded.libraries, name=name or loaded.name, subset=subset, **facts)
+    if not probabilities and "probabilities" in predictions.columns:
+        predictions = predictions.drop("probabilities")
+    write_outputs(_named(rows, predictions, source, seed), card, out)
+    work.clear()
+
+
+def print_reading(model: "LoadedModel") -> None:
+    """Print on standard error how many texts a model could not read whole, or that had nothing to read."""
+    counts = model.counts
+    if counts.truncated:
+        share = f"{counts.truncated:,} of {counts.rows:,} ({100 * (model.truncated or 0):.1f}%)"
+        typer.echo(f"note: {share} texts are longer than the model reads: their ends were cut", err=True)
+    if counts.empty:
+        typer.echo(f"note: {counted(counts.empty, 'row')} of {counts.rows:,} with an empty text", err=True)
+
+
+def _only_task(folder: "DatasetFolder") -> str:
+    names = list(folder.manifest.tasks)
+    if len(names) > 1:
+        what, cure = "the folder has several tasks", f"choose one with --task: {', '.join(names)}"
+        raise InvalidInput(Problem(what, str(folder.path), cure=cure))
+    return names[0]
+
+
+def _checked_source(folder: "DatasetFolder", task: str, source: str) -> str:
+    from baselines.runs import chosen_sources
+
+    return source if source in (NO_SOURCE, ELSEWHERE) else chosen_sources(folder, task, [source])[0]
+
+
+def _rows(folder: "DatasetFolder", task: str, split: str, subset: str, targets: list[str] | None) -> "pl.DataFrame":
+    """Read the rows to predict."""
+    import polars as pl
+
+    if split not in SPLITS:
+        raise InvalidInput(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
+    if split != "test" and subset != "all":
+        what, cure = "subsets are of test rows", "leave --subset out, or give --split test"
+        raise InvalidInput(Problem(what, "--subset", f"'{subset}'", cure))
+    there = [domain for domain, facts in folder.task(task).domains.items() if split in facts.splits]
+    if unknown := [target for target in targets or () if target not in there]:
+        what = f"no domain of this name has {split} rows"
+        raise InvalidInput(
+            Problem(what, "--target", f"'{name}'", did_you_mean(name, there) if there else "") for name in unknown
+        )
+    chosen = targets or there
+    if not chosen:
+        raise InvalidInput(Problem(f"no domain of task '{task}' has {split} rows", str(folder.path)))
+    if split != "test":
+        return pl.concat([folder.split(task, domain, split) for domain in chosen])
+    return folder.test(task, subset).filter(pl.col("domain").is_in(chosen))
+
+
+def _settings(
+    folder: "DatasetFolder",
+    task: str,
+    split: str,
+    subset: str,
+    targets: list[str] | None,
+    spec: str,
+    options: ModelOptions,
+    loaded: "LoadedModel",
+) -> dict[str, Any]:
+    """Gather what the predictions depend on: parts that were kept under others are not taken up."""
+    from importlib.metadata import version
+
+    return {
+        "program": "predict",
+        "data": folder.content_hash,
+        "rows": [task, split, subset, targets],
+        "model": [spec, loaded.version],
+        "options": asdict(options),
+        "versions": {name: version(name) for name in ("shiftbench", *loaded.libraries)},
+    }
+
+
+def _warn_of_mixed_labels(rows: "pl.DataFrame", predictions: "pl.DataFrame", labels: tuple[str, ...]) -> None:
+    """Warn where another order of labels would score far better; withheld labels are not looked at."""
+    from baselines.models import permutation_warning
+
+    gold = rows[GOLD[TaskKind.CLASSIFICATION]]
+    if gold.null_count() or not len(gold):
+        return
+    if told := permutation_warning(gold.to_numpy(), predictions["prediction"].to_list(), labels):
+        print(f"warning: {told}", file=sys.stderr)
+
+
+def _named(rows: "pl.DataFrame", predictions: "pl.DataFrame", source: str, seed: int) -> "pl.DataFrame":
+    """Put source, id and seed beside predictions, columns in the order in which the baselines write them."""
+    import polars as pl
+
+    frame = predictions.with_columns(source=pl.lit(source), id=rows["id"], seed=pl.lit(seed, pl.Int64))
+    first = ["source", "id", "prediction", "seed"]
+    return frame.select(*first, *(column for column in predictions.columns if column not in first))

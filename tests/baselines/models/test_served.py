@@ -1,0 +1,55 @@
+"""A served model: asked without demonstrations, answers kept, and what is not for a server refused."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from baselines.models import load_model
+from tests.baselines.prompting.chat_server import ChatServer, running_chat_server
+from validation.report import InvalidInput
+from validation.vocabulary import TaskKind
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with running_chat_server() as running:
+        yield running
+
+
+def load(spec: str, kind: TaskKind = TaskKind.CLASSIFICATION, **options: Any) -> Any:
+    asked = {"kind": kind, "inputs": ["text"], "labels": ["negative", "positive"], "served_model": "chatty", **options}
+    return load_model(spec, **asked)
+
+
+def test_rows_are_asked_once_and_answers_parsed(server: ChatServer) -> None:
+    server.reply = lambda body: "POSITIVE." if "kettle" in body["messages"][-1]["content"] else "hm"
+    model = load(server.url)
+    rows = pl.DataFrame({"text": ["a fine kettle", "a lamp", ""]})
+    assert model.predict(rows)["prediction"].to_list() == ["positive", "__unparsed__", "__unparsed__"]
+    assert load(server.url).predict(rows)["prediction"][0] == "positive"
+    assert len(server.asked) == 3
+    assert "negative, positive" in server.asked[0]["messages"][0]["content"]
+    assert (model.name, model.facts["paradigm"], model.counts.empty) == ("chatty", "zero-shot", 1)
+    own = load(server.url, instruction="Is it good? Say one of {labels}").predict(rows[:1])
+    assert own["prediction"].to_list() == ["positive"]
+    assert server.asked[-1]["messages"][0]["content"] == "Is it good? Say one of negative, positive"
+
+
+def test_tags_are_lists(server: ChatServer) -> None:
+    server.reply = lambda _: "O B-x"
+    model = load(server.url, TaskKind.TAGGING, inputs=["tokens"], labels=["O", "B-x"])
+    found = model.predict(pl.DataFrame({"tokens": [["a", "b"], ["c"]]}))
+    assert found["prediction"].to_list() == [["O", "B-x"], ["__unparsed__"]]
+
+
+def test_what_goes_with_a_server_and_what_does_not(server: ChatServer, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="a server may have several models; name the one to use with --model"):
+        load(server.url, served_model=None)
+    with pytest.raises(InvalidInput, match="--model: this is for a server; found chatty"):
+        load(str(tmp_path))
+    with pytest.raises(InvalidInput, match="the address holds a password"):
+        load("http://me:secret@localhost/v1")

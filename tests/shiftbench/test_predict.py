@@ -1,0 +1,147 @@
+"""The command ``predict``: a file with its card for any kind of task, and work that goes on after a stop."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from skops import io
+
+from baselines.models.pretrained import PretrainedClassifier
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
+from shiftbench import predict_command
+from tests.baselines.kinds import build_kinds
+from tests.baselines.models.saved import save_classifier, save_with_head
+from validation.cards import read_card
+from validation.report import InvalidInput
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    return build_kinds(tmp_path_factory.mktemp("data") / "kinds")
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return save_classifier(tmp_path_factory.mktemp("model") / "judge", "Positive", "Negative")
+
+
+def predict(model: object, folder: DatasetFolder, out: Path, **options: Any) -> pl.DataFrame:
+    predict_command.predict(str(model), folder.path, out, **options)
+    return pl.read_parquet(out)
+
+
+def test_a_classifier_of_one_domain_is_scored_as_a_baseline_is(
+    classifier: str, synthetic: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "p.parquet"
+    frame = predict(classifier, synthetic, out, task="sa", source="lamps")
+    assert frame.columns == ["source", "id", "prediction", "seed", "confidence", "probabilities"]
+    assert frame["source"].unique().to_list() == ["lamps"]
+    assert sorted(frame["id"]) == sorted(synthetic.test("sa")["id"])
+    (task,) = score_file(out, synthetic).tasks
+    assert len(task.shifts) == 3
+    card = read_card(tmp_path / "p.card.yaml")
+    assert (card.name, card.base_model, card.paradigm, card.family) == ("judge", classifier, "fine-tuned", "bert")
+    assert {"torch", "transformers"} <= set(card.versions)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.card.yaml", "p.parquet"]
+    told = capsys.readouterr().err
+    assert "predicting 240 rows of task 'sa' with judge" in told
+
+
+def test_what_is_asked_for_is_what_is_written(classifier: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"task": "sa", "target": ["tents"], "split": "train", "seed": 3, "name": "Mine"}
+    frame = predict(classifier, synthetic, tmp_path / "p.parquet", **options, probabilities=False)
+    assert frame.columns == ["source", "id", "prediction", "seed", "confidence"]
+    assert frame.select("source", "seed").unique().row(0) == ("elsewhere", 3)
+    assert frame["id"].to_list() == synthetic.split("sa", "tents", "train")["id"].to_list()
+    assert read_card(tmp_path / "p.card.yaml").name == "Mine"
+
+
+def test_a_stopped_command_goes_on_with_the_parts_it_has(
+    classifier: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("baselines.models.pretrained._part_rows", lambda *_: 100)
+    whole = predict(classifier, synthetic, tmp_path / "whole.parquet", task="sa")
+    asked: list[int] = []
+    own = PretrainedClassifier._predict
+
+    def stopped_at_second(self: PretrainedClassifier, rows: pl.DataFrame) -> pl.DataFrame:
+        asked.append(len(rows))
+        if asked == [100, 100]:
+            raise KeyboardInterrupt
+        return own(self, rows)
+
+    monkeypatch.setattr(PretrainedClassifier, "_predict", stopped_at_second)
+    out = tmp_path / "p.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        predict(classifier, synthetic, out, task="sa")
+    assert not out.exists()
+    assert predict(classifier, synthetic, out, task="sa").equals(whole)
+    assert asked == [100, 100, 100, 40]
+    asked.clear()
+    with pytest.raises(KeyboardInterrupt):
+        predict(classifier, synthetic, out, task="sa")
+    predict(classifier, synthetic, out, task="sa", max_length=16)  # what was kept is of another setting
+    assert asked[2:] == [100, 100, 40]
+
+
+def test_tags_and_answers(kinds: DatasetFolder, tmp_path: Path) -> None:
+    names = dict(enumerate(("I-name", "O", "B-place", "B-name")))
+    tagger = save_with_head(tmp_path / "tagger", "BertForTokenClassification", id2label=names)
+    predict(tagger, kinds, tmp_path / "tags.parquet", task="tags", source="notes")
+    assert len(score_file(tmp_path / "tags.parquet", kinds).tasks) == 1
+    reader = save_with_head(tmp_path / "reader", "BertForQuestionAnswering")
+    predict(reader, kinds, tmp_path / "answers.parquet", task="questions", source="solved")
+    assert len(score_file(tmp_path / "answers.parquet", kinds).tasks) == 1
+
+
+def test_mixed_up_labels_are_warned_of(
+    synthetic: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    train = pl.concat([synthetic.split("sa", domain, "train") for domain in synthetic.task("sa").domains])
+    labels = synthetic.task("sa").labels
+    swapped = [labels[1 - code] for code in train["label"]]
+    io.dump(
+        make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(train["text"].to_list(), swapped),
+        tmp_path / "m.skops",
+    )
+    predict(tmp_path / "m.skops", synthetic, tmp_path / "p.parquet", task="sa")
+    told = capsys.readouterr().err
+    assert "warning: labels look mixed up: with" in told
+    label_map = ["negative=positive", "positive=negative"]
+    predict(tmp_path / "m.skops", synthetic, tmp_path / "p.parquet", task="sa", label_map=label_map)
+    assert "warning" not in capsys.readouterr().err
+
+
+def test_texts_that_are_cut_are_told(
+    synthetic: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = save_classifier(tmp_path / "judge", "positive", "negative")
+    predict(model, synthetic, tmp_path / "p.parquet", task="sa", max_length=8)
+    assert "texts are longer than the model reads: their ends were cut" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "the folder has several tasks; choose one with --task: nli, sa"),
+        ({"task": "sa", "source": "lampz"}, "--source: there is no such domain; found 'lampz'; did you mean 'lamps'"),
+        ({"task": "sa", "split": "tests"}, "--split: there is no such split; found 'tests'; did you mean 'test'"),
+        ({"task": "sa", "target": ["lampz"]}, "--target: no domain of this name has test rows; found 'lampz'"),
+        ({"task": "sa", "split": "train", "subset": "few"}, "--subset: subsets are of test rows; found 'few'"),
+        ({"task": "sa", "label_map": ["positive"]}, "--label-map: this maps no label; found 'positive'"),
+    ],
+)
+def test_what_cannot_be_predicted(
+    options: dict[str, Any], told: str, classifier: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        predict(classifier, synthetic, tmp_path / "p.parquet", **options)
+    assert told in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
