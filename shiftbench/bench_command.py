@@ -15,6 +15,7 @@ class Bench(StrEnum):
     BUILD = "build"
     APP = "app"
     TRAIN = "train"
+    CHECK = "check"
 
 
 def bench(
@@ -22,7 +23,8 @@ def bench(
         Bench,
         typer.Argument(
             metavar="[WHAT]",
-            help="'scores': scoring; 'build': large upstream files; 'app': the leaderboard; 'train': fine-tuning.",
+            help="'scores': scoring; 'build': large upstream files; 'app': the leaderboard; 'train': fine-tuning; "
+            "'check': a check of one model.",
         ),
     ] = Bench.SCORES,
     scale: Annotated[
@@ -33,7 +35,7 @@ def bench(
     ] = 1.0,
     json_: JsonOption = None,
 ) -> None:
-    """Time scoring, reading and building large data sets, the leaderboard with 10,000 entries, or fine-tuning.
+    """Time scoring, reading and building large data sets, the leaderboard with 10,000 entries, fine-tuning, or a check.
 
     Needs the extra 'dev', fine-tuning the extra 'train'.
 
@@ -47,6 +49,7 @@ def bench(
     from builders.building.bench_builds import run_build_bench
     from leaderboard.bench.app import run_app_bench
     from leaderboard.bench.scores import run_bench
+    from shiftbench.check_bench import run_check_bench
     from validation.timing import Timing, peak_memory, print_timing
 
     def read_and_build(scale: float) -> Iterator[Timing]:
@@ -58,6 +61,7 @@ def bench(
         Bench.BUILD: read_and_build,
         Bench.APP: run_app_bench,
         Bench.TRAIN: run_training_bench,
+        Bench.CHECK: run_check_bench,
     }
     timings = []
     for timing in runs[what](scale):

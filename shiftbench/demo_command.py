@@ -1,8 +1,9 @@
-"""The command ``demo``: build, train, score and show. Everything heavier than typer is imported inside it."""
+"""The command ``demo``: build, train, score and show; or check one model. All but typer is imported inside it."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,13 +11,30 @@ from builders.building.commands import sentence_encoder
 from leaderboard.commands.server import serve
 from validation.command_line import PortOption, console, require
 
+if TYPE_CHECKING:
+    from builders.encoder import Encoder
+
 DEMO_PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
 """Those that ``demo`` runs: they need no weights but the sentence encoder's, and no server."""
 SHARED = Path("../shared/data/raw")
 """Where upstream files lie beside a checkout."""
 
 
+class Door(StrEnum):
+    """What ``demo`` ends with."""
+
+    BOARD = "board"
+    CHECK = "check"
+
+
 def demo(
+    door: Annotated[
+        Door,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="'board': baselines on a leaderboard; 'check': a MiniLM, fine-tuned on one domain, in a report.",
+        ),
+    ] = Door.BOARD,
     raw: Annotated[
         Path | None,
         typer.Option(
@@ -35,7 +53,12 @@ def demo(
     """Build, train, score and show: everything once, on real rows where they can be had, or else on synthetic ones.
 
     Example: shiftbench demo
+
+    One model on a CSV, in a few minutes: shiftbench demo check
     """
+    if door is Door.CHECK:
+        _demo_check(raw or _shared_folder(), out)
+        return
     from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
     from builders.folder.reader import DatasetFolder
@@ -50,7 +73,7 @@ def demo(
 
         port = usable_port("127.0.0.1", port)
     data = out / "dr"
-    if not _build_real(data, raw or _shared_folder(), out / "raw"):
+    if not _build_real(data, raw or _shared_folder(), out / "raw", sentence_encoder()):
         data = out / "synthetic"
         build_synthetic(data, overwrite=True, encoder=sentence_encoder())
     folder = DatasetFolder.open(data)
@@ -81,7 +104,51 @@ def _shared_folder() -> Path | None:
     return SHARED if any(find_file([SHARED], place) for place in places) else None
 
 
-def _build_real(data: Path, raw: Path | None, fetched: Path) -> bool:
+def _demo_check(raw: Path | None, out: Path) -> None:
+    """Fine-tune the packaged MiniLM on one domain, and run ``check`` on a CSV of all domains."""
+    from builders.building.synthetic import build_synthetic
+    from builders.folder.reader import DatasetFolder
+    from shiftbench.demo_rows import write_rows
+
+    require("peft", "train")
+    data, place = out / "dr-rows", out / "check"
+    if not _build_real(data, raw, out / "raw", None):
+        data = out / "synthetic-rows"
+        build_synthetic(data, overwrite=True)
+    files = write_rows(DatasetFolder.open(data), place)
+    _tell(f"2/3 fine-tuning MiniLM on {files.home}, about two minutes on two cores")
+    models, trained = place / "models", place / "trained.parquet"
+    train = ["train", "finetune-classifier", files.task, "--data", str(data), "--source", files.home]
+    train += ["--target", files.home, "--epochs", "2", "--max-length", "64", "--eval-max-length", "128"]
+    _run(
+        [
+            *train,
+            "--train-size",
+            "1500",
+            "--batch-size",
+            "16",
+            "--learning-rate",
+            "1e-4",
+            "--no-select",
+            "--save-model",
+            str(models),
+            "--out",
+            str(trained),
+        ]
+    )
+    texts = [part for name in files.inputs for part in ("--text-column", name)]
+    check = ["check", str(models / f"{files.home}-0"), "--data", str(files.test), "--domain-column", "domain"]
+    check += ["--label-column", "label", *texts, "--trained-on", files.home, "--train-file", str(files.train)]
+    check += ["--probes", "--report", str(place / "report.html")]
+    _tell(f"3/3 shiftbench {' '.join(check)}")
+    _run(check)
+    what = (
+        "synthetic texts: its scores say nothing about any model" if data.name.startswith("synthetic") else "real rows"
+    )
+    _tell(f"checked on {what}")
+
+
+def _build_real(data: Path, raw: Path | None, fetched: Path, encoder: "Encoder | None" = None) -> bool:
     """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and say which.
 
     Returns: False where there is no folder and no Hub that answers, which is said, too.
@@ -90,12 +157,13 @@ def _build_real(data: Path, raw: Path | None, fetched: Path) -> bool:
     from builders.hub_access import cause, unreachable
     from validation.report import InvalidInput
 
-    options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": sentence_encoder()}
+    options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": encoder}
+    steps = 4 if encoder else 3
     if raw is not None:
-        _tell(f"1/4 building {data} from real rows: the genres of MultiNLI in {raw}")
+        _tell(f"1/{steps} building {data} from real rows: the genres of MultiNLI in {raw}")
         build_benchmark("dr", "nli", raw, data, **options)
         return True
-    _tell(f"1/4 no upstream files in {SHARED} (or give --raw): asking the Hugging Face Hub for the genres of MultiNLI")
+    _tell(f"1/{steps} no upstream files in {SHARED} (or give --raw): asking the Hugging Face Hub for MultiNLI's genres")
     try:
         build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_tell)
     except InvalidInput as error:

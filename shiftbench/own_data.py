@@ -27,7 +27,7 @@ from validation.cards import card_beside
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem, and_more
-from validation.vocabulary import GOLD, NO_SOURCE, SOURCE_JOINER, TaskKind, is_name
+from validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
 
 TASK = "own"
 """What the task is called where ids do not say."""
@@ -119,7 +119,7 @@ def opened_own_data(
         folder = DatasetFolder.open(out)
         if encoder is not None:
             _check_trained(folder, str(csv))
-        ids = _ids(rows, names, folder) if columns.id else pl.DataFrame()
+        ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         repeats = int((~ids["first"]).sum()) if columns.id else 0
         yield OwnData(folder, csv, columns, names, ids, own_ids, repeats)
@@ -186,7 +186,7 @@ def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
     return TASK
 
 
-def _ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
+def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
     """Find the dataset's id of every test row: columns id, own_id, first (not a repeat of a row before it)."""
     task = next(iter(folder.manifest.tasks))
     info = folder.task(task)
@@ -232,7 +232,7 @@ def _checked(
 
 def _source(text: str, names: Mapping[str, str]) -> str:
     """Name a source as the dataset does; one that the CSV does not have stays as it is, to be told."""
-    if text == NO_SOURCE or text in names.values():
+    if text in OUTSIDE_SOURCES or text in names.values():
         return text
     parts = [names.get(part.strip(), part.strip()) for part in text.split(SOURCE_JOINER)]
     return names.get(text, SOURCE_JOINER.join(sorted(parts)))

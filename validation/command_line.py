@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,6 +63,20 @@ SubsetOption = Annotated[
 MarginOption = Annotated[
     float | None,
     typer.Option("--margin", metavar="POINTS", help="Test whether differences stay below it; fix it beforehand."),
+]
+
+
+class DomainBy(StrEnum):
+    """Spans of time that dates are grouped by where they are domains."""
+
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+DomainByOption = Annotated[
+    DomainBy | None,
+    typer.Option("--domain-by", help="Of a file: group the dates of the domain column by this span."),
 ]
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")

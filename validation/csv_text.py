@@ -154,7 +154,13 @@ def _not_utf8(content: bytes, error: UnicodeDecodeError, row: int | None, file: 
     # Before the header ends there is no row.
     lines = content[: error.start].count(b"\n")
     where = (row or 0) + lines or None
-    return Problem("the file is not UTF-8", file, f"byte {content[error.start]:#x}", _CURE, row=where)
+    byte = content[error.start : error.start + 1]
+    letter = byte.decode("cp1252", errors="replace")
+    found, cure = f"byte {byte[0]:#x}", _CURE
+    if letter.isprintable():
+        found += f", which is {letter!r} in Windows-1252"
+        cure = "save it as UTF-8, as 'iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv' does"
+    return Problem("the file is not UTF-8", file, found, cure, row=where)
 
 
 def _bare_returns(file: str, found: str) -> Problem:

@@ -10,7 +10,7 @@ from validation.prediction_values import shown
 from validation.report import Problem, and_more, counted, did_you_mean
 from validation.runs import KnownIds, RunLedger
 from validation.task_facts import TaskFacts
-from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
+from validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
 
 MAX_LISTED = 8
 """Sources, labels and runs that are named one by one; of more there is a count."""
@@ -108,7 +108,7 @@ def _wrong_source(source: str, row: int, facts: TaskFacts, file: str) -> Problem
     if withheld:
         what, cure = _withheld(withheld[0])
     elif unknown:
-        what, cure = "a source is unknown", did_you_mean(unknown[0], [*facts.sources, NO_SOURCE])
+        what, cure = "a source is unknown", did_you_mean(unknown[0], [*facts.sources, *OUTSIDE_SOURCES])
     else:
         what = "joined sources must be alphabetical, each once"
         cure = f"write {shown(SOURCE_JOINER.join(sorted(set(parts))))}"

@@ -43,7 +43,7 @@ where the file has them, and ``probabilities`` is null for unusable outputs and 
 """
 MAX_RUNS, MIN_RUNS = 20, 100
 _CURES = {
-    "source": "name the training domain, several joined by '+', or 'none' for zero-shot",
+    "source": "name the training domain, several joined by '+', 'none' for zero-shot, or 'elsewhere'",
     "id": "give the id of the test example",
     "seed": "number the runs from 0 up",
     "confidence": "give fractions from 0 to 1: 95% is 0.95",

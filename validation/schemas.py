@@ -151,7 +151,8 @@ def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -
 
     Columns, in this order, none null but the last two; rows in file order:
 
-    - ``source`` String: training domain; several joined by ``+`` in alphabetical order; ``none`` for zero-shot.
+    - ``source`` String: training domain; several joined by ``+`` in alphabetical order; ``none`` for zero-shot,
+      ``elsewhere`` for models trained outside the dataset.
     - ``id`` String: a test id.
     - ``prediction`` String: a label, tags joined by spaces, a text, or ``__unparsed__``.
     - ``seed`` Int64: the run, from 0; 0 where the file has none.

@@ -36,6 +36,9 @@ NO_SOURCE = "none"
 ELSEWHERE = "elsewhere"
 """The ``source`` of a model that was trained outside this dataset: it has scores under shift (ST), and no drops."""
 
+OUTSIDE_SOURCES = (NO_SOURCE, ELSEWHERE)
+"""The sources that name no domain of the dataset: such models have no home in it, so they have no drops."""
+
 SOURCE_JOINER = "+"
 """Joins the domains of a model trained on several of them, in alphabetical order."""
 
@@ -95,10 +98,10 @@ def source_parts(source: str) -> tuple[str, ...]:
     """List the training domains of a ``source``.
 
     Args:
-        source: a domain, several joined by ``+``, or ``none``.
-    Returns: the domains in the order named; none for zero-shot.
+        source: a domain, several joined by ``+``, ``none`` or ``elsewhere``.
+    Returns: the domains in the order named; empty for models that were trained on no domain of the dataset.
 
-    >>> source_parts("fiction+slate"), source_parts("none")
-    (('fiction', 'slate'), ())
+    >>> source_parts("fiction+slate"), source_parts("none"), source_parts("elsewhere")
+    (('fiction', 'slate'), (), ())
     """
-    return () if source == NO_SOURCE else tuple(source.split(SOURCE_JOINER))
+    return () if source in OUTSIDE_SOURCES else tuple(source.split(SOURCE_JOINER))

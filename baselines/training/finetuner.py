@@ -90,9 +90,17 @@ class Finetuner(ABC):
         recipe = Recipe(
             build=lambda: self.build(run.seed),
             train=lambda model, settings, folder: self._train(model, rows, run, settings, folder, score, objective),
-            predictor=lambda model: self.predictor(run, model),
+            predictor=lambda model: self._predictor_of_saved(run, model),
         )
         return tuned(run, self._candidates, recipe)
+
+    def _predictor_of_saved(self, run: Run, model: Any) -> Predict:
+        """Return what predicts with a trained model, which is written first where that was asked for."""
+        if self.options.save_model is not None:
+            place = self.options.save_model / f"{run.source}-{run.seed}"
+            model.save_pretrained(place)
+            self.tokenizer.save_pretrained(place)
+        return self.predictor(run, model)
 
     def check_places(self) -> None:
         """Refuse, where labels stand at places of a text, what moves them or cannot tell them."""

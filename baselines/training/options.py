@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -135,6 +136,12 @@ class TrainingOptions:
         list[float] | None,
         typer.Option("--keep-state", help="Keep predictions after this many epochs, too; repeat for more.", min=0),
     ] = None
+    save_model: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-model", metavar="DIR", help="Write each trained model to DIR/SOURCE-SEED, as transformers reads it."
+        ),
+    ] = None
     precision: Annotated[
         Precision, typer.Option("--precision", help="Numbers a GPU computes with; 'auto' is bf16 where it can.")
     ] = Precision.AUTO
@@ -181,6 +188,10 @@ class TrainingOptions:
         if self.sweep != "none" and self.keep_state:
             cure = "sweep first, then train the chosen settings with --keep-state"
             raise InvalidInput(Problem("a sweep keeps no states", "--keep-state", cure=cure))
+        if self.save_model is not None and (self.keep_state or self.adapter is not Adapter.NONE):
+            found = "--keep-state" if self.keep_state else f"--adapter {self.adapter}"
+            what, cure = "only a whole model at the end of its training is saved", f"leave out {found} or --save-model"
+            raise InvalidInput(Problem(what, "--save-model", found, cure))
         if self.sweep != "none" and self.epochs == 0:
             raise InvalidInput(Problem("a sweep has nothing to choose by without training", "--epochs", "0"))
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from validation.command_line import JsonOption, console, writable_file, write_json
+from validation.command_line import DomainByOption, JsonOption, console, writable_file, write_json
 
 if TYPE_CHECKING:
     from builders.encoder import Encoder
@@ -67,6 +67,7 @@ def build(
     group_column: Annotated[
         str | None, typer.Option("--group-column", metavar="NAME", help="'own': what belongs together, as documents.")
     ] = None,
+    domain_by: DomainByOption = None,
     min_texts: Annotated[
         int | None,
         typer.Option(
@@ -168,7 +169,7 @@ def build(
     from_upstream["--other-revisions"] = other_revisions
     of_own = {"--kind": kind, "--domain-column": domain_column, "--label-column": label_column,
               "--text-column": text_column, "--id-column": id_column, "--split-column": split_column,
-              "--group-column": group_column, "--min-texts": min_texts}  # fmt: skip
+              "--group-column": group_column, "--domain-by": domain_by, "--min-texts": min_texts}  # fmt: skip
     _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream}, "synthetic")
     _refuse(benchmark, from_upstream, "own")
     _refuse(benchmark, of_own, "dr", "boss", "df1", "synthetic")
@@ -223,6 +224,7 @@ def _build_own(
         of_own["--id-column"],
         of_own["--split-column"],
         of_own["--group-column"],
+        of_own["--domain-by"],
     )
     least = MIN_TEXTS if of_own["--min-texts"] is None else of_own["--min-texts"]
     return build_own(task, raw, out, columns=columns, kind=find_kind(of_own["--kind"]), min_texts=least, **common)

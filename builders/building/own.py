@@ -88,6 +88,7 @@ def build_rows(
     seed: int = 0,
     encoder: Encoder | None = None,
     withhold_labels: bool = False,
+    rows_only: bool = False,
 ) -> Manifest:
     """Build a dataset folder from sound rows.
 
@@ -100,6 +101,7 @@ def build_rows(
         seed: decides which groups go to which split.
         encoder: computes the depth tables; None leaves them out.
         withhold_labels: write a folder without test labels and one with them.
+        rows_only: leave out what scoring does not need, which takes longer than the rows (see ``write_folder``).
     Returns: the manifest of what was written; with withheld labels the one with the labels.
     """
     names, _ = name_domains(rows.frame["domain"], tables[0].name)
@@ -145,6 +147,7 @@ def build_rows(
         synthetic=False,
         encoder=encoder,
         label_key=key,
+        rows_only=rows_only,
     )
 
 

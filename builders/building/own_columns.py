@@ -45,6 +45,7 @@ class Columns:
         id: ids of the rows; they are checked to be there once each.
         split: train, validation or test; by default rows are dealt by group.
         group: what makes rows belong together, such as a document; by default equal texts do.
+        domain_by: group the dates that are domains by ``month``, ``quarter`` or ``year``.
     """
 
     domain: str | None = None
@@ -53,6 +54,7 @@ class Columns:
     id: str | None = None
     split: str | None = None
     group: str | None = None
+    domain_by: str | None = None
 
     def by_use(self) -> dict[str, str]:
         """Return the names that were given, by what they hold."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from builders.building.own_dates import count_spans, look_like_dates
 from builders.specs.transforms import as_texts
 from validation.vocabulary import GOLD, TaskKind
 
@@ -20,6 +21,21 @@ def row_list(rows: Sequence[int]) -> str:
     """
     more = f" and {len(rows) - SHOWN:,} more" if len(rows) > SHOWN else ""
     return f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:SHOWN]))}{more}"
+
+
+def date_cure(domains: pl.Series) -> str:
+    """Return how to group domains that are dates; empty where they are none.
+
+    >>> date_cure(pl.Series(["2024-01-05", "2024-02-06", "2024-02-07"]))
+    'these are dates: group them with --domain-by month (2 domains), quarter (1) or year (1)'
+    """
+    if not look_like_dates(domains):
+        return ""
+    n = count_spans(domains)
+    return (
+        f"these are dates: group them with --domain-by month ({n['month']:,} domains), quarter ({n['quarter']:,}) "
+        f"or year ({n['year']:,})"
+    )
 
 
 def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> Iterator[str]:
@@ -48,14 +64,9 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     away = numbered.with_columns(_text=texts).filter(pl.col("domain").n_unique().over("_text") > 1)["_row"].to_list()
     if away and kind is not TaskKind.EXTRACTIVE_QA:
         yield f"texts stand in more than one domain: {row_list(away)}"
-    words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
-    for name in words:
-        by_folded: dict[str, list[str]] = {}
-        for value in sorted(frame[name].unique().to_list()):
-            by_folded.setdefault(" ".join(value.casefold().split()), []).append(value)
-        for alike in by_folded.values():
-            if len(alike) > 1:
-                yield f"{name}s that differ in case or spaces alone stay different: {', '.join(map(repr, alike))}"
+    if cure := date_cure(frame["domain"]):
+        yield f"{frame['domain'].n_unique():,} domains, {cure}"
+    yield from _alike_names(frame, kind)
     if kind is TaskKind.CLASSIFICATION:
         for (domain,), rows in frame.group_by("domain", maintain_order=True):
             if rows["label"].n_unique() == 1:
@@ -67,3 +78,15 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
         if rare:
             row = [int((frame["label"] == label).arg_true()[0]) + 1 for label in rare]
             yield f"labels that stand once: {', '.join(map(repr, rare[:SHOWN]))} ({row_list(row)})"
+
+
+def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:
+    """Find domains and labels that differ in case or spaces alone."""
+    words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
+    for name in words:
+        by_folded: dict[str, list[str]] = {}
+        for value in sorted(frame[name].unique().to_list()):
+            by_folded.setdefault(" ".join(value.casefold().split()), []).append(value)
+        for alike in by_folded.values():
+            if len(alike) > 1:
+                yield f"{name}s that differ in case or spaces alone stay different: {', '.join(map(repr, alike))}"

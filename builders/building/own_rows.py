@@ -1,23 +1,27 @@
 """Rows of one's own data: which columns hold what, and everything that is wrong with their values, told at once."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import polars as pl
 
 from builders.building.own_columns import START, Columns, FoundColumns, kind_of
-from builders.building.own_notes import odd_rows, row_list
+from builders.building.own_dates import group_dates
+from builders.building.own_notes import date_cure, odd_rows, row_list
 from builders.building.own_tables import OwnTable
 from builders.specs.transforms import as_texts, text_digest
 from leaderboard.metrics.tagging import tag_notation, tag_scheme
 from validation.report import InvalidInput, Problem, first_line
 from validation.schemas import ANSWERS
-from validation.vocabulary import GOLD, NO_SOURCE, SPLITS, TOKENS, TaskKind
+from validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, TaskKind
 
 MAX_DOMAINS = 1_000
 """Every domain is a row and a column of the grid of shifts: more of them are ids in the wrong column."""
+TOO_MANY = "there are too many domains"
+FEW_DOMAINS = 100
+"""Values of a column that may be meant for domains, where another one holds ids."""
 MAX_NAME = 100
 """Letters of a domain's name, of which files and folders are named."""
 
@@ -111,6 +115,13 @@ class _Reading:
             frame = frame.with_columns(domain=pl.lit(self.table.domain))
         if self.table.split is not None and "split" not in frame.columns:
             frame = frame.with_columns(split=pl.lit(self.table.split))
+        if self.columns.domain_by is not None:
+            try:
+                column = self.names.get("domain", "domain")
+                dates = group_dates(frame["domain"], self.columns.domain_by, self.table.name, column)
+                frame = frame.with_columns(domain=dates)
+            except InvalidInput as error:
+                self.problems += error.problems
         for fault in self._empty(frame):
             self._add(fault, frame)
         if self.kind is TaskKind.TAGGING:
@@ -238,7 +249,21 @@ def _of_all(
             what = f"at least two different values are needed to measure a shift in column '{column}'"
             found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows of another one"
             yield Problem(what, name, found, cure, column=column)
-    yield from name_domains(frame["domain"], name, own["domain"])[1]
+    for problem in name_domains(frame["domain"], name, own["domain"])[1]:
+        is_many = problem.what == TOO_MANY
+        yield replace(problem, cure=_fewer_domains(frame["domain"], tables, own)) if is_many else problem
+
+
+def _fewer_domains(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
+    """Return the cure for too many domains: dates in spans, or a column that is none of ids."""
+    if cure := date_cure(domains):
+        return cure
+    table = tables[0].frame
+    plain = [name for name in table.columns if table.schema[name] == pl.String and name not in own.values()]
+    few = {name: n for name in plain if 2 <= (n := table[name].n_unique()) <= FEW_DOMAINS}
+    listed = ", ".join(f"'{name}' ({n})" for name, n in few.items())
+    cure = f"these look like ids; name the column of at most {MAX_DOMAINS:,} domains with --domain-column"
+    return f"{cure}: columns with few values are {listed}" if few else cure
 
 
 def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: TaskKind) -> None:
@@ -268,21 +293,22 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
         file: the file, for the report.
         column: the file's name of their column.
     Returns: a name for each distinct domain, by what the file calls it; and a problem for each that would share its
-        name with another, or have the word for 'no source' or too long a name. Of too many domains one problem alone.
+        name with another, or have a word for models without a source domain or too long a name.
+        Of too many domains one problem alone.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
     problems = []
     if domains.n_unique() > MAX_DOMAINS:
         found, cure = f"{domains.n_unique():,} different values", f"name the column of at most {MAX_DOMAINS:,} domains"
-        return {}, [Problem("there are too many domains", file, found, cure, column=column)]
+        return {}, [Problem(TOO_MANY, file, found, cure, column=column)]
     for text in domains.unique(maintain_order=True).to_list():
         name = re.sub(r"[^a-z0-9_]+", "-", (text or "").strip().lower()).strip("-_")
         if text is None or not text.strip():
             continue
         what = ""
-        if name == NO_SOURCE:
-            what = f"'{NO_SOURCE}' stands for models without a source domain"
+        if name in OUTSIDE_SOURCES:
+            what = f"'{name}' stands for models without a source domain"
         elif name in taken or not name:
             what = "a domain has no name of its own in lower case letters, digits, - and _"
         elif len(name) > MAX_NAME:

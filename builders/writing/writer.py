@@ -100,6 +100,7 @@ def write_folder(
     encoder: Encoder | None,
     label_key: str | None = None,
     store: Path | None = None,
+    rows_only: bool = False,
 ) -> Manifest:
     """Write a dataset folder: rows, subsets, repeated test rows, depth tables, manifest and dataset card.
 
@@ -117,6 +118,7 @@ def write_folder(
         label_key: of withheld labels: two folders are written at ``out``, one without test labels and one with them
             (see ``builders.writing.withhold``); None writes one folder.
         store: a folder for what statistics put aside; None takes the system's.
+        rows_only: leave out what scoring does not need: statistics, dataset card and Croissant. Not with a label key.
     Returns: the manifest of what was written; of two folders that of the one with labels.
     """
     out = out.resolve()  # '.' and links cannot be renamed
@@ -137,12 +139,12 @@ def write_folder(
         sources=dict(sources),
         encoder=encoder.facts() if encoder is not None else None,
         target_train_depths=encoder is not None,
-        lists_repeats=True,
+        lists_repeats=not rows_only,
         label_key=label_key,
     )
     with _replacing(out) as folder:
         if label_key is None:
-            _write_whole(folder, tasks, manifest, encoder, store)
+            _write_whole(folder, tasks, manifest, encoder, store, rows_only=rows_only)
         else:
             _write_whole(folder / GOLD_FOLDER, tasks, manifest, encoder, store)
             _write_public(folder / GOLD_FOLDER, folder / PUBLIC_FOLDER, manifest)
@@ -151,7 +153,13 @@ def write_folder(
 
 
 def _write_whole(
-    folder: Path, tasks: Sequence[AssembledTask], manifest: Manifest, encoder: Encoder | None, store: Path | None
+    folder: Path,
+    tasks: Sequence[AssembledTask],
+    manifest: Manifest,
+    encoder: Encoder | None,
+    store: Path | None,
+    *,
+    rows_only: bool = False,
 ) -> None:
     folder.mkdir(exist_ok=True)
     for task in tasks:
@@ -163,11 +171,14 @@ def _write_whole(
             for source, target, table in depth_tables(task, encoder):
                 _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table.schema, ()))
                 depths[source, target] = table
-        if not task.spec.name.endswith(PLACEBO):  # its rows are those of the real task
+        if not (rows_only or task.spec.name.endswith(PLACEBO)):  # a placebo's rows are those of the real task
             described = task_statistics(task.spec, task.domains, depths, store, task.annotators)
             write_statistics(folder, task.spec.name, described.statistics)
             write_ids(folder / repeats_path(task.spec.name), described.repeated_tests)
-    write_facts(folder, manifest)
+    if rows_only:
+        _write_manifest(folder, manifest)
+    else:
+        write_facts(folder, manifest)
 
 
 def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
@@ -210,6 +221,10 @@ def write_facts(folder: Path, manifest: Manifest) -> None:
     statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
     (folder / README).write_text(dataset_card(manifest, statistics), encoding="utf-8")
     (folder / CROISSANT).write_text(croissant(manifest), encoding="utf-8")
+    _write_manifest(folder, manifest)
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
     manifest.model_copy(update={"files": data_files_sha256(folder)}).write(folder)
 
 

@@ -11,7 +11,7 @@ from leaderboard.analysis.canvas import BLUE, GREY, Margins, Panel, cut, picture
 from leaderboard.analysis.entries import Result, above_floor, bounded, by_board, n_entries
 from leaderboard.analysis.found import Found, found
 from leaderboard.metrics.baseline_line import MIN_BASELINES, against_others
-from validation.vocabulary import NO_SOURCE
+from validation.vocabulary import OUTSIDE_SOURCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def _scores(result: Result) -> tuple[Bounded, Bounded] | None:
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
         pair, names, total = (own.id, own.mean_ood), ("id", "mean_ood"), own.total
-        whole = own.complete and own.source != NO_SOURCE
+        whole = own.complete and own.source not in OUTSIDE_SOURCES
     else:
         pair, names, total = (summary.mean_ss, summary.mean_st), ("mean_ss", "mean_st"), summary.total
         whole = summary.complete

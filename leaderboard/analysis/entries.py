@@ -13,7 +13,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.board.boards import boards_of
 from leaderboard.scoring.estimate import Estimate, Interval
 from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
-from leaderboard.scoring.shape import Scores, Shift, TaskScores
+from leaderboard.scoring.shape import OUTSIDE_BASES, Scores, Shift, TaskScores
 from leaderboard.store import LOCAL_SUBMITTER, Store, folder_of
 from leaderboard.store.entries import entry_id
 from validation.cards import Card, read_card
@@ -58,7 +58,9 @@ class Result:
     def complete(self) -> bool:
         """Whether all shifts are there, so that means over them compare with another entry's."""
         summary = self.task.summary
-        return summary.complete or (summary.basis == "zero-shot" and summary.n_shifts == len(self.task.domains))
+        return summary.complete or (
+            summary.basis in OUTSIDE_BASES.values() and summary.n_shifts == len(self.task.domains)
+        )
 
     @property
     def shifts(self) -> list[Shift]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from leaderboard.metrics.baseline_line import against_others
 from leaderboard.scoring.estimate import Estimate
-from validation.vocabulary import NO_SOURCE
+from validation.vocabulary import OUTSIDE_SOURCES
 
 _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 
@@ -36,10 +36,11 @@ def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | N
     Args:
         frame: the board's rows (``leaderboard.board.boards.PLACES``).
         identity: the entry's id.
-    Returns: None where the entry is partial, at chance or zero-shot, or has fewer than three others to compare with.
+    Returns: None where the entry is partial, at chance or trained on no domain, or has fewer than three others to
+        compare with.
     """
-    trained = pl.col("trained_on").fill_null("") != NO_SOURCE
-    mine = frame.filter(pl.col("complete") & ~pl.col("at_floor").fill_null(value=False) & trained)
+    has_home = ~pl.col("trained_on").fill_null("").is_in(OUTSIDE_SOURCES)
+    mine = frame.filter(pl.col("complete") & ~pl.col("at_floor").fill_null(value=False) & has_home)
     own, away = next((pair for pair in _PAIRS if mine[pair[0]].null_count() < mine.height), _PAIRS[0])
     compared = against_others(_with_ends(mine, own), _with_ends(mine, away))
     place = mine["id"].index_of(identity)

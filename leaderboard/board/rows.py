@@ -13,7 +13,7 @@ import polars as pl
 from leaderboard.metrics.robustness import SCENARIOS
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import Scores, TaskScores
+from leaderboard.scoring.shape import OUTSIDE_BASES, Scores, TaskScores
 from leaderboard.store import Entry
 from validation.vocabulary import PLACEBO
 
@@ -146,7 +146,7 @@ def _missing(scores: Scores, task: TaskScores) -> list[str]:
     missing = missing_lines(scores, task.task)
     if task.id_ood is not None and summary.basis == "joined":
         missing.insert(0, "some data set is not OOD for it")
-    elif summary.basis not in ("single-source", ID_OOD, "zero-shot" if task.id_ood else ""):
+    elif summary.basis not in ("single-source", ID_OOD, *(OUTSIDE_BASES.values() if task.id_ood else ())):
         missing.insert(0, f"{summary.basis} predictions only: no grid of single sources to rank")
     return missing
 

@@ -10,7 +10,7 @@ from leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
 from leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
 from leaderboard.scoring.gaps import small_domains
 from leaderboard.scoring.replicates import Cell, Floats
-from validation.vocabulary import NO_SOURCE, source_parts
+from validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Statistic = Mapping[Place, float]
 """Weights of mean scores; a weight below 0 takes away."""
@@ -93,12 +93,12 @@ def _groups(cells: Sequence[Cell], info: TaskManifest) -> list[list[Cell]]:
         by_source: dict[str, list[Cell]] = {}
         for cell in away:
             by_source.setdefault(cell[0], []).append(cell)
-        order = sorted(by_source, key=lambda source: (source != info.id_domain, source != NO_SOURCE))
+        order = sorted(by_source, key=lambda source: (source != info.id_domain, source not in OUTSIDE_SOURCES))
         return [by_source[source] for source in order]
     single = [cell for cell in cells if cell[0] in info.domains]
     whole = [cell for cell in cells if cell[0] == info.joined_source]
-    zero = [cell for cell in cells if cell[0] == NO_SOURCE]
-    return [next(group for group in (whole, single, zero, list(cells)) if group)]
+    outside = [[cell for cell in cells if cell[0] == source] for source in OUTSIDE_SOURCES]
+    return [next(group for group in (whole, single, *outside, list(cells)) if group)]
 
 
 def _mean(name: str, cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> TaskFigure:

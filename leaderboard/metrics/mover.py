@@ -110,3 +110,37 @@ def worst_interval(
         multiple = float(np.quantile((deviations / sd[:, None]).max(axis=0), level, method="weibull"))
     stretch = max(multiple / one, 1.0)
     return float((x - stretch * (x - low)).max()), float((x + stretch * (high - x)).max())
+
+
+def p_of_interval(value: float, low: float, high: float, dof: float, *, level: float = 0.95) -> float:
+    """Return the two-sided p value of 'the true value is 0' that an estimate's interval stands for.
+
+    The half of the interval that points at 0, over Student's quantile, is taken for the standard error: so p is below
+    ``1 - level`` exactly when the interval excludes 0.
+
+    Args:
+        value: the estimate.
+        low: lower end of its interval, at most ``value``.
+        high: upper end.
+        dof: degrees of freedom of its standard error, > 0.
+        level: of the interval.
+    Returns: in [0, 1]; 1 where the value is 0, NaN where something is NaN.
+    Raises: ValueError when the value lies outside its interval, or level or dof is out of range.
+
+    >>> round(p_of_interval(0.1, 0.0, 0.2, 1e9), 4), p_of_interval(0.0, -0.1, 0.1, 10)
+    (0.05, 1.0)
+    """
+    from scipy.special import stdtr, stdtrit
+
+    if not (0 < level < 1 and (dof > 0 or np.isnan(dof))):
+        raise ValueError(f"level must lie in (0, 1) and dof above 0, got {level:g} and {dof:g}")
+    if np.isnan([value, low, high, dof]).any():
+        return float("nan")
+    if not low - 1e-9 <= value <= high + 1e-9:
+        raise ValueError("an estimate lies outside its own interval")
+    reach = value - low if value > 0 else high - value
+    if value == 0:
+        return 1.0
+    if reach <= 0:
+        return 0.0
+    return float(2 * stdtr(dof, -abs(value) / reach * stdtrit(dof, 0.5 + level / 2)))

@@ -17,7 +17,7 @@ from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import Floats, task_values
 from leaderboard.scoring.score import checked_predictions, encoder_name
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import NO_SOURCE, TOKENS, WORD, TaskKind
+from validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURCES, TOKENS, WORD, TaskKind
 
 
 def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:
@@ -144,7 +144,7 @@ def measured_scores(
 ) -> Probe:
     """Score the ID's models on every candidate that a prediction file covers; runs on all of them are averaged.
 
-    A file of zero-shot predictions alone (source ``none``) is taken for the ID's.
+    A file of zero-shot predictions alone (source ``none``), or of models trained elsewhere, is taken for the ID's.
 
     Args:
         path: the prediction file; it covers the task and the tasks of its candidates.
@@ -172,7 +172,8 @@ def measured_scores(
     if not scores:
         what, cure = f"{metric} needs an encoder of tokens", "pip install 'shiftbench[encoder]'"
         raise InvalidInput(Problem(what, str(path), cure=cure))
-    model = "zero-shot models" if source == NO_SOURCE else f"models trained on {id_name}"
+    outside = {NO_SOURCE: "zero-shot models", ELSEWHERE: "models trained elsewhere"}
+    model = outside.get(source, f"models trained on {id_name}")
     return Probe(id_name, f"{model}, from {path.name}", scores)
 
 
@@ -187,8 +188,8 @@ def _common_runs(predictions: pl.DataFrame) -> pl.DataFrame:
 def _source(path: Path, sources: Sequence[str], domain: str) -> str:
     if domain in sources:
         return domain
-    if list(sources) == [NO_SOURCE]:
-        return NO_SOURCE
+    if len(sources) == 1 and sources[0] in OUTSIDE_SOURCES:
+        return sources[0]
     found = f"predictions of {', '.join(repr(source) for source in sources)}"
     cure = f"predict with a model trained on '{domain}', or name the ID that these are of with --id"
     raise InvalidInput(Problem("the ID's own model is not in the file", str(path), found, cure, column="source"))

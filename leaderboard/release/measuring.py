@@ -15,7 +15,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.release.halves import half_of
 from leaderboard.release.ladder import Measured, mean_of
 from leaderboard.scoring.outcomes import outcomes
-from validation.vocabulary import GOLD, NO_SOURCE, UNPARSED, TaskKind, source_parts
+from validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
 
 MAX_UNPARSED = 0.01
 """A file with a larger share of unusable outputs on a target is told nothing there: it asks about few texts only."""
@@ -39,7 +39,7 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskManifest) 
     """Arrange one task's checked predictions by target, over the sources that its board ranks by.
 
     These are single domains (of a task with an ID domain, that one alone). A file that has none is ranked by its joined
-    domains, and without these by ``none``. Models that were trained on the target itself take no part.
+    domains, and without these by ``none`` or ``elsewhere``. Models that were trained on the target itself take no part.
 
     Args:
         predictions: as ``check_predictions`` returns them.
@@ -113,9 +113,9 @@ def can_be_guessed(info: TaskManifest) -> bool:
 
 def _ranked_sources(info: TaskManifest, sources: list[str]) -> list[str]:
     homes = list(info.domains) if info.id_domain is None else [info.id_domain]
-    joined = [source for source in sources if source not in info.domains and source != NO_SOURCE]
+    joined = [source for source in sources if source not in (*info.domains, *OUTSIDE_SOURCES)]
     single = [source for source in sources if source in homes]
-    return single or joined or [source for source in sources if source == NO_SOURCE]
+    return single or joined or [source for source in OUTSIDE_SOURCES if source in sources][:1]
 
 
 def _gold_of_half(folder: DatasetFolder, task: str, subset: str, target: str, *, feedback: bool) -> pl.DataFrame:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.scoring.shape import FloorLevels, Scores, Shift, TaskScores
-from validation.vocabulary import GOLD, NO_SOURCE, UNPARSED, TaskKind, source_parts
+from leaderboard.scoring.shape import OUTSIDE_BASES, FloorLevels, Scores, Shift, TaskScores
+from validation.vocabulary import GOLD, UNPARSED, TaskKind, source_parts
 
 OUTSIDE = "O"
 """The tag of a word outside all spans."""
@@ -170,8 +170,10 @@ def ranked_shifts(task: TaskScores) -> list[Shift]:
         source, away = task.id_ood.source, task.id_ood.ood
         return [shift for shift in task.shifts if shift.source == source and shift.target in away]
     single = [shift for shift in task.shifts if shift.source in task.domains]
-    zero_shot = [shift for shift in task.shifts if shift.source == NO_SOURCE]
-    by_basis = {"single-source": single, "zero-shot": zero_shot}
+    outside = {
+        basis: [shift for shift in task.shifts if shift.source == source] for source, basis in OUTSIDE_BASES.items()
+    }
+    by_basis = {"single-source": single, **outside}
     return by_basis.get(task.summary.basis, list(task.shifts))
 
 

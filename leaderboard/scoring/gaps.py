@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from builders.folder.manifest import TaskManifest
 from leaderboard.scoring.replicates import TaskValues, n_train
 from leaderboard.scoring.shape import Missing
-from validation.vocabulary import NO_SOURCE, source_parts
+from validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 LEFT_OUT = "left out of the means"
 """How the gap of a domain begins that is too small to decide anything."""
@@ -49,7 +49,7 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
     if values.info.metric not in values.scores:
         yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
     one_source = bool(values.info.id_domain or values.info.candidates_for)
-    trained = [source for source in values.sources if source != NO_SOURCE]
+    trained = [source for source in values.sources if source not in OUTSIDE_SOURCES]
     if values.info.id_domain and trained and values.info.id_domain not in trained:
         yield gap(f"no predictions of a model trained on the ID domain {values.info.id_domain}")
     if not one_source and any(source in values.domains for source in values.sources):
@@ -115,7 +115,7 @@ def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
     for source, target in values.shift_cells:
         if _from_elsewhere(values, source):
             continue  # named once, with SS
-        if source != NO_SOURCE and (source, target) not in values.effective_n:
+        if source not in OUTSIDE_SOURCES and (source, target) not in values.effective_n:
             few = [part for part in source_parts(source) if n_train(values.info, part) < 2]
             what = (
                 f"no depths: {few[0]} has fewer than two train texts"

@@ -5,23 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from leaderboard.metrics.home_advantage import SCALES, Scale, home_advantage, home_weights, on_scale
-from leaderboard.metrics.mover import combined_interval, replicate_correlation
+from leaderboard.metrics.home_advantage import SCALES, Scale, home_advantage, home_weights
 from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.intervals import (
-    DROP,
-    Figure,
-    Reason,
-    difference,
-    estimate,
-    mean,
-    total_bounds,
-)
+from leaderboard.scoring.intervals import Figure, difference, estimate, mean, total_bounds
 from leaderboard.scoring.replicates import Floats, TaskValues
+from leaderboard.scoring.scales import weighted_sum
 from leaderboard.scoring.shape import HomeAdvantage, HomeScale
-
-ANY = (-np.inf, np.inf)
-"""Bounds of a difference of logarithms."""
 
 
 def task_home_advantage(
@@ -78,28 +67,10 @@ def _by_domain(cells: Sequence[Sequence[Figure]], domains: Sequence[str], scale:
 
 
 def _combination(cells: Sequence[Sequence[Figure]], weights: Floats, scale: Scale) -> Figure:
-    """Add up the cells of a score matrix on a scale, with the interval that their own make (``metrics.mover``).
-
-    A scale bends an interval's ends; how cells go together over test sets it hardly changes, so that is taken raw.
-    """
+    """Add up the cells of a score matrix on a scale."""
     used = [(cell, float(weight)) for row, line in zip(cells, weights, strict=True)
             for cell, weight in zip(row, line, strict=True) if weight]  # fmt: skip
-    figures = [cell for cell, _ in used]
-    coefficients = [weight for _, weight in used]
-    groups = min(cell.effective_groups for cell in figures)
-    points = on_scale([float(np.clip(cell.values[0], 0, 1)) for cell in figures], scale)
-    if not np.isfinite(points).all():
-        return Figure(np.array([np.nan]), groups, ANY, no_interval=Reason.NO_LOGARITHM)
-    value = Figure(np.array([float(np.dot(coefficients, points))]), groups, ANY)
-    reason = next((cell.no_interval for cell in figures if cell.no_interval), None)
-    lows, highs = ([getattr(cell, end) for cell in figures] for end in ("low", "high"))
-    if reason or not all(cell.has_interval for cell in figures):
-        return Figure(value.values, groups, ANY, no_interval=reason or Reason.NO_REPLICATES)
-    low_ends, high_ends = on_scale(lows, scale), on_scale(highs, scale)
-    drawn = np.stack([cell.values for cell in figures])[:, 1:]
-    correlation = replicate_correlation(drawn[:, ~np.isnan(drawn).any(axis=0)])
-    low, high = combined_interval(coefficients, points, low_ends, high_ends, correlation)
-    return Figure(value.values, groups, DROP if scale == "raw" else ANY, low=low, high=high)
+    return weighted_sum([cell for cell, _ in used], [weight for _, weight in used], scale)
 
 
 def _totals(values: TaskValues, domains: Sequence[str], figures: dict[Scale, Figure]) -> dict[Scale, Interval | None]:

@@ -17,8 +17,8 @@ from leaderboard.scoring.estimate import Estimate, Interval, Total
 from leaderboard.scoring.intervals import Figure, TotalBounds, difference, estimates, known, mean, total_bounds
 from leaderboard.scoring.partial_grid import Drops, known_figures, of_shifts
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
-from leaderboard.scoring.shape import FourTypes, IdOod
-from validation.vocabulary import NO_SOURCE, SOURCE_JOINER, source_parts
+from leaderboard.scoring.shape import OUTSIDE_BASES, FourTypes, IdOod
+from validation.vocabulary import NO_SOURCE, OUTSIDE_SOURCES, SOURCE_JOINER, source_parts
 
 ID_OOD = "id-ood"
 """The basis of a summary over the shifts from the ID domain."""
@@ -49,8 +49,8 @@ class IdModel:
     @property
     def basis(self) -> str:
         """Name the shifts of the summary."""
-        if self.source == NO_SOURCE:
-            return "zero-shot"
+        if self.source in OUTSIDE_BASES:
+            return OUTSIDE_BASES[self.source]
         return ID_OOD if self.source in (self.id_domain, None) else "joined"
 
     def targets(self, values: TaskValues) -> list[str]:
@@ -87,7 +87,7 @@ class IdModel:
             figures["id"] = figure(source, home)
         if found:
             figures["mean_ood"] = mean([figures[f"ood.{target}"] for target in found])
-        if known_id and found and found == self.targets(values) and source != NO_SOURCE:
+        if known_id and found and found == self.targets(values) and source not in OUTSIDE_SOURCES:
             figures["drop"] = difference(figures["id"], figures["mean_ood"])
         told = estimates(figures)
         totals = self._total(values, found, figures) if known_id else {}
@@ -141,14 +141,15 @@ def _named(bounds: Mapping[str, TotalBounds]) -> Total:
 def id_model(values: TaskValues, manifest: Manifest) -> IdModel | None:
     """Choose the model of a task with an ID domain, or of candidates for such a task; None of any other task.
 
-    It is the one of the ID domain; else the zero-shot one; else the first joined source with the ID domain in it.
+    It is the one of the ID domain; else the zero-shot one; else one trained elsewhere; else the first joined source
+    with the ID domain in it.
     """
     main = manifest.tasks.get(values.info.candidates_for or "")
     home = values.info.id_domain or (main.id_domain if main else None)
     if home is None:
         return None
     joined = [source for source in values.sources if SOURCE_JOINER in source and home in source_parts(source)]
-    choices = [source for source in (home, NO_SOURCE) if source in values.sources] + joined
+    choices = [source for source in (home, *OUTSIDE_SOURCES) if source in values.sources] + joined
     return IdModel(home, choices[0] if choices else None, candidates=values.info.id_domain is None)
 
 
@@ -163,8 +164,8 @@ def id_figures(chosen: Sequence[Drops], found: IdOod | None, *, complete: bool) 
     figures = of_shifts(chosen) | {"complete": complete}
     if found is None:
         return figures, {}
-    # A zero-shot model has no home, so its score on the ID domain is no SS.
-    ss = Estimate(value=None) if found.source == NO_SOURCE else found.id
+    # A model trained on no domain has no home, so its score on the ID domain is no SS.
+    ss = Estimate(value=None) if found.source in OUTSIDE_SOURCES else found.id
     figures |= {"mean_ss": ss, "mean_st": found.mean_ood, "average_drop": found.drop}
     figures["detectable"] |= {_IN_SUMMARY[name]: each for name, each in found.detectable.items()}
     return figures, {_IN_SUMMARY[name]: found.total[name] for name in _IN_SUMMARY if name in found.total}

@@ -14,9 +14,13 @@ import pydantic
 
 from leaderboard.scoring.confidence_shape import Confidence
 from leaderboard.scoring.estimate import Estimate, Interval, Record, Total
+from validation.vocabulary import ELSEWHERE, NO_SOURCE
 
 METRIC_VERSION = "5"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
+
+OUTSIDE_BASES = {NO_SOURCE: "zero-shot", ELSEWHERE: "elsewhere"}
+"""What ``Summary.basis`` calls shifts from the sources that name no domain of the dataset."""
 
 
 class DetectableDrop(Record):
@@ -195,11 +199,11 @@ class HomeAdvantage(Record):
 class Summary(Record):
     """Figures over the shifts of one task.
 
-    ``basis`` names which shifts: 'single-source' (one training domain each; the rule), else 'joined' or
-    'zero-shot'. ``average_drop`` needs the complete grid. Standard deviations are those of a sample of shifts.
-    Where models are trained on one domain alone, ``basis`` is 'id-ood': shifts from that domain, of which
-    ``complete`` says that none is missing, ``mean_ss`` is the ID score and ``mean_st`` the mean OOD score; figures
-    that need the other domains as sources are null, those of TD are over the targets that have a TT.
+    ``basis`` names which shifts: 'single-source' (one training domain each; the rule), else 'joined', 'zero-shot' or
+    'elsewhere' (trained outside the dataset). ``average_drop`` needs the complete grid. Standard deviations are those
+    of a sample of shifts. Where models are trained on one domain alone, ``basis`` is 'id-ood': shifts from that domain,
+    of which ``complete`` says that none is missing, ``mean_ss`` is the ID score and ``mean_st`` the mean OOD score;
+    figures that need the other domains as sources are null, those of TD are over the targets that have a TT.
     Of a pairing (Depth F1 paper) it is 'pairing': its one shift, which has no drop.
     ``r2`` of scores that are noise is 0.25 with many domains, 0.27 with 6, 0.29 with 5 and 0.37 with 3.
     """
@@ -281,10 +285,11 @@ class FourTypes(Record):
 class IdOod(Record):
     """A model trained on the in-distribution (ID) domain: its score there, and out of distribution (OOD).
 
-    ``source`` is the ID domain; without a model of it 'none' (zero-shot), else a joined source with the ID domain in
-    it, whose other parts are not OOD for it. ``id`` is the score on the ID domain's test. ``mean_ood`` is over the OOD
-    scores that there are, ``drop`` is ``id - mean_ood``: null unless every OOD score is there, and of zero-shot
-    models, which have no home to drop from. ``total`` has intervals of 'id', 'ood.<domain>', 'mean_ood' and 'drop'.
+    ``source`` is the ID domain; without a model of it 'none' (zero-shot) or 'elsewhere', else a joined source with the
+    ID domain in it, whose other parts are not OOD for it. ``id`` is the score on the ID domain's test. ``mean_ood`` is
+    over the OOD scores that there are, ``drop`` is ``id - mean_ood``: null unless every OOD score is there, and of
+    zero-shot models and those trained elsewhere, which have no home to drop from. ``total`` has intervals of 'id',
+    'ood.<domain>', 'mean_ood' and 'drop'.
     """
 
     id_domain: str
@@ -353,7 +358,7 @@ class TaskScores(Record):
     domains: tuple[str, ...]
     summary: Summary
     id_ood: IdOod | None = pydantic.Field(
-        description="Null but for tasks with one training domain, and there without a model of it and a zero-shot one"
+        description="Null but for tasks with one training domain, and there without a model of it or of no domain"
     )
     in_domain: tuple[InDomain, ...]
     shifts: tuple[Shift, ...]

@@ -51,6 +51,7 @@ from leaderboard.scoring.precision import Precision
 from leaderboard.scoring.replicates import Cell, Floats, TaskValues
 from leaderboard.scoring.shape import (
     METRIC_VERSION,
+    OUTSIDE_BASES,
     DetectableDrop,
     Flips,
     InDomain,
@@ -61,7 +62,7 @@ from leaderboard.scoring.shape import (
     Summary,
     TaskScores,
 )
-from validation.vocabulary import NO_SOURCE, source_parts
+from validation.vocabulary import source_parts
 
 PAIRING = "pairing"
 """The basis of a summary over the one shift of a pairing."""
@@ -204,7 +205,7 @@ class _Task:
         return found
 
     def _drops(self, source: str, target: str) -> Drops:
-        """SS is, of a joined source, the mean over its parts' tests; of a zero-shot model unknown."""
+        """SS is, of a joined source, the mean over its parts' tests; of a model trained on no domain unknown."""
         parts = source_parts(source)
         st, tt = self.figure(source, target), self.figure(target, target)
         ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN
@@ -349,7 +350,6 @@ class _Task:
         small = set(self.domains) - set(self.counted)
         meant = [drops for drops in self.drops if not small & {*source_parts(drops.source), drops.target}]
         single = [drops for drops in meant if drops.source in self.domains]
-        zero_shot = [drops for drops in meant if drops.source == NO_SOURCE]
         if self.id_model:
             cells = self.id_model.shift_cells(self.values)
             return self.id_model.basis, [drops for drops in self.drops if (drops.source, drops.target) in cells]
@@ -358,7 +358,10 @@ class _Task:
             return PAIRING, paired
         if single or not self.drops or any(source in self.domains for source in self.sources):
             return "single-source", single
-        return ("zero-shot", zero_shot) if zero_shot else ("joined", meant)
+        for source, basis in OUTSIDE_BASES.items():
+            if outside := [drops for drops in meant if drops.source == source]:
+                return basis, outside
+        return "joined", meant
 
     def _of_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
         """Summarise the matrix of single sources."""

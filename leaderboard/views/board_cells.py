@@ -16,8 +16,9 @@ from leaderboard.views.board_query import RANKED, REPORTED
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.intervals import Scale, picture
 from leaderboard.views.numbers import MISSING, count, drop_points, interval, points, share
+from leaderboard.views.pictures.words import ELSEWHERE_MARK
 from validation.report import counted
-from validation.vocabulary import NO_SOURCE
+from validation.vocabulary import ELSEWHERE, NO_SOURCE
 
 LEADING_SET = "in the leading set"
 """What is said of released rows that are not told apart from the one with the best score, which stays untold."""
@@ -96,7 +97,10 @@ def _remarks(row: Row) -> list[Markup]:
         remarks.append(tag("span", LEADING_SET, class_="sb-note", title="leads, or is not told apart from what leads"))
     elif row.get("with_leader"):
         remarks.append(tag("span", "not told apart from the leader", class_="sb-note"))
-    if (row["trained_on"] == NO_SOURCE or row["basis"] == "zero-shot") and row["paradigm"] != "zero-shot":
+    if ELSEWHERE in (row["trained_on"], row["basis"]):
+        words = "trained outside this dataset: scores under shift only, drops do not apply"
+        remarks.append(tag("span", ELSEWHERE_MARK, class_="sb-note", title=words))
+    elif (row["trained_on"] == NO_SOURCE or row["basis"] == "zero-shot") and row["paradigm"] != "zero-shot":
         remarks.append(tag("span", "trained on none of the domains", class_="sb-note"))
     elif row["trained_on"] is not None and "+" in row["trained_on"]:
         remarks.append(tag("span", f"trained on {row['trained_on'].replace('+', ' + ')}", class_="sb-note"))

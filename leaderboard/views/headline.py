@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from leaderboard.board.rows import LAMBDAS
 from leaderboard.scoring.estimate import Estimate, Interval
-from leaderboard.scoring.shape import DetectableDrop, NearDuplicates, Summary, TaskScores
+from leaderboard.scoring.shape import OUTSIDE_BASES, DetectableDrop, NearDuplicates, Summary, TaskScores
 from leaderboard.scoring.summary import PAIRING
 from leaderboard.views.annotators import AGAINST_OTHERS, ANNOTATORS, annotator_words
 from leaderboard.views.beyond_means import about_lines
 from leaderboard.views.detectable import detectable_text
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import drop_points, drop_text, interval, metric_name, points, score_text, share
-from leaderboard.views.pictures.words import source_name
-from validation.vocabulary import PLACEBO
+from leaderboard.views.pictures.words import ELSEWHERE_MARK, source_name
+from validation.vocabulary import ELSEWHERE, PLACEBO
 
 TRAINING_UNKNOWN = "Training variance not measured (needs 5 runs a source): brackets hold other test texts alone."
 FLOOR_WORDS = "At chance: mean ST is not shown to be above chance or one label for all texts, so drops say nothing."
@@ -160,6 +160,8 @@ def _basis(task: TaskScores) -> str:
         return f"trained on {source_name(found.source)}"
     if summary.complete:
         return "the whole grid" if summary.basis == "single-source" else summary.basis
+    if summary.basis == OUTSIDE_BASES[ELSEWHERE]:
+        return f"{ELSEWHERE_MARK}: drops do not apply"
     return "partial" if summary.basis in ("single-source", "id-ood") else f"{summary.basis} only"
 
 

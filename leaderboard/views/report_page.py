@@ -16,7 +16,7 @@ from leaderboard.views.site import ICON, style_sheet
 from leaderboard.views.titles import domain_titles, untitled, with_titles
 from validation.cards import Card
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def report_html(
@@ -54,7 +54,15 @@ def report_html(
                 parts.append(tag("h2", f"{scores.benchmark}/{name}", class_="sb-task"))
             parts.append(score_parts(Shown(scores, task, folder, examples, names=names)))
     body, sheet = tag("div", *parts, class_="sb-entry"), Markup(style_sheet())
-    return render("report.html", title=title, policy=_POLICY, icon=ICON, style_sheet=sheet, body=body)
+    return render(
+        "report.html",
+        title=title,
+        policy=POLICY,
+        icon=ICON,
+        style_sheet=sheet,
+        body=body,
+        made_with="shiftbench score --report",
+    )
 
 
 def _examples(

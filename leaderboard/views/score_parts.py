@@ -34,7 +34,7 @@ from leaderboard.views.pictures.id_ood import id_ood_plane
 from leaderboard.views.pictures.plane import scenario_plane
 from leaderboard.views.pictures.words import shift_name, with_drops
 from leaderboard.views.shift_table import home_table, shift_table, worst_shifts
-from validation.vocabulary import ELSEWHERE, NO_SOURCE, PLACEBO
+from validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
 """Task, source and target -> what was predicted wrong there (see ``leaderboard.scoring.examples``)."""
@@ -209,31 +209,35 @@ def _examples(shown: Shown, shift: Shift) -> Markup:
     hidden = why_hidden(shown.folder, shown.task.task, shown.names.get(shift.target, shift.target))
     if hidden:
         return tag("p", f"No examples: {hidden}.", class_="sb-soft")
-    found = shown.examples(shown.task.task, shift.source, shift.target)
+    return examples_list(shown.examples(shown.task.task, shift.source, shift.target), shift.source, shift.target)
+
+
+def examples_list(found: Sequence[WrongExample], source: str, target: str) -> Markup:
+    """Build the list of texts of a shift that were predicted wrong, folded up."""
     if not found:
         return tag("p", "No test text was predicted wrong.", class_="sb-soft")
-    items = [tag("li", _example(example, shift)) for example in found]
+    items = [tag("li", _example(example, source, target)) for example in found]
     ahead = sum(example.at_home is not None and example.at_home > example.score for example in found)
     word = f"{len(found)} of the texts that it got wrong"
     if ahead:
-        word += f", {ahead} of them better when trained on {shift.target}"
+        word += f", {ahead} of them better when trained on {target}"
     return tag("details", tag("summary", word), tag("ol", *items, class_="sb-examples"))
 
 
-def _example(example: WrongExample, shift: Shift) -> Markup:
+def _example(example: WrongExample, source: str, target: str) -> Markup:
     many = len(example.texts) > 1
     texts = [
         tag("p", *([tag("b", f"{name.replace('_', ' ')}: ")] if many else []), text) for name, text in example.texts
     ]
     graded = f" ({points(example.score)} points)" if example.score > 0 else ""
-    source = "the model" if shift.source in (NO_SOURCE, ELSEWHERE) else f"trained on {shift.source}"
+    model = "the model" if source in OUTSIDE_SOURCES else f"trained on {source}"
     answers = [
         tag("span", "correct: ", tag("b", example.gold), class_="sb-right"),
-        tag("span", f"{source}: ", tag("b", example.predicted), graded, class_="sb-wrong"),
+        tag("span", f"{model}: ", tag("b", example.predicted), graded, class_="sb-wrong"),
     ]
     if example.at_home is not None:
         words = {0.0: "wrong", 1.0: "right"}.get(example.at_home, f"{points(example.at_home)} points")
-        answers.append(tag("span", f"trained on {shift.target}: ", tag("b", words)))
+        answers.append(tag("span", f"trained on {target}: ", tag("b", words)))
     spaced = [part for answer in answers for part in (answer, " ")]
     return join([*texts, tag("p", *spaced), tag("span", example.id, class_="sb-mono sb-soft")])
 

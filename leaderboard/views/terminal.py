@@ -18,7 +18,7 @@ from leaderboard.scoring.confidence_shape import Confidence
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.gaps import NO_DEPTHS
 from leaderboard.scoring.id_ood import ID_OOD
-from leaderboard.scoring.shape import IdOod, Scores, Shift, TaskScores
+from leaderboard.scoring.shape import OUTSIDE_BASES, IdOod, Scores, Shift, TaskScores
 from leaderboard.store.interval_changes import IntervalChange
 from leaderboard.store.rescore import Rescored
 from leaderboard.views.annotators import annotator_words
@@ -31,10 +31,11 @@ from leaderboard.views.home_advantage import claim_words
 from leaderboard.views.margins import margin_lines
 from leaderboard.views.numbers import MINUS, plain_points, plain_score
 from leaderboard.views.pictures.flips import mean_flip_words
+from leaderboard.views.pictures.words import ELSEWHERE_MARK
 from leaderboard.views.summary_rows import has_scenarios, summary_rows
 from leaderboard.views.verdict import verdict_lines
 from validation.report import counted
-from validation.vocabulary import NO_SOURCE
+from validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 _ANY_WIDTH = 10_000
 _NONE = Estimate(value=None)
@@ -297,7 +298,7 @@ def _print_matrix(
     known = {source for (source, _), estimate in found.items() if estimate is not None and estimate.value is not None}
     if not known:
         return
-    sources = sorted(known, key=lambda source: (source == NO_SOURCE, "+" in source, source))
+    sources = sorted(known, key=lambda source: (source in OUTSIDE_SOURCES, "+" in source, source))
     rows = [[source, *(cells.get((source, domain), "") for domain in task.domains)] for source in sources]
     title = f"{task.task}: {title} in points ({task.metric}); row = source, column = target"
     title += ", diagonal = SS" if diagonal else ""
@@ -367,7 +368,9 @@ def _print_summary(console: Console, task: TaskScores) -> None:
     table.add_column("points", justify="right", no_wrap=True)
     for row in summary_rows(summary):
         table.add_row(*row)
-    console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {summary.basis}", highlight=False)
+    outside = summary.basis == OUTSIDE_BASES[ELSEWHERE]
+    basis = f"{ELSEWHERE_MARK}: drops do not apply" if outside else summary.basis
+    console.print(f"\n{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {basis}", highlight=False)
     console.print(table)
     for line in (*beyond_means_lines(task), *_meaning_lines(task, has_drops=has_scenarios(summary))):
         console.print(line, highlight=False, markup=False)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from baselines import finetune_classifier
+from baselines.models import load_model
 from baselines.robust.method import Method
 from baselines.robust.synonyms import SynonymSource
 from baselines.training import trainer
@@ -111,6 +112,24 @@ def test_less_can_be_trained(
     assert card.tunable_parameters is not None
     assert (card.tunable_parameters < card.parameters) is smaller
     assert card.training_size == options.get("train_size")
+
+
+def test_a_trained_model_is_saved_as_transformers_reads_it(
+    encoder: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"epochs": 1, "target": ["lamps"], "save_model": tmp_path / "models"}
+    frame = run(tmp_path / "p.parquet", synthetic, encoder, **options)
+    info = synthetic.task("sa")
+    place = str(tmp_path / "models" / "lamps-0")
+    model = load_model(place, kind=info.kind, inputs=info.inputs, labels=info.labels, max_length=64)
+    rows = synthetic.split("sa", "lamps", "test")
+    again = rows.select("id").with_columns(model.predict(rows))
+    both = frame.filter(source="lamps").join(again, on="id", suffix="_again")
+    assert len(both) == len(rows)
+    assert (both["prediction"] == both["prediction_again"]).all()
+    for other in ({"keep_state": [1]}, {"adapter": Adapter.LORA}):
+        with pytest.raises(InvalidInput, match="only a whole model at the end of its training is saved"):
+            run(tmp_path / "q.parquet", synthetic, encoder, **{**options, **other})
 
 
 def test_a_sweep_is_told_with_all_its_scores(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:

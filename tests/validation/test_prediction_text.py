@@ -30,9 +30,13 @@ def test_utf_16(tmp_path: Path, encoding: str) -> None:
 
 def test_latin_1_names_the_row(tmp_path: Path) -> None:
     content = (HEAD + f"fiction,{A},neutral\nfiction,{B},café\n").encode("latin-1")
-    assert refusal(tmp_path / "p.csv", content) == f"p.csv, row 2: the file is not UTF-8; found byte 0xe9; {CURE}"
+    told = (
+        "the file is not UTF-8; found byte 0xe9, which is 'é' in Windows-1252; save it as UTF-8, as "
+        "'iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv' does"
+    )
+    assert refusal(tmp_path / "p.csv", content) == f"p.csv, row 2: {told}"
     header = HEAD.replace("source", "sourcé").encode("latin-1")
-    assert refusal(tmp_path / "p.csv", header) == f"p.csv: the file is not UTF-8; found byte 0xe9; {CURE}"
+    assert refusal(tmp_path / "p.csv", header) == f"p.csv: {told}"
 
 
 def test_bare_carriage_returns(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from leaderboard.views.pictures.axes import (
     round_axis,
 )
 from leaderboard.views.pictures.words import shift_name, with_drops
-from validation.vocabulary import NO_SOURCE, SOURCE_JOINER
+from validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER
 
 _HEIGHT = 250
 _LINES = (("sd", "SD", "sb-c1"), ("td", "TD", "sb-c0"), ("idd", "IDD", "sb-soft sb-dotted"))
@@ -71,7 +71,7 @@ def has_idd_order(task: TaskScores) -> bool:
 
 
 def _single(shift: Shift) -> bool:
-    return shift.source != NO_SOURCE and SOURCE_JOINER not in shift.source
+    return shift.source not in OUTSIDE_SOURCES and SOURCE_JOINER not in shift.source
 
 
 def _value(shift: Shift, name: str) -> float:

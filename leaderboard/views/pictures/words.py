@@ -3,8 +3,11 @@
 from leaderboard.scoring.shape import Shift, TaskScores
 from leaderboard.views.numbers import drop_text, score_text, share
 from validation.report import counted
-from validation.vocabulary import NO_SOURCE, SOURCE_JOINER
+from validation.vocabulary import ELSEWHERE, NO_SOURCE, SOURCE_JOINER
 
+ELSEWHERE_MARK = "trained elsewhere"
+"""Marks a model that was trained outside the dataset, wherever it is shown."""
+_OUTSIDE = {NO_SOURCE: "none (zero-shot)", ELSEWHERE: ELSEWHERE_MARK}
 ARROW = "\N{RIGHTWARDS ARROW}"
 SD_NAME = "SD = SS \N{MINUS SIGN} ST, points"
 TD_NAME = "TD = TT \N{MINUS SIGN} ST, points"
@@ -13,10 +16,10 @@ TD_NAME = "TD = TT \N{MINUS SIGN} ST, points"
 def source_name(source: str) -> str:
     """Write a source as readers see it.
 
-    >>> source_name("fiction+slate"), source_name("none")
-    ('fiction + slate', 'none (zero-shot)')
+    >>> source_name("fiction+slate"), source_name("none"), source_name("elsewhere")
+    ('fiction + slate', 'none (zero-shot)', 'trained elsewhere')
     """
-    return "none (zero-shot)" if source == NO_SOURCE else source.replace(SOURCE_JOINER, " + ")
+    return _OUTSIDE.get(source) or source.replace(SOURCE_JOINER, " + ")
 
 
 def shift_name(shift: Shift) -> str:

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy import stats
 
-from leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
+from leaderboard.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
 from leaderboard.metrics.wilson import relative_square, wilson_interval
 
 
@@ -75,3 +76,20 @@ def test_paired_differences_hold_the_truth() -> None:
 def test_malformed_input_is_refused(call, words) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_p_values_agree_with_their_intervals() -> None:
+    for value, low, high in ((0.1, 0.001, 0.2), (0.1, -0.001, 0.2), (-0.2, -0.3, -0.01), (-0.2, -0.3, 0.01)):
+        p = p_of_interval(value, low, high, 30)
+        assert (p < 0.05) == (not low <= 0 <= high)
+    half = float(stats.t.ppf(0.975, 12)) * 0.02
+    assert p_of_interval(0.05, 0.05 - half, 0.3, 12) == pytest.approx(2 * stats.t.sf(0.05 / 0.02, 12))
+
+
+def test_p_values_of_nonsense_are_refused_and_of_nothing_unknown() -> None:
+    assert np.isnan(p_of_interval(np.nan, 0.0, 1.0, 10))
+    assert p_of_interval(0.1, 0.1, 0.1, 10) == 0.0
+    with pytest.raises(ValueError, match="outside its own interval"):
+        p_of_interval(0.5, 0.0, 0.1, 10)
+    with pytest.raises(ValueError, match="dof above 0"):
+        p_of_interval(0.1, 0.0, 0.2, 0)

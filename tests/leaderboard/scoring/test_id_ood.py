@@ -142,16 +142,19 @@ def test_without_the_id_test_there_is_no_drop(id_folder: DatasetFolder, tmp_path
     assert ("amazon", "amazon", "no predictions") in said(scores)
 
 
-def test_zero_shot_models_have_scores_and_no_drop(id_folder: DatasetFolder, tmp_path: Path) -> None:
-    frame = id_predictions(id_folder, "sa", "none")
+@pytest.mark.parametrize(("source", "basis"), [("none", "zero-shot"), ("elsewhere", "elsewhere")])
+def test_models_of_no_domain_have_scores_and_no_drop(
+    id_folder: DatasetFolder, tmp_path: Path, source: str, basis: str
+) -> None:
+    frame = id_predictions(id_folder, "sa", source)
     scores = scored(id_folder, tmp_path, frame)
     found, summary = id_ood(scores), task(scores).summary
-    assert (found.source, found.complete, found.drop.value) == ("none", True, None)
+    assert (found.source, found.complete, found.drop.value) == (source, True, None)
     assert found.id.value == pytest.approx(plain_accuracy(id_folder, frame, "amazon"), abs=1e-12)
     assert found.mean_ood.value == pytest.approx(
         sum(plain_accuracy(id_folder, frame, target) for target in OOD) / 3, abs=1e-12
     )
-    assert (summary.basis, summary.n_shifts, summary.complete) == ("zero-shot", 3, True)
+    assert (summary.basis, summary.n_shifts, summary.complete) == (basis, 3, True)
     assert (summary.mean_ss.value, summary.average_drop.value) == (None, None)
     assert summary.mean_st == found.mean_ood
     assert said(scores) == []

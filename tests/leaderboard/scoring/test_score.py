@@ -205,10 +205,13 @@ def test_depth_f1_of_a_joined_source_weighs_by_the_pools_deepest_text(
     assert shift.depth_f1["0"].value == pytest.approx(expected, abs=1e-9)
 
 
-def test_zero_shot(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    scores = scored(synthetic, noisy(synthetic, "nli", ["none"]), tmp_path)
+@pytest.mark.parametrize(("source", "basis"), [("none", "zero-shot"), ("elsewhere", "elsewhere")])
+def test_models_of_no_domain_have_scores_and_no_drops(
+    synthetic: DatasetFolder, tmp_path: Path, source: str, basis: str
+) -> None:
+    scores = scored(synthetic, noisy(synthetic, "nli", [source]), tmp_path)
     task = scores.tasks[0]
-    assert task.summary.basis == "zero-shot"
+    assert task.summary.basis == basis
     assert len(task.shifts) == 4
     assert all(shift.scenario == "Unknown" and shift.ss.value is None for shift in task.shifts)
     assert task.summary.mean_st.value == pytest.approx(np.mean([shift.st.value for shift in task.shifts]))

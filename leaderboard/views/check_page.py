@@ -1,0 +1,274 @@
+"""The report of ``shiftbench check`` as one HTML page: one model's scores by domain, the main finding first."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.examples import WrongExample
+from leaderboard.scoring.shape import TaskScores
+from leaderboard.views.beyond_means import slope_rows
+from leaderboard.views.cells import number_cell, scroll_box
+from leaderboard.views.check_words import (
+    difference_lines,
+    explained_line,
+    floor_lines,
+    headline,
+    holds_up,
+    left_out_lines,
+    opening_line,
+    p_words,
+    spread_line,
+)
+from leaderboard.views.confidence_rows import FIGURES
+from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.notices import notices
+from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
+from leaderboard.views.pictures.by_domain import scores_by_domain
+from leaderboard.views.pictures.curves import curve_values, depth_curves, has_depth
+from leaderboard.views.report_page import POLICY
+from leaderboard.views.score_parts import examples_list
+from leaderboard.views.site import ICON, style_sheet
+from validation.vocabulary import ELSEWHERE
+
+_EXPLAINED = (
+    "A domain on which the model loses score may be harder, for any model, or shifted away from what this model "
+    "learned. Probes are cheap models that were trained on each domain, all on equally many texts, and tested on that "
+    f"same domain: what they lose from home to a domain is difficulty. Rest = drop {MINUS} difficulty, a difference in "
+    "differences. A verdict must hold in points and in log odds, and with each probe by itself. It is about difficulty "
+    "for these probes: a domain may be hard in ways that they do not see."
+)
+_PROBES = (
+    "Scores of the probes where they were trained (TT). Reference TD: that less this model's score, the price of not "
+    "having been trained there as far as cheap models show it; below 0 the model does better than they do at home."
+)
+_VERDICT = "Verdict"
+_INTERVALS = "Brackets hold 95% intervals over other test texts, the model as it is."
+
+
+@dataclass(frozen=True)
+class CheckShown:
+    """What the page is made of.
+
+    Attributes:
+        check: what was found.
+        data: what the data is called.
+        folder: the dataset.
+        task: the task's scores, for depth; domains as ``check`` calls them.
+        examples: by domain, texts that were predicted wrong.
+        warnings: what the user must know of the model before reading on.
+    """
+
+    check: DomainCheck
+    data: str
+    folder: DatasetFolder
+    task: TaskScores
+    examples: dict[str, Sequence[WrongExample]] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+
+
+def check_html(shown: CheckShown) -> Markup:
+    """Build the report.
+
+    Args:
+        shown: what it is made of.
+    Returns: one HTML page that needs no other file.
+    """
+    check, title = shown.check, f"{shown.check.model} on {shown.data}"
+    lines = [tag("p", tag("strong", _signed_text(headline(check))), class_="sb-said"), *_paragraphs(check)]
+    parts = [
+        tag("h1", title, class_="sb-name"),
+        notices([shown.folder]),
+        *(
+            tag("div", tag("strong", "Look here first. "), warning, class_="sb-notice", role="note")
+            for warning in shown.warnings
+        ),
+        tag("p", opening_line(check), class_="sb-exposure"),
+        tag("div", *lines, class_="sb-verdict"),
+        *_sections(shown),
+    ]
+    body, sheet = tag("div", *parts, class_="sb-entry sb-compare"), Markup(style_sheet())
+    return render(
+        "report.html", title=title, policy=POLICY, icon=ICON, style_sheet=sheet, body=body, made_with="shiftbench check"
+    )
+
+
+def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
+    """Build what holds up, and why: a paragraph a sentence, lists below those that begin one."""
+    for line in (*floor_lines(check), *difference_lines(check)):
+        if isinstance(line, str):
+            yield tag("p", _signed_text(line))
+        else:
+            yield tag("ul", *(tag("li", _signed_text(item)) for item in line))
+    if check.explained:
+        yield tag("ul", *(tag("li", _signed_text(explained_line(each))) for each in check.explained))
+
+
+def _signed_text(text: str) -> str:
+    """Put a real minus sign before digits, as pages have it."""
+    return "".join(
+        MINUS if sign == "-" and text[place + 1 : place + 2].isdigit() and text[place - 1 : place] in " [(" else sign
+        for place, sign in enumerate(text)
+    )
+
+
+def _sections(shown: CheckShown) -> Iterator[Markup]:
+    check = shown.check
+    counted = [each for each in check.domains if not each.has_few_texts and each.score.value is not None]
+    if counted:
+        title = f"Score by domain ({metric_name(check.metric)})"
+        figure = tag("figure", scores_by_domain(counted, check.home), class_="sb-figure")
+        yield _section(title, f"{_INTERVALS} {_signed_text(spread_line(check))}", figure, _scores(check))
+    if check.explained:
+        yield _section("Harder or shifted", _EXPLAINED, _explained(check.explained))
+    if check.probes:
+        yield _section("Probes", f"{_PROBES} {_trained(check)}", _probes(check))
+    few = set(check.few_texts)
+    task = shown.task.model_copy(update={"shifts": tuple(each for each in shown.task.shifts if each.target not in few)})
+    if has_depth(task):
+        yield _section("By distance from the training texts", _depth_words(task), *_depth(task))
+    if any(each.confidence for each in check.domains):
+        about = "What the model's confidences are worth on each domain. " + _INTERVALS
+        yield _section("Confidence by domain", about, _confidence(check))
+    yield _section("Errors by domain", "", *_errors(shown))
+    lines = list(left_out_lines(check))
+    if lines:
+        yield _section(
+            "Left out, and what is odd", "", tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")
+        )
+
+
+def _section(title: str, about: str, *content: Markup) -> Markup:
+    said = [tag("p", about, class_="sb-soft")] if about.strip() else []
+    return tag("section", tag("h2", title), *said, *content, class_="sb-section")
+
+
+def _table(label: str, heads: Sequence[tuple[str, str]], rows: Sequence[Markup]) -> Markup:
+    """Build a table: headings with what they mean, the first one of the rows' names."""
+    cells = [
+        tag("th", name, scope="col", title=words or None, class_="sb-num" if number and name != _VERDICT else None)
+        for number, (name, words) in enumerate(heads)
+    ]
+    caption = tag("caption", label, class_="sb-hidden")
+    table = tag("table", caption, tag("thead", tag("tr", *cells)), tag("tbody", *rows), class_="sb-table sb-shifts")
+    return scroll_box(table, label)
+
+
+def _scores(check: DomainCheck) -> Markup:
+    has_home = check.mean_drop is not None
+    difference = ("Drop from home", f"score at home {MINUS} score here") if has_home else (
+        "Against the rest", f"score here {MINUS} mean of the other domains"
+    )  # fmt: skip
+    heads = [
+        ("Domain", ""),
+        ("Texts", ""),
+        ("Score", ""),
+        ("Chance", "labels at random"),
+        ("Majority", "the most frequent label for every text"),
+        difference,
+        ("p", "that there is no difference, corrected over the domains (Holm)"),
+        ("Holds up", "at 5% for all domains together"),
+        ("Detectable", "smallest true difference that this test finds in four studies of five"),
+    ]
+    return _table("Scores by domain", heads, [_score_row(each, check) for each in check.domains])
+
+
+def _score_row(domain: DomainScore, check: DomainCheck) -> Markup:
+    notes = ["home"] if domain.domain == check.home else []
+    notes += ["too few texts: left out"] if domain.has_few_texts else []
+    notes += ["at chance"] if domain.at_floor else []
+    notes += [f"{share(domain.unparsed)} without a usable answer"] if domain.unparsed else []
+    name = tag("th", domain.domain, *(tag("span", note, class_="sb-note") for note in notes), scope="row")
+    floor = domain.floor
+    return tag(
+        "tr",
+        name,
+        tag("td", f"{domain.n:,}", class_="sb-num"),
+        number_cell(domain.score, points),
+        tag("td", points(floor.chance if floor else None), class_="sb-num"),
+        tag("td", points(floor.majority if floor else None), class_="sb-num"),
+        _cell_or_blank(domain.difference, drop_points),
+        tag("td", p_words(domain.p) if domain.p is not None else "", class_="sb-num"),
+        tag("td", ("yes" if holds_up(domain) else "no") if domain.p is not None else "", class_="sb-num"),
+        tag("td", points(domain.detectable) if domain.detectable is not None else "", class_="sb-num"),
+    )
+
+
+def _cell_or_blank(estimate: Estimate | None, written: Callable[[float | None], str], *notes: Markup) -> Markup:
+    """Build a cell of a figure; blank where there is none to be had by the rows' own nature."""
+    return number_cell(estimate, written, *notes) if estimate else tag("td", "", class_="sb-num")
+
+
+def _explained(domains: Sequence[ExplainedDomain]) -> Markup:
+    probes = list(domains[0].difficulties)
+    heads = [("Domain", ""), ("Drop", f"SS {MINUS} ST"), ("Difficulty", "mean over the probes"),
+             *((f"for {name}", f"IDD = SS {MINUS} TT of this probe") for name in probes),
+             ("Rest", f"drop {MINUS} difficulty"), (_VERDICT, "")]  # fmt: skip
+    rows = [
+        tag(
+            "tr",
+            tag("th", each.domain, scope="row"),
+            number_cell(each.drop, drop_points),
+            number_cell(each.difficulty, drop_points),
+            *(number_cell(each.difficulties[name], drop_points) for name in probes),
+            number_cell(each.rest, drop_points),
+            tag("td", tag("b", each.verdict), *([tag("span", each.reason, class_="sb-note")] if each.reason else [])),
+        )
+        for each in domains
+    ]
+    return _table("What drops are made of, in points", heads, rows)
+
+
+def _trained(check: DomainCheck) -> str:
+    return f"Each was trained on {check.probes[0].n_train:,} texts."
+
+
+def _probes(check: DomainCheck) -> Markup:
+    heads = [("Domain", ""), ("This model", "")]
+    for probe in check.probes:
+        heads += [(f"{probe.name}: TT", "trained and tested here"), ("reference TD", f"TT {MINUS} this model's score")]
+    rows = []
+    for domain in check.domains:
+        cells = [tag("th", domain.domain, scope="row"), number_cell(domain.score, points)]
+        for probe in check.probes:
+            low = [tag("span", "at chance", class_="sb-note")] if domain.domain in probe.at_floor else []
+            cells.append(_cell_or_blank(probe.scores.get(domain.domain), points, *low))
+            cells.append(_cell_or_blank(probe.reference_td.get(domain.domain), drop_points))
+        rows.append(tag("tr", *cells))
+    return _table("Probes by domain", heads, rows)
+
+
+def _depth_words(task: TaskScores) -> str:
+    slopes = "; ".join(f"{name}: {drop_text(found)}" for name, found in slope_rows(task.summary))
+    return (
+        "Micro F1, each text weighted by how far it lies from the training texts, as fewer source-like texts remain. "
+        + (f"In points: {slopes}." if slopes else "")
+    )
+
+
+def _depth(task: TaskScores) -> list[Markup]:
+    values = curve_values([("Depth F1, mean", task.summary.depth_f1)], score_text)
+    table = tag("details", tag("summary", "Values"), values, class_="sb-values")
+    return [tag("figure", depth_curves([("", task)]), table, class_="sb-figure")]
+
+
+def _confidence(check: DomainCheck) -> Markup:
+    heads = [("Domain", ""), *((figure.name, figure.meaning) for figure in FIGURES)]
+    rows = []
+    for domain in check.domains:
+        if domain.confidence is None or domain.has_few_texts:
+            continue
+        cells = [
+            number_cell(figure.of(domain.confidence), drop_points if figure.signed else points) for figure in FIGURES
+        ]
+        rows.append(tag("tr", tag("th", domain.domain, scope="row"), *cells))
+    return _table("Confidence by domain, in points", heads, rows)
+
+
+def _errors(shown: CheckShown) -> Iterator[Markup]:
+    for domain in shown.check.domains:
+        found = shown.examples.get(domain.domain, ())
+        most = "; ".join(f"{each.gold} taken for {each.predicted} ({each.n:,})" for each in domain.confusions)
+        head = tag("h3", domain.domain, " ", tag("span", most, class_="sb-soft"))
+        yield tag("div", head, examples_list(found, shown.check.home or ELSEWHERE, domain.domain), class_="sb-worst")

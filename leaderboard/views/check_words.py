@@ -1,0 +1,192 @@
+"""Sentences on one model's scores by domain, for a report and a terminal; signs are plain, pages put real ones."""
+
+from collections.abc import Iterator
+
+from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.views.numbers import metric_name, plain_points, plain_score
+from validation.report import counted
+
+LEVEL = 0.05
+ONE_MODEL = (
+    "One model was scored, so there is no score by source: what models trained on each of these domains would reach is "
+    "not known."
+)
+
+
+def opening_line(check: DomainCheck) -> str:
+    """Return what one model alone cannot show, and where it comes from."""
+    if check.home is not None:
+        return f"{ONE_MODEL} Home is '{check.home}', the domain that it was trained on."
+    return f"{ONE_MODEL} It was trained elsewhere, so nothing here is home, and drops do not apply."
+
+
+def headline(check: DomainCheck) -> str:
+    """Return the main finding in a sentence."""
+    if check.mean is None:
+        return "No domain has enough test texts for a headline."
+    worst = _lowest(check)
+    at = f"mean {metric_name(check.metric)} {plain_score(check.mean)} over {counted(_n_counted(check), 'domain')}"
+    drop = check.mean_drop
+    if drop is not None and drop.value is not None:
+        tail = f"; lowest: {worst}" if worst else ""
+        if drop.low is not None and drop.low > 0:
+            return f"Loses {plain_score(drop)} points on average away from '{check.home}'{tail}; {at}."
+        if drop.high is not None and drop.high < 0:
+            return f"Scores higher away from '{check.home}', by {_size(drop)} points{tail}; {at}."
+        return f"No loss away from '{check.home}' is shown: {plain_score(drop)} points on average{tail}; {at}."
+    if check.spread is None:
+        return f"Scores {at}."
+    return f"Scores lowest on {worst}, highest on {_highest(check)}; {at}."
+
+
+def _n_counted(check: DomainCheck) -> int:
+    return len(check.domains) - len(check.few_texts)
+
+
+def _size(estimate: Estimate) -> str:
+    flipped = Estimate(
+        value=None if estimate.value is None else -estimate.value,
+        low=None if estimate.high is None else -estimate.high,
+        high=None if estimate.low is None else -estimate.low,
+    )
+    return plain_score(flipped)
+
+
+def _named(check: DomainCheck, domain: str) -> str:
+    found = next(each for each in check.domains if each.domain == domain)
+    return f"{domain} ({plain_score(found.score)})"
+
+
+def _lowest(check: DomainCheck) -> str:
+    return _named(check, check.spread.lowest) if check.spread else ""
+
+
+def _highest(check: DomainCheck) -> str:
+    return _named(check, check.spread.highest) if check.spread else ""
+
+
+def spread_line(check: DomainCheck) -> str:
+    """Return how far domains lie apart; empty with fewer than two."""
+    found = check.spread
+    if found is None:
+        return ""
+    line = f"Between lowest and highest lie {plain_points(found.range)} points"
+    if found.by_chance is None or found.beyond_chance is None:
+        return f"{line}."
+    return (
+        f"{line}. The standard deviation over domains is {plain_points(found.observed)}; test texts alone would give "
+        f"{plain_points(found.by_chance)}, so the domains themselves differ by about "
+        f"{plain_points(found.beyond_chance)}. The lowest of several noisy scores looks worse than it is."
+    )
+
+
+def tested_words(check: DomainCheck) -> str:
+    """Name what is tested of each domain."""
+    return f"lost against home ('{check.home}')" if check.mean_drop is not None else "score less the others' mean"
+
+
+def holds_up(domain: DomainScore) -> bool:
+    """Whether a domain's difference holds up at 5% for all domains together."""
+    return domain.p is not None and domain.p < LEVEL
+
+
+def floor_lines(check: DomainCheck) -> Iterator[str]:
+    """Name the domains on which the model is not shown to be above what needs no skill."""
+    low = [each.domain for each in check.domains if each.at_floor and not each.has_few_texts]
+    if check.home in low:
+        yield f"The model is not shown to be above chance at home ('{check.home}'): its drops say nothing."
+    elif low:
+        yield f"Not shown to be above what needs no skill: {', '.join(low)}."
+
+
+def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
+    """List which differences between domains hold up, and what the test could have found.
+
+    Yields: sentences, and the list of those that hold up.
+    """
+    tested = [each for each in check.domains if each.p is not None]
+    if not tested:
+        yield "No difference between domains could be tested."
+        return
+    shown = sorted((each for each in tested if holds_up(each)), key=lambda each: each.p or 0.0)
+    family = f"({tested_words(check)}; 5% for all together, by Holm's correction)"
+    if shown:
+        yield f"{len(shown)} of {counted(len(tested), 'difference')} between domains hold up {family}:"
+        yield [
+            f"{each.domain}: {_signed(each.difference, check)} (p {p_words(each.p)})"
+            for each in shown
+            if each.difference is not None
+        ]
+    else:
+        yield f"No difference between domains holds up {family}."
+    smallest = [each.detectable for each in tested if each.detectable is not None]
+    if smallest:
+        low, high = plain_points(min(smallest)), plain_points(max(smallest))
+        reach = low if low == high else f"{low} to {high}"
+        yield f"Smaller true differences than {reach} points are missed in more than one study of five."
+
+
+def _signed(estimate: Estimate, check: DomainCheck) -> str:
+    if check.mean_drop is not None:
+        return f"loses {plain_score(estimate)} points"
+    bounds = f"[{plain_points(estimate.low)}, {plain_points(estimate.high)}]"
+    return f"{plain_points(estimate.value, signed=True)} {bounds} points"
+
+
+def p_words(p: float | None) -> str:
+    """Format a corrected p value.
+
+    >>> p_words(0.0123), p_words(1e-9), p_words(None)
+    ('0.012', 'below 0.001', 'n/a')
+    """
+    return "n/a" if p is None else "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def explained_line(domain: ExplainedDomain) -> str:
+    """Return a verdict in a sentence."""
+    rest = f"{whole_points(domain.rest)} not explained by difficulty for these probes"
+    lost = f"of {whole_points(domain.drop)} lost, "
+    if domain.verdict == "cannot tell":
+        figures = f" ({lost}{rest})" if domain.rest.value is not None else ""
+        return f"{domain.domain}: cannot tell: {domain.reason}{figures}."
+    if domain.verdict == "harder":
+        return f"{domain.domain}: harder: {lost}the probes lose {whole_points(domain.difficulty)} too; {rest}."
+    return f"{domain.domain}: {_LONG[domain.verdict]}: {lost}{rest}."
+
+
+_LONG = {"shifted": "shifted", "both": "harder and shifted"}
+
+
+def whole_points(estimate: Estimate) -> str:
+    """Format whole points with the unit before the interval: ``9 points [4, 14]``."""
+    value = plain_points(estimate.value, 0)
+    unit = "point" if value in ("1", "-1") else "points"
+    if estimate.low is None or estimate.high is None:
+        return f"{value} {unit}"
+    return f"{value} {unit} [{plain_points(estimate.low, 0)}, {plain_points(estimate.high, 0)}]"
+
+
+def left_out_lines(check: DomainCheck) -> Iterator[str]:
+    """List what was left out, and what is odd about the rows."""
+    for domain, n in check.few_texts.items():
+        why = f"{counted(n, 'test text')}, fewer than {check.min_texts} (--min-texts)"
+        yield f"{domain}: {why}: listed, and left out of means, tests and pictures"
+    leaks = check.leaks
+    if leaks is not None:
+        yield _leak_line(leaks)
+    for domain, why in check.without_probe.items():
+        yield f"{domain}: no probe: {why}"
+    yield from check.notes
+
+
+def _leak_line(leaks: Leaks) -> str:
+    exact, near = sum(leaks.exact.values()), sum(leaks.near.values())
+    if not exact + near:
+        return f"no test text stands in the {leaks.n_train:,} training texts, not even nearly"
+    names = dict.fromkeys([*leaks.exact, *leaks.near])
+    where = ", ".join(f"{name} {leaks.exact.get(name, 0) + leaks.near.get(name, 0):,}" for name in names)
+    return (
+        f"{counted(exact + near, 'test text')} left out because the {leaks.n_train:,} training texts hold "
+        f"them: {exact:,} word for word, {near:,} nearly ({where})"
+    )

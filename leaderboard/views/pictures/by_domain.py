@@ -1,0 +1,72 @@
+"""One model's scores by domain with their intervals, and what needs no skill there."""
+
+from collections.abc import Sequence
+
+from leaderboard.scoring.domain_shape import DomainScore
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import points, score_text
+from leaderboard.views.pictures.axes import (
+    RIGHT,
+    WIDTH,
+    Axis,
+    ends,
+    legend,
+    line,
+    mark,
+    mark_sign,
+    picture,
+    round_axis,
+    sign,
+    text,
+    tick_text,
+)
+
+_ROW, _TOP, _NAMES, _LETTERS = 22, 24, 130, 20
+
+
+def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup:
+    """Draw each domain's score on a row, the lowest first; home is filled, what needs no skill a short line.
+
+    Args:
+        domains: those that count, at least one.
+        home: the domain that the model was trained on, if it is one of them.
+    """
+    rows = sorted(domains, key=lambda each: (each.score.value or 0.0, each.domain))
+    floors = [max(each.floor.chance, each.floor.majority) for each in rows if each.floor]
+    x = round_axis([*ends(each.score for each in rows), *(100 * floor for floor in floors)], _NAMES, WIDTH - RIGHT)
+    bottom = _TOP + _ROW * len(rows)
+    parts = []
+    for value in x.ticks:
+        parts.append(line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid"))
+        parts.append(text(x.at(value), _TOP - 9, tick_text(value), "middle", "sb-tick"))
+    parts += [_row(each, x, _TOP + _ROW * number, home) for number, each in enumerate(rows)]
+    about = f"{len(rows)} domains, from {_words(rows[0])} to {_words(rows[-1])}. Every value stands in the table."
+    keys = [
+        (mark_sign("circle", "sb-accent"), "score, with its 95% interval over other test texts"),
+        *([(mark_sign("diamond", "sb-classic"), "home")] if home else []),
+        *([(sign(line(7, 1, 7, 13, "sb-churn")), "what needs no skill")] if floors else []),
+    ]
+    drawn = picture("Scores by domain", about, bottom + 6, *parts)
+    return join([legend(keys), tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label="Scores")])
+
+
+def _row(domain: DomainScore, x: Axis, top: float, home: str | None) -> Markup:
+    middle, name = top + _ROW / 2, domain.domain
+    short = name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
+    parts = [tag("title", _words(domain)), text(_NAMES - 8, middle + 4, short, "end", "sb-row-name")]
+    if domain.floor:
+        floor = x.at(100 * max(domain.floor.chance, domain.floor.majority))
+        parts.append(line(floor, top + 4, floor, top + _ROW - 4, "sb-churn"))
+    if domain.score.low is not None and domain.score.high is not None:
+        low, high = x.at(100 * domain.score.low), x.at(100 * domain.score.high)
+        parts.append(line(low, middle, high, middle, "sb-whisker sb-strong sb-accent"))
+    if domain.score.value is not None:
+        look = ("diamond", "sb-classic") if name == home else ("circle", "sb-accent")
+        parts.append(mark(x.at(100 * domain.score.value), middle, *look, size=4))
+    return tag("g", *parts)
+
+
+def _words(domain: DomainScore) -> str:
+    floor = domain.floor
+    level = f"; no skill needed for {points(max(floor.chance, floor.majority))}" if floor else ""
+    return f"{domain.domain}: {score_text(domain.score)}, {domain.n:,} texts{level}"

@@ -1,0 +1,214 @@
+"""The rows that ``shiftbench check`` scores a model on: a file of one's own without leaked texts, or a folder."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from builders.building.own import build_rows
+from builders.building.own_columns import Columns, FoundColumns
+from builders.building.own_rows import OwnRows, name_domains, own_rows
+from builders.building.own_tables import OwnTable, read_tables
+from builders.encoder import Encoder
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from builders.statistics.duplicates import input_text
+from builders.statistics.leaks import find_leaks
+from leaderboard.scoring.domain_shape import Leaks
+from shiftbench.own_data import TASK, dataset_ids
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import ELSEWHERE, GOLD, TaskKind
+
+
+@dataclass(frozen=True)
+class CheckData:
+    """What a model is checked on.
+
+    Attributes:
+        folder: the dataset.
+        task: the task of it.
+        home: the domain that the model was trained on, by its name; None where it was trained elsewhere.
+        own_ids: ids to show in place of the dataset's.
+        leaks: what was left out because the training texts hold it; None without training texts.
+        notes: what is odd about the rows, a sentence each.
+    """
+
+    folder: DatasetFolder
+    task: str
+    home: str | None
+    own_ids: Mapping[str, str] = field(default_factory=dict)
+    leaks: Leaks | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def info(self) -> TaskManifest:
+        """The task's facts."""
+        return self.folder.task(self.task)
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How a file of one's own is read.
+
+    Attributes:
+        columns: which of its columns hold what.
+        kind: what is predicted; None as the columns say.
+        min_texts: test texts below which a domain is left out of means.
+        train_file: the texts that the model was trained on.
+        encoder: embeds texts for depths, which need training texts and a home; None leaves them out.
+    """
+
+    columns: Columns
+    kind: TaskKind | None
+    min_texts: int
+    train_file: Path | None = None
+    encoder: Encoder | None = None
+
+
+@contextmanager
+def check_data(data: Path, trained_on: str | None, task: str | None, options: DataOptions) -> Iterator[CheckData]:
+    """Open what a model is checked on; what was made for it goes when the context ends.
+
+    Args:
+        data: a dataset folder, or a file of one's own.
+        trained_on: the model's home domain as the file writes it; ``elsewhere`` or None without one.
+        task: the folder's task; None where it has one alone.
+        options: how a file is read.
+    Raises: InvalidInput with everything that is wrong with the rows or the options.
+    """
+    if (data / "shiftbench.json").is_file():
+        yield _of_folder(DatasetFolder.open(data), trained_on, task, options)
+        return
+    if task is not None:
+        raise InvalidInput(Problem("a file of one's own is one task", "--task", task, "leave it out"))
+    with TemporaryDirectory(prefix="shiftbench-check-") as place:
+        yield _of_file(data, Path(place) / "data", trained_on, options)
+
+
+def _of_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, options: DataOptions) -> CheckData:
+    names = list(folder.manifest.tasks)
+    problems = []
+    given = {"--train-file": options.train_file, **{f"--{use}-column": name for use, name in _named(options.columns)}}
+    for option, value in given.items():
+        if value is not None:
+            cure = "leave it out; the folder says what is train and test"
+            problems.append(Problem("this is for a file of one's own", option, str(value), cure))
+    if task is None and len(names) > 1:
+        problems.append(
+            Problem("the folder has several tasks", str(folder.path), ", ".join(names), "choose one with --task")
+        )
+    elif task is not None and task not in names:
+        problems.append(Problem("there is no such task", "--task", f"'{task}'", did_you_mean(task, names)))
+    if problems:
+        raise InvalidInput(problems)
+    folder.refuse_withheld()
+    chosen = task or names[0]
+    tested = [name for name, facts in folder.task(chosen).domains.items() if "test" in facts.splits]
+    return CheckData(folder, chosen, _home(trained_on, {name: name for name in tested}))
+
+
+def _named(columns: Columns) -> list[tuple[str, str]]:
+    uses = {"gold": "label"}
+    found = [(uses.get(use, use), name) for use, name in columns.by_use().items()]
+    return [*found, *(("text", name) for name in columns.text)]
+
+
+def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
+    tables = read_tables([data])
+    rows = own_rows(tables, options.columns, options.kind)
+    names, _ = name_domains(rows.frame["domain"], str(data))
+    home = _home(trained_on, names)
+    if "split" not in rows.frame.columns:
+        rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
+    elif rows.frame.filter(split="test").is_empty():
+        cure = "call the rows to score 'test', or leave --split-column out"
+        raise InvalidInput(
+            Problem("no row is a test row", str(data), column=options.columns.split or "split", cure=cure)
+        )
+    leaks, notes, every, encoder = None, list(rows.notes), rows, None
+    if options.train_file is not None:
+        train, labelled = _training_rows(options, rows)
+        every, leaks = _without_leaks(rows, train)
+        if home is not None and labelled and options.encoder is not None:
+            every = _with_training(every, train, {name: text for text, name in names.items()}[home])
+            encoder = options.encoder
+        else:
+            why = "labels of the training texts" if home is not None else "a home domain (--trained-on)"
+            notes.append(f"no scores by distance from the training texts: that needs {why}")
+    build_rows(TASK, every, tables, out, min_texts=options.min_texts, encoder=encoder, rows_only=True)
+    folder = DatasetFolder.open(out)
+    own_ids: Mapping[str, str] = {}
+    if "own_id" in every.frame.columns:
+        own_ids = dict(dataset_ids(every, names, folder).filter("first").select("id", "own_id").iter_rows())
+    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes))
+
+
+def _home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
+    """Return the name of the home domain, which may be given as the file writes it or by its name."""
+    if trained_on is None or trained_on == ELSEWHERE:
+        return None
+    if trained_on in names:
+        return names[trained_on]
+    if trained_on in names.values():
+        return trained_on
+    cure = f"{did_you_mean(trained_on, [*names, ELSEWHERE])}; '{ELSEWHERE}' is for other data than this"
+    raise InvalidInput(Problem("the model's home is no domain of the data", "--trained-on", f"'{trained_on}'", cure))
+
+
+def _training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
+    """Read the training texts: the input columns, and the gold one where it is there.
+
+    Returns: the rows, and whether they have labels.
+    """
+    assert options.train_file is not None
+    (table,) = read_tables([options.train_file])[:1]
+    found = table.frame.columns
+    gold = options.columns.label or GOLD[rows.kind]
+    columns = replace(Columns(text=options.columns.text), label=gold if gold in found else None)
+    labelled = gold in found
+    if not labelled:  # texts alone will do for finding leaks
+        table = OwnTable(table.name, table.frame.with_columns(pl.lit("").alias(gold)), path=table.path)
+        columns = replace(columns, label=gold)
+    asked = FoundColumns(replace(table, domain="train"), columns, rows.kind)
+    if asked.problems:
+        raise InvalidInput(asked.problems)
+    wanted = [*rows.inputs, *([GOLD[rows.kind]] if labelled else [])]
+    frame = table.frame.select(pl.col(asked.names[name]).alias(name) for name in wanted)
+    whole = frame.drop_nulls()
+    if whole.is_empty():
+        raise InvalidInput(Problem("there is no training text", str(options.train_file), "no row with a text"))
+    return whole, labelled and rows.kind is TaskKind.CLASSIFICATION
+
+
+def _without_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
+    """Leave out test rows whose inputs stand in the training texts, word for word or nearly."""
+    text = input_text(rows.inputs)
+    found = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
+    frame = rows.frame.with_columns(exact=found.exact, near=found.near).with_columns(
+        pl.col("exact") & (pl.col("split") == "test"), pl.col("near") & (pl.col("split") == "test")
+    )
+
+    def by_domain(column: str) -> dict[str, int]:
+        counts = frame.filter(column).group_by("domain", maintain_order=True).len()
+        return dict(counts.iter_rows())
+
+    kept = frame.filter(~(pl.col("exact") | pl.col("near"))).drop("exact", "near")
+    lost = set(frame["domain"]) - set(kept.filter(split="test")["domain"])
+    if lost:
+        what, cure = "all test texts of a domain stand in the training texts", "score it on texts that it has not seen"
+        raise InvalidInput(Problem(what, "--train-file", ", ".join(sorted(lost)), cure))
+    return replace(rows, frame=kept), Leaks(n_train=len(train), exact=by_domain("exact"), near=by_domain("near"))
+
+
+def _with_training(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
+    """Make the training texts the train rows of the home domain: what depth is measured from."""
+    here = train.filter(pl.col("label").is_in(rows.frame["label"].unique().implode())).unique(maintain_order=True)
+    more = here.with_columns(domain=pl.lit(home), split=pl.lit("train"))
+    more = more.with_columns(group=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))
+    if "own_id" in rows.frame.columns:
+        more = more.with_columns(own_id=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))
+    others = rows.frame.filter(~((pl.col("domain") == home) & (pl.col("split") == "train")))
+    return replace(rows, frame=pl.concat([others, more.select(others.columns)]))

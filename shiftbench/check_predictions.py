@@ -1,0 +1,85 @@
+"""Predictions of one model on the rows of a check, kept beside the report so that a stopped run goes on."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import polars as pl
+import typer
+
+from baselines.models import LoadedModel, TextCounts, permutation_warning, predict_in_parts
+from baselines.runs import Work
+from shiftbench.check_data import CheckData
+from validation.output_files import replace_file
+from validation.predictions import check_predictions
+from validation.report import counted
+from validation.vocabulary import ELSEWHERE, TaskKind
+
+_SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
+"""Keys of the prediction file's own record: what it was made with, and what of the texts could not be read whole."""
+
+
+def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, place: Path) -> pl.DataFrame:
+    """Predict all test rows and write the predictions, or take up those that the same model made of the same rows.
+
+    Args:
+        model: the model.
+        label_map: the data's labels by the model's, as it was loaded with.
+        data: the rows.
+        place: the prediction file; parts of it wait in a folder beside it until all are there.
+    Returns: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
+    Raises: InvalidInput naming the row where the model fails; what it predicted before is kept.
+    """
+    made_by = {"model": [model.name, model.version, dict(label_map)], "data": data.folder.content_hash}
+    settings = json.dumps({**made_by, "task": data.task, "home": data.home}, sort_keys=True, default=str)
+    facts = replace(data.folder.facts(data.task), sources=tuple(data.info.domains))
+    kept = _kept(place, settings, model)
+    if kept is not None:
+        typer.echo(f"{place}: taken up; the same model has predicted these rows before", err=True)
+        return check_predictions(kept, [facts], str(place))
+    rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
+    work = Work(place, {"settings": settings})
+    said = predict_in_parts(model, rows, data.info.inputs, work=work)
+    prediction = pl.col("prediction")
+    if data.info.kind is TaskKind.TAGGING:
+        prediction = prediction.list.join(" ")
+    more = [pl.col(name) for name in ("confidence", "probabilities") if name in said.columns]
+    source, seed = pl.lit(data.home or ELSEWHERE).alias("source"), pl.lit(0, pl.Int64).alias("seed")
+    frame = said.select(source, rows["id"], prediction, seed, *more)
+    checked = check_predictions(frame, [facts], model.name)
+    with replace_file(place) as new:
+        record = {_SETTINGS: settings, _COUNTS: json.dumps(asdict(model.counts))}
+        checked.drop("task", "target").sort("id").write_parquet(new, metadata=record)
+    work.clear()
+    return checked
+
+
+def _kept(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None:
+    """Read predictions that were made with these settings, and what the model said of the texts it read."""
+    if not place.is_file():
+        return None
+    try:
+        record = pl.read_parquet_metadata(place)
+    except pl.exceptions.PolarsError:  # some other file, which is replaced
+        return None
+    if record.get(_SETTINGS) != settings:
+        return None
+    model.counts = TextCounts(**json.loads(record[_COUNTS]))
+    return pl.read_parquet(place)
+
+
+def model_warnings(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:
+    """List what the user must know of a model's answers before reading its scores."""
+    found = list(model.notes)
+    if data.info.kind is TaskKind.CLASSIFICATION:
+        gold = data.folder.test(data.task, columns=["id", "label"]).join(predictions, on="id", how="inner")
+        labels = data.info.labels
+        warning = permutation_warning(gold["label"].to_numpy(), gold["prediction"].to_list(), labels)
+        found += [warning] if warning else []
+    cut = model.truncated
+    if cut:
+        found.append(f"{100 * cut:.1f}% of the texts are longer than the model reads: it saw their beginning alone")
+    if model.counts.empty:
+        found.append(f"{counted(model.counts.empty, 'row')} had nothing to read in an input column")
+    return tuple(found)

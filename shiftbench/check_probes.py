@@ -1,0 +1,115 @@
+"""Probes: cheap models trained on each domain at equal sizes, and tested on the same domain, by ``shiftbench check``.
+
+Where every domain has train rows they are trained on those. Otherwise, as with one CSV of test texts, a domain's texts
+are dealt by group into ``FOLDS`` parts, and each part is predicted by a probe that was trained on the others.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import typer
+from tqdm import tqdm
+
+from baselines import sbert_lr, tfidf_lr
+from baselines.runs import Classifier
+from builders.encoder import Encoder
+from leaderboard.scoring.by_domain import ProbePredictions, Probes
+from shiftbench.check_data import CheckData
+from validation.report import InvalidInput, Problem, counted
+from validation.vocabulary import TaskKind
+
+FOLDS = 5
+MIN_TEXTS = 100
+"""Texts of a domain below which no probe is trained on it: it would tell its size, not the domain's difficulty."""
+MAX_TEXTS = 5_000
+"""Texts that a probe is trained on at most."""
+
+Fit = Callable[[pl.DataFrame, int], Classifier]
+"""Train rows and a seed -> a classifier."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows that a probe is trained on, of which a sample is taken, and rows that it then predicts."""
+
+    domain: str
+    train: pl.DataFrame
+    test: pl.DataFrame
+
+
+def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
+    """Train the probes and let each predict the domain that it was trained on.
+
+    Args:
+        data: what the model is checked on; labels alone have probes.
+        encoder: makes the vectors of one of them.
+        seed: of folds, samples and solvers.
+    Returns: TF-IDF and frozen sentence vectors, each under logistic regression, on every domain that has enough texts
+        and labels; the others with the reason.
+    Raises: InvalidInput for a task of another kind.
+    """
+    info = data.info
+    if info.kind is not TaskKind.CLASSIFICATION:
+        cure = "leave --probes out"
+        raise InvalidInput(Problem("probes predict labels", "--probes", f"a task of kind '{info.kind.value}'", cure))
+    rng = np.random.default_rng(seed)
+    parts, without = _deal(data, rng)
+    if not parts:
+        return Probes((), without)
+    n_train = min(MAX_TEXTS, *(len(part.train) for part in parts))
+    fits: Mapping[str, Fit] = {
+        "TF-IDF + LR": lambda rows, seed: tfidf_lr.classifier(rows, info.inputs, seed),
+        "frozen embeddings + LR": lambda rows, seed: sbert_lr.classifier(rows, encoder, info.inputs, seed),
+    }
+    samples = [part.train.sample(n_train, seed=int(rng.integers(2**31))) for part in parts]
+    names = dict(enumerate(info.labels))
+    found = []
+    for name, fit in fits.items():
+        frames = []
+        for part, sample in zip(
+            tqdm(parts, desc=name, unit="model", disable=None, file=sys.stderr), samples, strict=True
+        ):
+            codes, _ = fit(sample, seed).predict(part.test)
+            said = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
+            frames.append(part.test.select("domain", "id").with_columns(said))
+        found.append(ProbePredictions(name, n_train, pl.concat(frames)))
+    typer.echo(f"probes: trained on {counted(n_train, 'text')} of each domain", err=True)
+    return Probes(tuple(found), without)
+
+
+def _deal(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
+    """Deal the rows of every domain that a probe can be trained on; the others are named with the reason."""
+    info, folder = data.info, data.folder
+    tested = {name: facts.splits for name, facts in info.domains.items() if "test" in facts.splits}
+    has_train = all("train" in splits for splits in tested.values())
+    parts: list[_Part] = []
+    without = {}
+    for domain in tested:
+        test = folder.split(data.task, domain, "test").with_columns(domain=pl.lit(domain))
+        mine = [_Part(domain, folder.split(data.task, domain, "train"), test)] if has_train else list(_folds(test, rng))
+        n, n_labels = (min(count(part.train) for part in mine) for count in (len, _n_labels))
+        if n < MIN_TEXTS:
+            without[domain] = f"{counted(n, 'text')} to train on, fewer than {MIN_TEXTS}"
+        elif n_labels < 2:
+            without[domain] = "one label alone"
+        else:
+            parts += mine
+    return parts, without
+
+
+def _n_labels(rows: pl.DataFrame) -> int:
+    return rows["label"].n_unique()
+
+
+def _folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
+    """Deal a domain's rows by group into parts of about one size, each to be predicted from the others."""
+    groups = rows["group"].unique().sort()
+    dealt = dict(zip(groups.to_list(), rng.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))
+    fold = rows["group"].replace_strict(dealt, return_dtype=pl.Int64)
+    for number in range(FOLDS):
+        test = rows.filter(fold == number)
+        if len(test):
+            yield _Part(str(rows["domain"][0]), rows.filter(fold != number), test)

@@ -1,0 +1,109 @@
+"""The report of one model's scores by domain: what is said first, what is not said, and no markup from users."""
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain, Leaks, Spread
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import FloorLevels
+from leaderboard.views.check_page import CheckShown, check_html
+from leaderboard.views.check_words import difference_lines, explained_line, headline, left_out_lines, spread_line
+from leaderboard.views.pictures.by_domain import scores_by_domain
+from tests.leaderboard.conftest import SCRIPT, Visible
+from tests.leaderboard.views.test_trained_elsewhere import predictions, scored_elsewhere
+
+__all__ = ["predictions"]
+
+FLOOR = FloorLevels(chance=0.5, majority=0.4)
+
+
+def bounded(value: float, reach: float = 0.05) -> Estimate:
+    return Estimate(value=value, low=value - reach, high=value + reach)
+
+
+def domain(name: str, score: float, p: float | None = None, few: bool = False) -> DomainScore:
+    difference = bounded(0.9 - score) if p is not None else None
+    return DomainScore(
+        domain=name, n=5 if few else 500, has_few_texts=few, score=bounded(score), floor=FLOOR, at_floor=False,
+        unparsed=0.0, difference=difference, p=p, detectable=0.07 if p is not None else None,
+    )  # fmt: skip
+
+
+def explained(verdict: str, rest: Estimate, reason: str | None = None) -> ExplainedDomain:
+    return ExplainedDomain(
+        domain="dvd", drop=bounded(0.12), difficulty=bounded(0.03), rest=rest, difficulties={"a": bounded(0.03)},
+        verdict=verdict, reason=reason,
+    )  # fmt: skip
+
+
+def check(drop: Estimate | None = None, **more: object) -> DomainCheck:
+    domains = (
+        domain("books", 0.9),
+        domain("dvd", 0.78, p=0.001),
+        domain("toys", 0.89, p=0.8),
+        domain("tiny", 1, few=True),
+    )
+    spread = Spread(highest="books", lowest="dvd", range=0.12, observed=0.066, by_chance=0.02, beyond_chance=0.063)
+    facts = {
+        "model": "m", "task": "own", "metric": "macro_f1", "home": "books", "min_texts": 30, "few_texts": {"tiny": 5},
+        "domains": domains, "mean": bounded(0.86), "mean_drop": drop or bounded(0.065), "spread": spread,
+    }  # fmt: skip
+    return DomainCheck.model_validate(facts | more)
+
+
+def test_the_headline_says_what_is_shown_and_no_more() -> None:
+    assert headline(check()).startswith("Loses 6.5 [1.5, 11.5] points on average away from 'books'; lowest: dvd (78.0")
+    assert headline(check(bounded(0.02))).startswith("No loss away from 'books' is shown: 2.0 [-3.0, 7.0]")
+    assert headline(check(bounded(-0.09))).startswith("Scores higher away from 'books', by 9.0 [4.0, 14.0] points")
+    assert "over 3 domains" in headline(check())
+    assert headline(check(mean=None)) == "No domain has enough test texts for a headline."
+    assert "about 6.3" in spread_line(check())
+
+
+def test_verdicts_name_what_difficulty_does_not_explain() -> None:
+    shifted = explained_line(explained("shifted", Estimate(value=0.09, low=0.04, high=0.14)))
+    assert (
+        shifted
+        == "dvd: shifted: of 12 points [7, 17] lost, 9 points [4, 14] not explained by difficulty for these probes."
+    )
+    harder = explained_line(explained("harder", Estimate(value=0.01, low=-0.03, high=0.05)))
+    assert "the probes lose 3 points [-2, 8] too; 1 point [-3, 5] not explained" in harder
+    unknown = explained_line(explained("cannot tell", bounded(0.09), "a probe is not shown to be above chance"))
+    assert unknown.startswith("dvd: cannot tell: a probe is not shown to be above chance (of 12 points")
+
+
+def test_only_what_holds_up_for_all_domains_together_is_listed() -> None:
+    first, listed, smallest = difference_lines(check())
+    assert isinstance(first, str)
+    assert first.startswith("1 of 2 differences between domains hold up (lost against home ('books')")
+    assert listed == ["dvd: loses 12.0 [7.0, 17.0] points (p 0.001)"]
+    assert isinstance(smallest, str)
+    assert "7.0 points are missed" in smallest
+
+
+def test_what_was_left_out_is_named() -> None:
+    leaks = Leaks(n_train=1200, exact={"dvd": 3}, near={"dvd": 1, "toys": 2})
+    lines = list(left_out_lines(check(leaks=leaks, without_probe={"tiny": "4 texts to train on, fewer than 100"})))
+    assert lines[0].startswith("tiny: 5 test texts, fewer than 30 (--min-texts)")
+    assert lines[1].endswith("the 1,200 training texts hold them: 3 word for word, 3 nearly (dvd 4, toys 2)")
+    assert lines[2] == "tiny: no probe: 4 texts to train on, fewer than 100"
+
+
+def test_the_picture_has_a_row_a_domain_and_marks_home() -> None:
+    drawn = str(scores_by_domain(check().domains[:3], "books"))
+    assert drawn.count('class="sb-row-name"') == 3
+    assert "home" in drawn
+    assert "home" not in str(scores_by_domain(check().domains[:3], None))
+
+
+def test_the_page_shows_names_as_text_and_a_tiny_domain_in_the_table_alone(
+    synthetic: DatasetFolder, predictions: object
+) -> None:
+    task = scored_elsewhere(synthetic, predictions).tasks[0]
+    found = check(model=SCRIPT, explained=(explained("shifted", bounded(0.09)),))
+    page = check_html(CheckShown(found, "mine.csv", synthetic, task, warnings=(f"labels look mixed up {SCRIPT}",)))
+    assert SCRIPT not in page
+    text = Visible(page).text
+    assert text.index("there is no score by source") < text.index("Loses 6.5")
+    assert "labels look mixed up" in text
+    assert "too few texts: left out" in text
+    assert page.count('class="sb-row-name"') == 3
+    assert "Made with shiftbench check." in text

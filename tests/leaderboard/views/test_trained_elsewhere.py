@@ -1,0 +1,56 @@
+"""A model that was trained outside the dataset: accepted, scored on every domain, and marked wherever it is shown."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board import Index
+from leaderboard.scoring.score import score_file
+from leaderboard.scoring.shape import Scores
+from leaderboard.store import Store
+from leaderboard.views.folder_report import folder_report
+from leaderboard.views.terminal import print_scores
+from tests.leaderboard.conftest import Visible, predict
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.views.board_table import rows
+from validation.cards import Card
+
+
+def test_the_board_marks_it_beside_zero_shot(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    for name, source in (("Away", "elsewhere"), ("Zero", "none"), ("Home", "amazon")):
+        id_predictions(id_folder, "sa", source).write_parquet(tmp_path / "p.parquet")
+        card = Card(name=name, paradigm="fine-tuned", data=id_folder.content_hash)
+        store.submit(tmp_path / "p.parquet", card, [id_folder])
+    index = Index([id_folder], store)
+    assert index.settle()
+    scored = [row for row in rows(index, "board=boss/sa&origin=scored").rows if len(row) > 1]
+    words = {row[2][:4]: row[2] for row in scored}
+    assert "trained elsewhere" in words["Away"]
+    assert "trained elsewhere" not in words["Zero"] + words["Home"]
+    assert "trained on none of the domains" in words["Zero"]
+
+
+@pytest.fixture
+def predictions(synthetic: DatasetFolder, tmp_path: Path) -> Path:
+    path = tmp_path / "p.parquet"
+    predict(synthetic, ["elsewhere"], 0.2).write_parquet(path)
+    return path
+
+
+def scored_elsewhere(folder: DatasetFolder, path: Path) -> Scores:
+    return score_file(path, folder, n_draws=50)
+
+
+def test_report_and_terminal_mark_it(synthetic: DatasetFolder, predictions: Path) -> None:
+    scores = scored_elsewhere(synthetic, predictions)
+    assert all(shift.sd.value is None and shift.td.value is None for shift in scores.tasks[0].shifts)
+    assert scores.tasks[0].summary.mean_st.value is not None
+    report = Visible(folder_report(predictions, scores, synthetic)).text
+    assert "trained elsewhere: drops do not apply" in report
+    lines = StringIO()
+    print_scores(scores, Console(file=lines, width=120))
+    assert "trained elsewhere: drops do not apply" in lines.getvalue()

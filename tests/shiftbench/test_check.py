@@ -1,0 +1,200 @@
+"""``shiftbench check``: one model on a CSV, from its rows to the report."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from sklearn.metrics import f1_score
+from typer.testing import CliRunner
+
+from builders.building.own_columns import Columns
+from leaderboard.views.check_words import ONE_MODEL
+from shiftbench.check_data import DataOptions, check_data
+from shiftbench.check_probes import run_probes
+from shiftbench.command import app
+from tests.leaderboard.conftest import Visible
+from tests.shiftbench.checked import N_TINY, rows, write_model
+from validation.report import InvalidInput
+
+COLUMNS = Columns(domain="site", label="verdict", text=("body",), id="key")
+OPTIONS = ["--domain-column", "site", "--label-column", "verdict", "--text-column", "body", "--id-column", "key"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rows().write_csv(tmp_path / "mine.csv")
+    write_model(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def run(*arguments: str, model: str = "own_words_model:classify", file: str = "mine.csv") -> Any:
+    return CliRunner().invoke(app, ["check", model, "--data", file, *OPTIONS, *arguments])
+
+
+def refusal(result: Any) -> str:
+    assert isinstance(result.exception, InvalidInput), result.exception
+    return str(result.exception)
+
+
+def found(place: Path, *arguments: str) -> dict[str, Any]:
+    result = run("--json", "out.json", *arguments)
+    assert result.exit_code == 0, result.exception
+    content: dict[str, Any] = json.loads((place / "out.json").read_text())
+    return content
+
+
+def test_scores_by_domain_without_a_home(place: Path) -> None:
+    content = found(place)
+    domains = {each["domain"]: each for each in content["domains"]}
+    assert list(domains) == ["garden", "kitchen", "Sci Fi", "toys"]
+    frame = rows()
+    is_good = pl.col("body").str.contains("great|lovely|superb|fine") & ~pl.col("body").str.contains("doll")
+    said = frame.with_columns(said=pl.when(is_good).then(pl.lit("pos")).otherwise(pl.lit("neg")))
+    for name, each in domains.items():
+        part = said.filter(site=name)
+        assert each["score"]["value"] == pytest.approx(f1_score(part["verdict"], part["said"], average="macro"))
+    assert content["home"] is None
+    assert content["mean_drop"] is None
+    assert content["few_texts"] == {"garden": N_TINY}
+    assert domains["garden"]["p"] is None
+    assert domains["toys"]["p"] < 0.001
+    assert domains["toys"]["at_floor"]
+    assert domains["toys"]["difference"]["high"] < 0
+    assert content["spread"]["lowest"] == "toys"
+    assert content["mean"]["value"] == pytest.approx(
+        sum(domains[name]["score"]["value"] for name in ("kitchen", "Sci Fi", "toys")) / 3
+    )
+    shifts = content["scores"]["tasks"][0]["shifts"]
+    assert {shift["source"] for shift in shifts} == {"elsewhere"}
+
+
+def test_the_report_says_first_what_one_model_cannot_show(place: Path) -> None:
+    assert run("--trained-on", "Sci Fi").exit_code == 0
+    text = Visible((place / "report.html").read_text(encoding="utf-8")).text
+    assert text.index(ONE_MODEL) < text.index("Loses")
+    assert text.index("Loses") < text.index("Score by domain")
+    for words in ("Confidence by domain", "Errors by domain", "garden: 12 test texts, fewer than 30", "5 of the texts"):
+        assert words in text
+    assert "ki" in text  # ids as the CSV has them
+    assert "own/own" not in text
+
+
+def test_a_home_domain_gives_drops(place: Path) -> None:
+    content = found(place, "--trained-on", "Sci Fi")
+    domains = {each["domain"]: each for each in content["domains"]}
+    at_home = domains["Sci Fi"]["score"]["value"]
+    for name in ("kitchen", "toys"):
+        assert domains[name]["difference"]["value"] == pytest.approx(at_home - domains[name]["score"]["value"])
+    assert domains["Sci Fi"]["p"] is None
+    sd = {shift["target"]: shift["sd"]["value"] for shift in content["scores"]["tasks"][0]["shifts"]}
+    assert sd["toys"] == pytest.approx(domains["toys"]["difference"]["value"])
+
+
+def test_predictions_are_kept_and_taken_up(place: Path) -> None:
+    assert "taken up" not in run().output
+    again = run("--trained-on", "elsewhere")
+    assert "the same model has predicted these rows before" in again.output
+    changed = rows().with_columns(pl.col("body") + " indeed")
+    changed.write_csv(place / "mine.csv")
+    assert "taken up" not in run().output
+
+
+def test_a_stopped_model_goes_on_where_it_was(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "fragile_model.py").write_text(
+        "import os\nCALLS = []\n"
+        "def classify(texts):\n"
+        "    CALLS.append(len(texts))\n"
+        "    if any('toys 7' in text.split(' doll ')[-1] for text in texts) and not os.path.exists('mended'):\n"
+        "        raise ValueError('cannot read this')\n"
+        "    return ['pos'] * len(texts)\n",
+        encoding="utf-8",
+    )
+    message = refusal(run(model="fragile_model:classify"))
+    assert "cannot read this" in message
+    assert "predictions made before it" in message
+    assert (place / "report.predictions.work").is_dir()
+    (place / "mended").touch()
+    assert run(model="fragile_model:classify").exit_code == 0
+    assert not (place / "report.predictions.work").exists()
+
+
+def test_leaked_texts_are_left_out_and_counted(place: Path) -> None:
+    rows().filter(site="kitchen").head(20).select("body").write_csv(place / "train.csv")
+    content = found(place, "--train-file", "train.csv")
+    assert content["leaks"]["n_train"] == 20
+    assert content["leaks"]["exact"] == {"kitchen": 20}
+    kitchen = next(each for each in content["domains"] if each["domain"] == "kitchen")
+    assert kitchen["n"] == rows().filter(site="kitchen").height - 20
+    assert any("no scores by distance from the training texts" in note for note in content["notes"])
+
+
+def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_encoder: Any) -> None:
+    with check_data(place / "mine.csv", "Sci Fi", None, DataOptions(COLUMNS, None, 30)) as data:
+        probes = run_probes(data, word_encoder)
+        again = run_probes(data, word_encoder)
+        tested = data.folder.test(data.task, columns=["id", "domain"])
+    assert set(probes.without) == {"garden"}
+    assert [probe.name for probe in probes.found] == ["TF-IDF + LR", "frozen embeddings + LR"]
+    for probe, same in zip(probes.found, again.found, strict=True):
+        assert probe.predictions.sort("id").equals(same.predictions.sort("id"))
+        assert sorted(probe.predictions["id"]) == sorted(tested.filter(pl.col("domain") != "garden")["id"])
+        assert 100 <= probe.n_train <= 160 * 4 / 5 + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["--trained-on", "sci-fy"],
+            "the model's home is no domain of the data; found 'sci-fy'; did you mean 'Sci Fi'",
+        ),
+        (["--task", "sa"], "a file of one's own is one task"),
+        (["--label-map", "POS"], "this maps no label"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(place: Path, arguments: list[str], words: str) -> None:
+    assert words in refusal(run(*arguments))
+
+
+def test_ids_as_domains_are_told(place: Path) -> None:
+    rows(600).write_csv(place / "mine.csv")
+    options = ["--domain-column", "key", "--label-column", "verdict", "--text-column", "body"]
+    result = CliRunner().invoke(app, ["check", "own_words_model:classify", "--data", "mine.csv", *options])
+    assert "these look like ids" in refusal(result)
+    assert "columns with few values are 'site' (4)" in refusal(result)
+
+
+def test_one_class_and_empty_texts_are_told_at_once(place: Path) -> None:
+    frame = rows().with_columns(verdict=pl.lit("pos"))
+    frame = frame.with_columns(body=pl.when(pl.col("key") == "ki3").then(pl.lit("  ")).otherwise("body"))
+    frame.write_csv(place / "mine.csv")
+    message = refusal(run())
+    assert "at least two different values are needed" in message
+    assert "column 'body', row" in message
+    assert "a value is empty" in message
+
+
+def test_a_file_in_another_encoding_is_told_its_cure(place: Path) -> None:
+    text = rows().write_csv().replace("kitchen 3", "café 3")
+    (place / "mine.csv").write_bytes(text.encode("cp1252"))
+    message = refusal(run())
+    assert "the file is not UTF-8" in message
+    assert "iconv -f WINDOWS-1252 -t UTF-8" in message
+
+
+def test_a_dataset_folder_may_be_the_data(place: Path, synthetic: Any) -> None:
+    (place / "always.py").write_text("def classify(pairs):\n    return ['neutral'] * len(pairs)\n", encoding="utf-8")
+    arguments = ["check", "always:classify", "--data", str(synthetic.path), "--json", "out.json"]
+    several = CliRunner().invoke(app, arguments)
+    assert "choose one with --task" in refusal(several)
+    done = CliRunner().invoke(app, [*arguments, "--task", "nli"])
+    assert done.exit_code == 0, done.exception
+    content = json.loads((place / "out.json").read_text())
+    assert all(each["at_floor"] for each in content["domains"])
+    own = CliRunner().invoke(app, [*arguments, "--task", "nli", "--domain-column", "site", "--train-file", "t.csv"])
+    assert "--train-file: this is for a file of one's own" in refusal(own)
+    assert "--domain-column: this is for a file of one's own" in refusal(own)
