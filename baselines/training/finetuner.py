@@ -48,8 +48,8 @@ class Finetuner(ABC):
         self._candidates = options.candidates(recipes, sweeps)
         self._device = Device.best(options.precision)
         self.config, self.tokenizer = load_config(options.model), load_tokenizer(options.model, **tokenizer)
-        pad = padding_token(self.tokenizer, options.model)
-        self._padding = Padding(pad, multiple=8 if self._device.name == "cuda" else 1)
+        self._pad = padding_token(self.tokenizer, options.model)
+        self._padding = Padding(self._pad, multiple=8 if self._device.name == "cuda" else 1)
 
     @abstractmethod
     def build(self, seed: int) -> Any:
@@ -88,7 +88,7 @@ class Finetuner(ABC):
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
         recipe = Recipe(
-            build=lambda: self.build(run.seed),
+            build=lambda: self._built(run.seed),
             train=lambda model, settings, folder: self._train(model, rows, run, settings, folder, score, objective),
             predictor=lambda model: self.predictor(run, model),
         )
@@ -118,7 +118,16 @@ class Finetuner(ABC):
         """Run a model over features; arguments as for ``predict_rows``."""
         from baselines.training.prediction import predict_rows
 
-        return predict_rows(model, rows, self._padding, self._device, read, description)
+        return predict_rows(model, rows, self._padding, self._device, read, description, self.options.eval_tokens)
+
+    def _built(self, seed: int) -> Any:
+        """Build the model, an adapter's weights drawn by the seed, too; it knows which token fills up the batches."""
+        from baselines.training.models import seeded, set_padding
+
+        with seeded(seed):
+            model = self.build(seed)
+        set_padding(model, self._pad)
+        return model
 
     def _train(
         self,
