@@ -18,7 +18,7 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import RunOptions, with_options
-from baselines.robust.method import Method, Robustness
+from baselines.robust.method import Method, Robustness, Synonyms
 from baselines.robust.synonyms import SynonymSource
 from baselines.runs import Predict, Run, Trained, require_two_labels
 from baselines.training.finetuner import Finetuner, Score
@@ -37,7 +37,6 @@ Methods = Annotated[
     list[Method] | None,
     typer.Option("--method", help="Train with this robustness method; repeat for several."),
 ]
-Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
 
 
 class Classifier(Finetuner):
@@ -70,7 +69,7 @@ class Classifier(Finetuner):
         if not self._robustness.methods and not self._writes:
             return super().tuned(run, rows)
         prepared = self._robustness.prepared(
-            rows, self.info.inputs, len(self.info.labels), run.seed, self._embeddings, self.tokenizer
+            rows, self.info.inputs, len(self.info.labels), run.seed, self.embeddings, self.tokenizer
         )
         return super().tuned(run, prepared.rows, lambda model: prepared.objective(model, self._read))
 
@@ -140,12 +139,6 @@ class Classifier(Finetuner):
 
         return class_logits(output.logits, self._words) if self._writes else output.logits
 
-    def _embeddings(self) -> Any:
-        """Give the pretrained model's input embeddings, for synonyms."""
-        from baselines.training.models import load_model
-
-        return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
-
 
 @with_options
 def main(
@@ -160,14 +153,13 @@ def main(
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
     robustness = Robustness.of(method, synonyms)
-    methods = sorted(robustness.methods)
     finetune(
         "finetune-classifier",
         partial(Classifier, robustness=robustness),
         runs,
         training,
-        settings={"methods": methods, "synonyms": synonyms} if method else {},
-        facts={"name": ", ".join([default_name(training), *methods])},
+        settings=robustness.settings,
+        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])},
     )
 
 

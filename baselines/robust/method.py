@@ -3,14 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
+import typer
 from numpy.typing import NDArray
 
 from baselines.robust.synonyms import SynonymSource
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import TOKENS
 
 if TYPE_CHECKING:
     from baselines.robust.losses import ReadLogits
@@ -26,6 +28,21 @@ class Method(StrEnum):
     SMOOTHING = "smoothing"
     ENSEMBLE = "ensemble"
 
+
+class WordMethod(StrEnum):
+    """Those of the methods that taggers and models which write texts can be trained with."""
+
+    EDA = "eda"
+    FREELB = "freelb"
+    FOCAL = "focal"
+    SMOOTHING = "smoothing"
+
+
+Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
+WordMethods = Annotated[
+    list[WordMethod] | None,
+    typer.Option("--method", help="Train with this robustness method; repeat for several."),
+]
 
 FOCAL_GAMMA = 2.0
 SMOOTHING_EPSILON = 0.1
@@ -47,12 +64,14 @@ class Robustness:
     synonyms: SynonymSource = SynonymSource.WORDNET
 
     @classmethod
-    def of(cls, methods: Sequence[Method] | None, synonyms: SynonymSource = SynonymSource.WORDNET) -> "Robustness":
+    def of(
+        cls, methods: Sequence[Method | WordMethod] | None, synonyms: SynonymSource = SynonymSource.WORDNET
+    ) -> "Robustness":
         """Put methods together, as they come from ``--method``.
 
         Raises: InvalidInput when two of them do not go together, or EDA's synonyms are not on the machine.
         """
-        chosen = frozenset(methods or ())
+        chosen = frozenset(Method(method) for method in methods or ())
         for other in sorted(chosen & {Method.FOCAL, Method.SMOOTHING}):
             if Method.ENSEMBLE in chosen:
                 what = (
@@ -67,11 +86,17 @@ class Robustness:
             wordnet()
         return cls(chosen, synonyms)
 
-    def objective(self, read: "ReadLogits | None" = None) -> "Objective":
-        """Give what training minimises and how it goes through a batch.
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The methods as settings that predictions depend on; nothing where there are none."""
+        return {"methods": sorted(self.methods), "synonyms": self.synonyms} if self.methods else {}
+
+    def objective(self, read: "ReadLogits | None" = None, *, reads_labels: bool = False) -> "Objective":
+        """Return what training minimises and how it goes through a batch.
 
         Args:
             read: gives the labels' logits of a model's output; default its ``logits``.
+            reads_labels: whether the model's decoder reads the labels, as one that writes texts does.
         """
         from functools import partial
 
@@ -83,7 +108,7 @@ class Robustness:
         epsilon = SMOOTHING_EPSILON if Method.SMOOTHING in self.methods else 0.0
         step = freelb_step if Method.FREELB in self.methods else plain_step
         logits_loss = partial(cross_entropy, gamma=gamma, epsilon=epsilon)
-        return Objective(loss_of(logits_loss, read or logits_of), step)
+        return Objective(loss_of(logits_loss, read or logits_of, reads_labels=reads_labels), step)
 
     def prepared(
         self,
@@ -104,8 +129,7 @@ class Robustness:
             embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
             tokenizer: the model's.
         """
-        if Method.EDA in self.methods:
-            rows = self._augmented(rows, inputs, seed, embeddings, tokenizer)
+        rows = self.with_copies(rows, inputs, seed, embeddings, tokenizer)
         log_bias = None
         if Method.ENSEMBLE in self.methods:
             from baselines.robust.bias import cross_fitted_bias
@@ -113,17 +137,40 @@ class Robustness:
             log_bias = cross_fitted_bias(rows, inputs, n_classes, seed)
         return Prepared(rows, self, log_bias, seed)
 
-    def _augmented(
-        self, rows: pl.DataFrame, inputs: Sequence[str], seed: int, embeddings: Callable[[], Any], tokenizer: Any
+    def with_copies(
+        self,
+        rows: pl.DataFrame,
+        inputs: Sequence[str],
+        seed: int,
+        embeddings: Callable[[], Any],
+        tokenizer: Any,
+        outside: int = 0,
     ) -> pl.DataFrame:
-        from baselines.robust.eda import augmented, words_of
+        """Add EDA's noisy copies to train rows, where EDA is among the methods.
+
+        Args:
+            rows: train rows.
+            inputs: their text columns, of which the last one is changed; ``tokens`` with their tags.
+            seed: decides the copies.
+            embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
+            tokenizer: the model's.
+            outside: of tagged words, the code of the tag that is part of no span.
+        """
+        if Method.EDA not in self.methods:
+            return rows
+        from baselines.robust.eda import augmented, augmented_words, words_of
         from baselines.robust.synonyms import nearest_pieces, wordnet
 
+        column = inputs[-1]
         if self.synonyms is SynonymSource.WORDNET:
             synonyms = wordnet()
         else:
-            synonyms = nearest_pieces(words_of(rows[inputs[-1]]), tokenizer, embeddings())
-        return augmented(rows, inputs, np.random.default_rng([seed, _EDA_STREAM]), synonyms)
+            texts = rows[column].explode() if column == TOKENS else rows[column]
+            synonyms = nearest_pieces(words_of(texts.drop_nulls()), tokenizer, embeddings())
+        generator = np.random.default_rng([seed, _EDA_STREAM])
+        if column == TOKENS:
+            return augmented_words(rows, outside, generator, synonyms)
+        return augmented(rows, inputs, generator, synonyms)
 
 
 _EDA_STREAM = 1

@@ -103,6 +103,12 @@ class Finetuner(ABC):
             what, found = "the tokenizer does not say where its pieces are from", type(self.tokenizer).__name__
             raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
 
+    def embeddings(self) -> Any:
+        """Load the pretrained model's input embeddings, in which words of like use lie near each other."""
+        from baselines.training.models import load_model
+
+        return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
+
     @property
     def eval_length(self) -> int:
         """Word pieces that prediction reads of a text."""

@@ -106,7 +106,7 @@ EvalTokens = Annotated[
     int | None,
     typer.Option(
         "--eval-tokens",
-        help="Word pieces that prediction reads at once. Default: 4,096; on a GPU 32,768. Halved where memory is short.",
+        help="Word pieces that prediction reads at once; halved where memory is short. Default: 4,096, a GPU 32,768.",
         min=1,
     ),
 ]
@@ -151,7 +151,7 @@ class TrainingOptions:
         list[str] | None,
         typer.Option(
             "--lora-targets",
-            help="Linear layers that get low-rank updates, as 'q_proj'; repeat for more. Default: those that peft knows.",
+            help="Linear layers that get low-rank updates, as 'q_proj'; repeat. Default: those that peft knows.",
         ),
     ] = None
     train_size: Annotated[

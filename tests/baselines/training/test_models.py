@@ -63,9 +63,9 @@ def test_determinism_is_kept_where_asked_and_left_as_it_was(monkeypatch: pytest.
             assert ("CUBLAS_WORKSPACE_CONFIG" in os.environ) is asked
     assert not torch.are_deterministic_algorithms_enabled()
     assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
-    with pytest.raises(InvalidInput, match="--deterministic: the model computes what has no deterministic algorithm"):
-        with determinism(asked=True):
-            raise RuntimeError("x_cuda does not have a deterministic implementation, but you set ...")
+    words = "--deterministic: the model computes what has no deterministic algorithm"
+    with pytest.raises(InvalidInput, match=words), determinism(asked=True):
+        raise RuntimeError("x_cuda does not have a deterministic implementation, but you set ...")
     assert not torch.are_deterministic_algorithms_enabled()
     with pytest.raises(RuntimeError, match="something else"), determinism(asked=True):
         raise RuntimeError("something else")
