@@ -71,8 +71,8 @@ class LearnedMixin(nn.Module):
 
     ``CE(log_softmax(logits) + g log p_bias) + 0.03 H(softmax(g log p_bias))`` with ``g = softplus(linear(pooled))``;
     the entropy term keeps g from falling to 0. Pooled is, of an encoder-decoder, the mean of the decoder's last hidden
-    states, as in BOSS's code; of an encoder, for which BOSS's code has no such model, the last hidden state at the first
-    token. The model predicts alone; this layer is for training only, and its weights must be trained beside the model's.
+    states, as in BOSS's code; of an encoder, which BOSS does not train so, the last hidden state at the first token.
+    The model predicts alone; this layer is for training only, its weights trained beside the model's.
 
     Args:
         log_bias: log-probabilities by the bias model of all train rows, shape (n, C).
