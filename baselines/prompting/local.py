@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.prompting.models import Answer, Keep, Message, Request
+from baselines.prompting.wire import plain_text
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
 
@@ -95,7 +96,7 @@ class LocalModel:
 
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
         if not self._is_chat:
-            return list(self._tokenizer(_plain(messages))["input_ids"])
+            return list(self._tokenizer(plain_text(messages))["input_ids"])
         from jinja2 import TemplateError
 
         def tokens(turns: Sequence[Message]) -> list[int]:
@@ -145,12 +146,6 @@ class LocalModel:
         from transformers import AutoConfig
 
         return f"{self._name}@{self._load(AutoConfig)._commit_hash}"
-
-
-def _plain(messages: Sequence[Message]) -> str:
-    """Lay a conversation out for a model that only goes on with a text."""
-    forms = {"system": "{}\n\n", "user": "{}\nAnswer:", "assistant": " {}\n\n"}
-    return "".join(forms[message["role"]].format(message["content"]) for message in messages)
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:
