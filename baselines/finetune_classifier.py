@@ -2,7 +2,7 @@
 
 Any encoder by Hub id or path gets a new layer over the labels; an encoder-decoder of T5's kind is asked for the
 label's word (BOSS paper, App. F). The source's validation rows choose the epoch (and, with --sweep, the
-hyperparameters); BOSS's robustness methods (--method) go with either; a stopped training goes on where it was.
+hyperparameters); robustness methods (--method) go with either; a stopped training goes on where it was.
 Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one training a GPU.
 
     shiftbench train finetune-classifier nli --data build/dr --out deberta.parquet --model microsoft/deberta-v3-small
@@ -18,10 +18,10 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import RunOptions, with_options
-from baselines.robust.method import Method, Robustness, Synonyms
+from baselines.robust.method import OF_DOMAINS, OF_FEATURES, OF_VALIDATION, Method, Robustness, Synonyms
 from baselines.robust.synonyms import SynonymSource
 from baselines.runs import Predict, Run, Trained, require_two_labels
-from baselines.training.finetuner import Finetuner, Score
+from baselines.training.finetuner import Finetuner, Score, Stages
 from baselines.training.options import TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
@@ -49,18 +49,33 @@ class Classifier(Finetuner):
         self._writes = bool(self.config.is_encoder_decoder)
 
     def _check_methods(self) -> None:
-        """Refuse methods that would read a wrong place of a model that reads from left to right."""
+        """Refuse methods that would read a wrong place of a model, or lack what they need."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-        chosen = sorted(self._robustness.methods & {Method.FREELB, Method.ENSEMBLE})
+        methods = self._robustness.methods
         reads_both_ways = self.config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+        chosen = sorted(methods & {Method.FREELB, Method.ENSEMBLE})
         if chosen and not (reads_both_ways or self.config.is_encoder_decoder):
             what, cure = "this method is for encoders and encoder-decoders", "leave it out, or choose such a model"
             raise InvalidInput(Problem(what, "--method", f"'{chosen[0]}' with {self.config.model_type}", cure))
+        of_features = sorted(methods & OF_FEATURES)
+        if of_features and (not reads_both_ways or self.config.is_encoder_decoder):
+            what, cure = "this method is for encoders", "leave it out, or choose such a model"
+            raise InvalidInput(Problem(what, "--method", f"'{of_features[0]}' with {self.config.model_type}", cure))
+        if Method.SOUP in methods and len(set(self.options.keep_state or ())) < 2:
+            cure = "give --keep-state at least twice, as 1 and 2"
+            raise InvalidInput(Problem("a soup is of kept states", "--method soup", cure=cure))
 
-    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: Stages | None = None,
+    ) -> Trained:
         """Train on rows, with what the methods add to them; the objective is the methods'."""
         require_two_labels(rows)
+        self._check_rows(run, rows)
         if self._writes:
             from baselines.training.text_to_text import decoder_tokens, label_tokens
 
@@ -71,7 +86,33 @@ class Classifier(Finetuner):
         prepared = self._robustness.prepared(
             rows, self.info.inputs, len(self.info.labels), run.seed, self.embeddings, self.tokenizer
         )
-        return super().tuned(run, prepared.rows, lambda model: prepared.objective(model, self._read))
+        return super().tuned(
+            run, prepared.rows, lambda model: prepared.objective(model, self._read), self._stages(run, prepared.rows)
+        )
+
+    def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
+        """Refuse methods that need several sources, or validation rows, where there are none."""
+        methods = self._robustness.methods
+        chosen = sorted(methods & OF_DOMAINS)
+        if chosen and rows["domain"].n_unique() < 2:
+            what, cure = "this method tells domains apart, so it needs several", "join sources, as --source a+b"
+            raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}'", cure))
+        chosen = sorted(methods & OF_VALIDATION)
+        if chosen and run.validation is None:
+            what, cure = "this method needs validation rows of the source", "leave it out"
+            raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}' has none", cure))
+
+    def _stages(self, run: Run, rows: pl.DataFrame) -> Stages:
+        from baselines.robust.last_layer import read_features
+        from baselines.robust.stages import MethodStages
+
+        def features(model: Any, rows: pl.DataFrame) -> NDArray[np.float32]:
+            own = self._features(rows, self.eval_length)
+            return np.array(self.read(model, own, read_features, "reading features"), dtype=np.float32)
+
+        score = None if run.validation is None else self.scorer(run, run.validation)
+        n_classes = len(self.info.labels)
+        return MethodStages(self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score)
 
     def build(self, seed: int) -> Any:
         """Give a pretrained encoder with a new layer that scores each label, or an encoder-decoder as it is."""
@@ -80,24 +121,31 @@ class Classifier(Finetuner):
         if self._writes:
             return prepare(load_model("AutoModelForSeq2SeqLM", self.options.model, seed), self.options, "SEQ_2_SEQ_LM")
         names = dict(enumerate(self.info.labels))
-        head = {"num_labels": len(names), "id2label": names, "label2id": {name: code for code, name in names.items()}}
+        head: dict[str, Any] = {
+            "num_labels": len(names),
+            "id2label": names,
+            "label2id": {name: code for code, name in names.items()},
+        }
         model = load_model("AutoModelForSequenceClassification", self.options.model, seed, **head)
         return prepare(model, self.options, "SEQ_CLS")
 
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Give each row's word pieces and label, and, for the methods, its place among the rows."""
-        numbered = bool(self._robustness.methods)
-        return [
-            {**features, "labels": label, **({"row": place} if numbered else {})}
-            for place, (features, label) in enumerate(zip(self._features(rows, max_length), rows["label"], strict=True))
-        ]
+        methods = self._robustness.methods
+        more = pl.DataFrame({"labels": rows["label"]})
+        if methods:
+            more = more.with_row_index("row")
+        if methods & OF_DOMAINS:
+            more = more.with_columns(domain=rows["domain"].rank("dense").cast(pl.Int64) - 1)
+        pairs = zip(self._features(rows, max_length), more.iter_rows(named=True), strict=True)
+        return [{**features, **facts} for features, facts in pairs]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
         """Score models by the task's own metric."""
         gold = validation["label"].to_numpy()
 
         def score(model: Any) -> float:
-            predicted = self._probabilities(model, validation, "validating").argmax(axis=1)
+            predicted = self._logits(model, validation, "validating").argmax(axis=1)
             counts = confusion_counts(gold, predicted, len(self.info.labels))
             return float(macro_f1(counts) if self.info.metric == "macro_f1" else accuracy(counts))
 
@@ -105,12 +153,49 @@ class Classifier(Finetuner):
 
     def predictor(self, run: Run, model: Any) -> Predict:
         """Return what gives the most probable label of rows, with the probabilities of all."""
+        from scipy.special import softmax
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            probabilities = self._probabilities(model, rows, "predicting")
+            if Method.TENT in self._robustness.methods:
+                probabilities = np.asarray(softmax(self._adapted(model, rows), axis=1))
+            else:
+                logits = self._logits(model, rows, "predicting")
+                probabilities = np.asarray(softmax(logits / self._temperature(run, model), axis=1))
             return probabilities.argmax(axis=1), probabilities
 
         return predict
+
+    def _temperature(self, run: Run, model: Any) -> float:
+        """Find the temperature on the source's validation rows, where that is among the methods; else 1."""
+        if Method.TEMPERATURE not in self._robustness.methods:
+            return 1.0
+        from baselines.robust.temperature import fitted_temperature
+
+        assert run.validation is not None
+        labels = run.validation["label"].to_numpy().astype(np.int64)
+        return fitted_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
+
+    def _adapted(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
+        """Predict each target's rows by Tent, in the order of their ids, shape (n, C)."""
+        from baselines.robust.tent import BATCH, adapted_logits
+        from baselines.training.prediction import place_model
+
+        place_model(model, self._device)
+        found = np.zeros((len(rows), len(self.info.labels)))
+        numbered = rows.with_row_index("place").sort("id")
+        for _, target in numbered.group_by("domain", maintain_order=True):
+            features = self._features(target, self.eval_length)
+            batches = [
+                {
+                    name: tensor.to(self._device.name)
+                    for name, tensor in self._padding(features[start : start + BATCH]).items()
+                }
+                for start in range(0, len(features), BATCH)
+            ]
+            with self._device.computing():
+                parts = adapted_logits(model, batches, self._read)
+            found[target["place"].to_numpy()] = np.concatenate([part.cpu().numpy() for part in parts])
+        return found
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         from baselines.training.pieces import text_features
@@ -124,14 +209,12 @@ class Classifier(Finetuner):
             for ids in encoded(form, rows, self.tokenizer, max_length)
         ]
 
-    def _probabilities(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
-        from scipy.special import softmax
-
+    def _logits(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
         def read(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
             return list(self._read(model(**batch)).float().cpu().numpy())
 
         found = self.read(model, self._features(rows, self.eval_length), read, description)
-        return np.asarray(softmax(np.asarray(found, dtype=np.float64), axis=1))
+        return np.asarray(found, dtype=np.float64)
 
     def _read(self, output: Any) -> Any:
         """Read the labels' logits from a model's output, shape (n, n_labels)."""
@@ -153,13 +236,14 @@ def main(
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
     robustness = Robustness.of(method, synonyms)
+    more = {"extra_data": "test texts of each target, without labels"} if Method.TENT in robustness.methods else {}
     finetune(
         "finetune-classifier",
         partial(Classifier, robustness=robustness),
         runs,
         training,
         settings=robustness.settings,
-        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])},
+        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])} | more,
     )
 
 

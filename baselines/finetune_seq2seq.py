@@ -21,7 +21,7 @@ from baselines.program import RunOptions, with_options
 from baselines.robust.method import Robustness, Synonyms, WordMethods
 from baselines.robust.synonyms import SynonymSource
 from baselines.runs import Predict, Run, Trained
-from baselines.training.finetuner import Finetuner, Score
+from baselines.training.finetuner import Finetuner, Score, Stages
 from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
@@ -76,7 +76,13 @@ class Writer(Finetuner):
         self._robustness, self._form = robustness or Robustness(), input_form(info.inputs)
         self._max_target = options.max_target or MAX_TARGET.get(info.kind, 0)
 
-    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: Stages | None = None,
+    ) -> Trained:
         """Train on rows, with what the methods add to them; the objective is the methods'."""
         if not self._robustness.methods:
             return super().tuned(run, rows)
@@ -153,7 +159,7 @@ def main(
     kinds = (TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA)
     robustness = Robustness.of(method, synonyms)
     parts = [default_name(training), *(["from scratch"] if training.from_scratch else [])]
-    facts = {"name": ", ".join([*parts, *robustness.settings.get("methods", ())])}
+    facts: dict[str, Any] = {"name": ", ".join([*parts, *robustness.settings.get("methods", ())])}
     facts |= {"base_model": None} if training.from_scratch else {}
     trainer = partial(Writer, robustness=robustness)
     finetune("finetune-seq2seq", trainer, runs, training, kinds=kinds, settings=robustness.settings, facts=facts)

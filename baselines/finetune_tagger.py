@@ -21,7 +21,7 @@ from baselines.program import RunOptions, with_options
 from baselines.robust.method import Robustness, Synonyms, WordMethods
 from baselines.robust.synonyms import SynonymSource
 from baselines.runs import Predict, Run, Trained
-from baselines.training.finetuner import Finetuner, Score
+from baselines.training.finetuner import Finetuner, Score, Stages
 from baselines.training.options import TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
@@ -46,7 +46,13 @@ class Tagger(Finetuner):
         self.check_places()
         self._robustness = robustness or Robustness()
 
-    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: Stages | None = None,
+    ) -> Trained:
         """Train on rows, with what the methods add to them; the objective is the methods'."""
         if not self._robustness.methods:
             return super().tuned(run, rows)
@@ -59,7 +65,11 @@ class Tagger(Finetuner):
         from baselines.training.models import load_model, prepare
 
         names = dict(enumerate(self.info.labels))
-        head = {"num_labels": len(names), "id2label": names, "label2id": {name: code for code, name in names.items()}}
+        head: dict[str, Any] = {
+            "num_labels": len(names),
+            "id2label": names,
+            "label2id": {name: code for code, name in names.items()},
+        }
         model = load_model("AutoModelForTokenClassification", self.options.model, seed, **head)
         return prepare(model, self.options, "TOKEN_CLS")
 

@@ -17,8 +17,8 @@ ReadLogits = Callable[[Any], Tensor]
 IGNORED = -100
 """The label of what has none: padding, and the later pieces of a word."""
 
-NO_INPUTS = frozenset({"labels", "row"})
-"""What of a batch no model takes: the labels, and the places of the examples among the train rows."""
+NO_INPUTS = frozenset({"labels", "row", "domain"})
+"""What of a batch no model takes: the labels, the places of the examples among the train rows, and their domains."""
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon: float = 0.0) -> Tensor:

@@ -1,4 +1,4 @@
-"""BOSS's robustness methods by name: what goes together, and what of a training each of them changes."""
+"""Robustness methods by name: what goes together, and what of a training each of them changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +20,33 @@ if TYPE_CHECKING:
 
 
 class Method(StrEnum):
-    """A robustness method of the BOSS paper, sec. 4.1."""
+    """A robustness method: those of the BOSS paper, sec. 4.1, then those of research on several domains."""
 
     EDA = "eda"
     FREELB = "freelb"
     FOCAL = "focal"
     SMOOTHING = "smoothing"
     ENSEMBLE = "ensemble"
+    GROUP_DRO = "group-dro"
+    CORAL = "coral"
+    IRM = "irm"
+    DANN = "dann"
+    LISA = "lisa"
+    DFR = "dfr"
+    WISE_FT = "wise-ft"
+    SOUP = "soup"
+    TEMPERATURE = "temperature"
+    TENT = "tent"
+
+
+OF_DOMAINS = frozenset({Method.GROUP_DRO, Method.CORAL, Method.IRM, Method.DANN, Method.LISA})
+"""Methods whose loss tells the domains of the train rows apart."""
+OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT})
+"""Methods that need what an encoder's last layer reads."""
+OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.TEMPERATURE})
+"""Methods that use the source's validation rows."""
+_OWN_LOSS = OF_DOMAINS | {Method.ENSEMBLE}
+_APART = ({Method.SOUP, Method.WISE_FT}, {Method.TENT, Method.TEMPERATURE})
 
 
 class WordMethod(StrEnum):
@@ -52,8 +72,8 @@ SMOOTHING_EPSILON = 0.1
 class Robustness:
     """The robustness methods of a training; without any it is plain fine-tuning.
 
-    EDA adds rows, FreeLB takes the steps, and one of focal loss, label smoothing, both or the ensemble is the loss: any
-    of each kind go together.
+    EDA adds rows, FreeLB takes the steps, and one of focal loss, label smoothing, both, the ensemble or a loss of
+    domains is the loss; others come after training. Any of each kind go together.
 
     Attributes:
         methods: the methods.
@@ -72,6 +92,14 @@ class Robustness:
         Raises: InvalidInput when two of them do not go together, or EDA's synonyms are not on the machine.
         """
         chosen = frozenset(Method(method) for method in methods or ())
+        own = sorted(chosen & _OWN_LOSS)
+        if len(own) > 1 or (own and own != [Method.ENSEMBLE] and chosen & {Method.FOCAL, Method.SMOOTHING}):
+            found = " with ".join(f"'{each}'" for each in [*own, *sorted(chosen & {Method.FOCAL, Method.SMOOTHING})])
+            raise InvalidInput(Problem("each of these is the whole loss", "--method", found, "leave all but one out"))
+        for pair in _APART:
+            if pair <= chosen:
+                found, what = " with ".join(f"'{each}'" for each in sorted(pair)), "these undo each other"
+                raise InvalidInput(Problem(what, "--method", found, "leave one of them out"))
         for other in sorted(chosen & {Method.FOCAL, Method.SMOOTHING}):
             if Method.ENSEMBLE in chosen:
                 what = (
@@ -182,7 +210,8 @@ class Prepared:
     """What a training with robustness methods needs.
 
     Attributes:
-        rows: the rows to train on. The features of each also hold ``row``, its place among them.
+        rows: the rows to train on. The features of each also hold ``row``, its place among them, and, for losses of
+            domains, ``domain``, its place in the alphabet of the domains.
         robustness: the methods.
         log_bias: log-probabilities by the ensemble's bias model, shape (n, C), where it takes part.
         seed: seed of the run.
@@ -196,19 +225,48 @@ class Prepared:
     def objective(self, model: Any, read: "ReadLogits | None" = None) -> "Objective":
         """Give what the training of a model minimises, and how it goes through a batch.
 
-        The ensemble puts its layer into the model as ``learned_mixin``, to be trained and kept in checkpoints with the
-        rest; the model's predictions do not go through it.
+        A loss that learns, as the ensemble's layer, is put into the model as ``own_loss``, to be trained and kept in
+        checkpoints with the rest; the model's predictions do not go through it.
 
-        Raises: InvalidInput for the ensemble and an adapter, whose checkpoints would lose that layer.
+        Raises: InvalidInput for such a loss and an adapter, whose checkpoints would lose it.
         """
         objective = self.robustness.objective(read)
-        if self.log_bias is None:
+        own = next(iter(self.robustness.methods & _OWN_LOSS), None)
+        if own is None:
             return objective
+        if own is Method.CORAL:
+            from baselines.robust.coral import coral_loss
+
+            return replace(objective, loss=coral_loss)
+        if own is Method.LISA:
+            from baselines.robust.lisa import lisa_loss
+
+            return replace(objective, loss=lisa_loss)
         if hasattr(model, "peft_config"):
-            what = "an adapter's checkpoints hold it alone, so a stopped training would lose the ensemble's layer"
-            raise InvalidInput(Problem(what, "--method ensemble, --adapter", cure="leave one of them out"))
-        from baselines.robust.bias import LearnedMixin
+            what = f"an adapter's checkpoints hold it alone, so a stopped training would lose what '{own}' learns"
+            raise InvalidInput(Problem(what, f"--method {own}, --adapter", cure="leave one of them out"))
+        model.own_loss = self._loss_with_state(own, model, read)
+        return replace(objective, loss=model.own_loss)
+
+    def _loss_with_state(self, method: Method, model: Any, read: "ReadLogits | None") -> Any:
+        """Build a loss that learns beside the model, so that its state belongs into checkpoints."""
         from baselines.robust.losses import logits_of
 
-        model.learned_mixin = LearnedMixin(self.log_bias, model.config.hidden_size, self.seed, read or logits_of)
-        return replace(objective, loss=model.learned_mixin)
+        read, n_domains = read or logits_of, self.rows["domain"].n_unique() if "domain" in self.rows.columns else 1
+        if method is Method.GROUP_DRO:
+            from baselines.robust.group_dro import GroupDro
+
+            return GroupDro(n_domains, read)
+        if method is Method.IRM:
+            from baselines.robust.irm import Irm
+
+            return Irm(read)
+        if method is Method.DANN:
+            from baselines.robust.dann import Dann
+            from baselines.robust.last_layer import last_layer
+
+            return Dann(last_layer(model).in_features, n_domains, self.seed)
+        from baselines.robust.bias import LearnedMixin
+
+        assert self.log_bias is not None
+        return LearnedMixin(self.log_bias, model.config.hidden_size, self.seed, read)

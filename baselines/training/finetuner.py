@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 
 Score = Callable[[Any], float]
 """How good a model is on validation rows, higher is better."""
+
+
+class Stages(Protocol):
+    """What is done to a model before and after a training."""
+
+    def begin(self, model: Any) -> Any:
+        """Change a model that was built; return it."""
+        ...
+
+    def finish(self, trajectory: "Trajectory") -> "Trajectory":
+        """Change a model that was trained; return the training with what is worth knowing of the change."""
+        ...
 
 
 class Finetuner(ABC):
@@ -75,21 +87,30 @@ class Finetuner(ABC):
         trained = self.tuned(run, rows)
         return replace(trained, record={**trained.record, "train_rows": len(rows)})
 
-    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: "Stages | None" = None,
+    ) -> Trained:
         """Train on rows, with the best of the settings to choose from.
 
         Args:
             run: the run.
             rows: what to train on.
             objective: what the training of a model minimises; default the model's own loss.
+            stages: what is done to a model before and after each training.
         """
         from baselines.training.tuning import Recipe, tuned
 
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
         recipe = Recipe(
-            build=lambda: self._built(run.seed),
-            train=lambda model, settings, folder: self._train(model, rows, run, settings, folder, score, objective),
+            build=lambda: stages.begin(self._built(run.seed)) if stages else self._built(run.seed),
+            train=lambda model, settings, folder: self._train(
+                model, rows, run, settings, folder, score, objective, stages
+            ),
             predictor=lambda model: self.predictor(run, model),
         )
         return tuned(run, self._candidates, recipe)
@@ -144,10 +165,11 @@ class Finetuner(ABC):
         folder: Path | None,
         score: Score | None,
         objective: "Callable[[Any], Objective] | None",
+        stages: "Stages | None",
     ) -> "Trajectory":
         from baselines.training.trainer import train
 
-        return train(
+        trajectory = train(
             model,
             self.labelled(rows, self._room(settings.max_length)),
             self._padding,
@@ -159,6 +181,7 @@ class Finetuner(ABC):
             objective=objective(model) if objective else None,
             keep=self.options.keep_state or (),
         )
+        return stages.finish(trajectory) if stages else trajectory
 
     def _room(self, asked: int) -> int:
         from baselines.training.pieces import room

@@ -13,7 +13,7 @@ from baselines.training.models import Device, enough_memory
 _TOKENS = {"cpu": 4096, "cuda": 32768}
 """Tokens a forward pass: enough to keep a device busy, little enough for its caches or memory."""
 
-_HEADS = frozenset({"classifier", "classify", "score", "qa_outputs", "lm_head"})
+HEADS = frozenset({"classifier", "classify", "score", "qa_outputs", "lm_head"})
 """What models call the layer that gives the logits."""
 
 
@@ -100,7 +100,7 @@ def _precise_head(model: Any, device: Device) -> Iterator[None]:
     are not in single precision stays as it is.
     """
     heads = (
-        [module for name, module in model.named_modules() if name.rpartition(".")[2] in _HEADS] if device.bf16 else []
+        [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS] if device.bf16 else []
     )
     heads = [head for head in heads if all(weight.dtype == torch.float32 for weight in head.parameters())]
     own = [head.__dict__.get("forward") for head in heads]

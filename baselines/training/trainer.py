@@ -265,8 +265,8 @@ class _SourceTrainer(Trainer):
         pinned = self.args.device.type == "cuda"
         return EpochLoader(self.rows, batch_sampler=self._batches, collate_fn=self._parts, pin_memory=pinned)
 
-    def training_step(self, model: nn.Module, inputs: Sequence[Batch], num_items_in_batch: Any = None) -> Tensor:
-        """Go through a batch part by part: the gradients add up to those of the mean over the whole batch."""
+    def training_step(self, model: nn.Module, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        """Go through the parts of a batch: the gradients add up to those of the mean over the whole batch."""
         model.train()
         # On the CPU still, so that counting labels does not make the device wait.
         weights = [self._objective.weight(part) for part in inputs] if len(inputs) > 1 else [1]

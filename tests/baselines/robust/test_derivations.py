@@ -42,7 +42,7 @@ def test_focal_loss_and_smoothing_are_those_of_their_equations() -> None:
     assert cross_entropy(*given, epsilon=0.1).item() == pytest.approx(smoothed, rel=1e-6)
 
 
-def test_learned_mixin_adds_logarithms_where_the_authors_code_adds_probabilities() -> None:
+def test_own_loss_adds_logarithms_where_the_authors_code_adds_probabilities() -> None:
     """Clark et al. 2019, sec. 3.2.4: softmax(log p + g log b), and 0.03 of the entropy of softmax(g log b)."""
     logits, labels = LOGITS[:3, :3], np.array([0, 2, 1])
     bias = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])

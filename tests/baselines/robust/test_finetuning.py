@@ -1,7 +1,9 @@
 """The methods as options of ``finetune-classifier``, on tiny models."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,11 +13,13 @@ from transformers import T5Config, T5ForConditionalGeneration
 from baselines import finetune_classifier
 from baselines.robust.method import Method
 from baselines.robust.synonyms import SynonymSource
+from baselines.training.options import Adapter
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
-from tests.baselines.tiny import save_bert, words_in
+from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
 from validation.cards import read_card
+from validation.report import InvalidInput
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +82,73 @@ def test_an_encoder_decoder_is_trained_by_the_words_of_the_labels(
     frame = finetuned(synthetic, tmp_path / "p.parquet", t5, ["ensemble", "freelb"])
     assert len(frame) == 60
     assert set(frame["prediction"]) <= set(synthetic.task("nli").labels)
+
+
+def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str], **options: Any) -> pl.DataFrame:
+    """Fine-tune on two domains at once."""
+    given = {"source": ["harbour+kitchen"], "target": ["orchard", "harbour"], "train_size": 48} | options
+    finetune_classifier.main(
+        "nli", folder.path, out, method=[Method(name) for name in methods], model=model, epochs=1,
+        learning_rate=3e-3, max_length=64, **given,
+    )  # fmt: skip
+    return pl.read_parquet(out)
+
+
+MORE = (["group-dro", "freelb"], ["coral", "tent"], ["lisa"], ["dann", "temperature"])
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        ["irm", "soup", "temperature"],
+        ["dann", "wise-ft", "dfr"],
+        *(pytest.param(each, marks=pytest.mark.long) for each in MORE),
+    ],
+    ids="+".join,
+)
+def test_methods_of_several_domains_and_those_after_training(
+    methods: list[str], encoder: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    out = tmp_path / "p.parquet"
+    states = {"keep_state": [0.0, 1.0]} if "soup" in methods else {}
+    frame = trained(synthetic, out, encoder, methods, **states)
+    assert set(frame["source"]) == {"harbour+kitchen"}
+    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
+    assert record["examples"] == 48
+    assert ("soup" in record) is ("soup" in methods)
+    card = read_card(tmp_path / "p.card.yaml")
+    assert card.name.endswith(", ".join(sorted(methods)))
+    assert (card.extra_data == "test texts of each target, without labels") is ("tent" in methods)
+
+
+def test_tent_predicts_a_target_alike_whatever_else_is_predicted(
+    encoder: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    both = trained(synthetic, tmp_path / "a.parquet", encoder, ["tent"], source=["harbour"])
+    one = trained(synthetic, tmp_path / "b.parquet", encoder, ["tent"], source=["harbour"], target=["orchard"])
+    assert both.filter(pl.col("id").is_in(one["id"].implode())).equals(one)
+
+
+@pytest.mark.parametrize(
+    ("methods", "options", "words"),
+    [
+        (["coral"], {"source": ["harbour"]}, "--method coral: this method tells domains apart, so it needs several"),
+        (["coral", "lisa"], {}, "--method: each of these is the whole loss; found 'coral' with 'lisa'"),
+        (["irm", "focal"], {}, "--method: each of these is the whole loss; found 'irm' with 'focal'"),
+        (["soup", "wise-ft"], {}, "--method: these undo each other; found 'soup' with 'wise-ft'"),
+        (["soup"], {"keep_state": [1.0]}, "--method soup: a soup is of kept states; give --keep-state at least twice"),
+        (["group-dro"], {"adapter": Adapter.LORA}, "would lose what 'group-dro' learns; leave one of them out"),
+        (["dfr"], {"adapter": Adapter.LORA}, "this method needs the last layer of a plain classifier"),
+    ],
+)
+def test_methods_that_lack_what_they_need_are_refused(
+    methods: list[str], options: dict[str, Any], words: str, encoder: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        trained(synthetic, tmp_path / "p.parquet", encoder, methods, **options)
+
+
+def test_a_decoder_takes_no_method_of_features(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    llama = str(save_llama(tmp_path / "model", words_in(synthetic, "nli")))
+    with pytest.raises(InvalidInput, match="--method: this method is for encoders; found 'coral' with llama"):
+        trained(synthetic, tmp_path / "p.parquet", llama, ["coral"])

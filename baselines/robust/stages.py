@@ -1,0 +1,98 @@
+"""What methods do to a classifier before and after its training: a fitted layer, an average of weights."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from baselines.robust.method import Method
+from baselines.training.trainer import Trajectory
+
+_DFR_STREAM = 2
+"""Sets DFR's draws apart from others of the same seed."""
+
+
+@dataclass
+class MethodStages:
+    """Begins and finishes a classifier's training as its methods ask for.
+
+    Attributes:
+        methods: the methods.
+        rows: train rows with ``label``.
+        validation: validation rows of the source, None where no method needs them.
+        n_classes: number of labels of the task.
+        seed: seed of the run.
+        features: reads what a model's last layer reads of rows, shape (n, d).
+        score: of a model on the validation rows; None where there are none.
+    """
+
+    methods: frozenset[Method]
+    rows: pl.DataFrame
+    validation: pl.DataFrame | None
+    n_classes: int
+    seed: int
+    features: Callable[[Any, pl.DataFrame], NDArray[np.float32]]
+    score: Callable[[Any], float] | None
+
+    def begin(self, model: Any) -> Any:
+        """Fit the last layer on the frozen features, where WiSE-FT is to average with that model."""
+        if Method.WISE_FT in self.methods:
+            from baselines.robust.averages import copied_state
+            from baselines.robust.last_layer import fitted_layer, set_last_layer
+
+            labels = self.rows["label"].to_numpy()
+            known = np.unique(labels)
+            weights, biases = fitted_layer(self.features(model, self.rows), np.searchsorted(known, labels), len(known))
+            # A label without a train row keeps a layer that never speaks for it.
+            all_weights, all_biases = np.zeros((self.n_classes, weights.shape[1])), np.full(self.n_classes, -20.0)
+            all_weights[known], all_biases[known] = weights, biases
+            set_last_layer(model, all_weights, all_biases)
+            self._probe = copied_state(model)
+        return model
+
+    def finish(self, trajectory: Trajectory) -> Trajectory:
+        """Average weights, then fit the last layer anew, as far as the methods ask for it."""
+        model = trajectory.model
+        notes: dict[str, Any] = {}
+        if Method.SOUP in self.methods:
+            notes |= self._cook(trajectory)
+        if Method.WISE_FT in self.methods:
+            from baselines.robust.averages import copied_state, wise_ft
+
+            tuned = {name: value for name, value in copied_state(model).items() if name in self._probe}
+            model.load_state_dict(wise_ft(self._probe, tuned), strict=False)
+        if Method.DFR in self.methods:
+            from baselines.robust.dfr import balanced_layer
+            from baselines.robust.last_layer import set_last_layer
+
+            assert self.validation is not None
+            domains = self.validation["domain"].rank("dense").to_numpy().astype(np.int64) - 1
+            labels = self.validation["label"].to_numpy().astype(np.int64)
+            generator = np.random.default_rng([self.seed, _DFR_STREAM])
+            features = self.features(model, self.validation)
+            set_last_layer(model, *balanced_layer(features, labels, domains, self.n_classes, generator))
+        return replace(trajectory, record={**trajectory.record, **notes})
+
+    def _cook(self, trajectory: Trajectory) -> Mapping[str, Any]:
+        """Put the greedy soup of the kept states into the model."""
+        import torch
+
+        from baselines.robust.averages import State, greedy_soup
+        from baselines.training.trainer import state_name
+
+        model, score = trajectory.model, self.score
+        assert score is not None
+        names = sorted(trajectory.states)
+        files = [trajectory.states[name] for name in names]
+        states = [torch.load(file, map_location="cpu", weights_only=True) for file in files]
+
+        def score_of(state: State) -> float:
+            model.load_state_dict(state, strict=False)
+            return float(score(model))
+
+        mean, kept = greedy_soup(states, score_of)
+        model.load_state_dict(mean, strict=False)
+        return {"soup": [state_name(names[place]) for place in sorted(kept)]}

@@ -1,0 +1,120 @@
+"""What comes after training: a layer fitted anew, averages of weights, temperature, and norms that follow a target."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import softmax
+from torch import Tensor
+
+from baselines.robust.averages import averaged, copied_state, greedy_soup, wise_ft
+from baselines.robust.dfr import balanced_layer
+from baselines.robust.last_layer import fitted_layer, set_last_layer
+from baselines.robust.losses import logits_of
+from baselines.robust.temperature import fitted_temperature
+from baselines.robust.tent import adapted_logits, entropy, norm_weights
+from validation.report import InvalidInput
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_fitted_layer_predicts_as_the_regression_on_standardised_features(n_classes: int) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    features = (rng.normal(size=(90, 5)) * [1, 10, 0.1, 3, 0] + 4).astype(np.float32)
+    labels = rng.integers(0, n_classes, 90)
+    weights, biases = fitted_layer(features, labels, n_classes)
+    expected = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(features, labels)
+    np.testing.assert_allclose(
+        softmax(features @ weights.T + biases, axis=1), expected.predict_proba(features), atol=2e-3
+    )
+
+
+def test_dfr_gives_each_label_in_each_domain_as_much_weight() -> None:
+    """One feature is the label, the other follows it in nine of ten rows: balanced, the second is worth nothing."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 4000)
+    domains = np.where(rng.random(4000) < 0.9, labels, 1 - labels)
+    features = np.stack([labels + rng.normal(size=4000), domains + rng.normal(size=4000) * 0.3], axis=1)
+    plain, _ = fitted_layer(features.astype(np.float32), labels, 2)
+    balanced, _ = balanced_layer(features.astype(np.float32), labels, domains, 2, np.random.default_rng(0))
+    learnt = [weights[1] - weights[0] for weights in (plain, balanced)]
+    assert learnt[0][1] > 3 * learnt[0][0]
+    assert abs(learnt[1][1]) < 0.2 * learnt[1][0]
+    with pytest.raises(InvalidInput, match=r"validation rows lack a label.*; found labels \[2\]"):
+        balanced_layer(features.astype(np.float32), labels, domains, 3, np.random.default_rng(0))
+
+
+def test_the_mean_of_weights_lies_where_its_equation_says(bert: Any) -> None:
+    """(1 - a) probe + a tuned, weight by weight."""
+    probe = copied_state(bert)
+    tuned = {name: value + 1 for name, value in probe.items()}
+    for name, value in wise_ft(probe, tuned, share=0.25).items():
+        torch.testing.assert_close(value, probe[name] + 0.25)
+    bert.load_state_dict(wise_ft(probe, tuned), strict=False)
+    torch.testing.assert_close(bert.classifier.weight.detach(), probe["classifier.weight"] + 0.5)
+    set_last_layer(bert, np.ones((3, 32)), np.array([1.0, 2.0, 3.0]))
+    assert bert.classifier.bias.tolist() == [1, 2, 3]
+
+
+def test_a_greedy_soup_takes_what_helps() -> None:
+    """Scores are higher the nearer the mean is to 1: 0.8 is the best, 0.7 makes it worse, 1.4 better, 3 worse."""
+    states = [{"w": torch.tensor([value])} for value in (3.0, 0.8, 0.7, 1.4)]
+    seen: list[float] = []
+
+    def score(state: Any) -> float:
+        seen.append(round(float(state["w"]), 4))
+        return -abs(float(state["w"]) - 1)
+
+    mean, kept = greedy_soup(states, score)
+    assert kept == [1, 3]
+    assert seen == [3.0, 0.8, 0.7, 1.4, 0.75, 1.1, 1.7333]
+    torch.testing.assert_close(mean["w"], torch.tensor([1.1]))
+    torch.testing.assert_close(averaged(states, [0.25] * 4)["w"], torch.tensor([1.475]))
+
+
+def test_the_temperature_is_the_one_that_made_the_labels() -> None:
+    """Labels drawn from softmax(z / 2.5) give 2.5 back, and the gradient of the likelihood is 0 there."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(4000, 3)) * 6
+    p = softmax(logits / 2.5, axis=1)
+    labels = (p.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+    found = fitted_temperature(logits, labels)
+    assert found == pytest.approx(2.5, rel=0.06)
+    p = softmax(logits / found, axis=1)
+    assert ((p * logits).sum(axis=1) - logits[np.arange(4000), labels]).mean() == pytest.approx(0, abs=1e-3)
+
+
+def test_entropy_is_that_of_the_authors_code() -> None:
+    """``softmax_entropy(x).mean(0)`` of DequanWang/tent on the same tensor."""
+    rng = np.random.default_rng(7)
+    rng.normal(size=(9, 4))
+    assert entropy(torch.tensor(rng.normal(size=(9, 3)) * 2)).item() == pytest.approx(0.6352624014580944, rel=1e-6)
+
+
+def test_tent_moves_the_norms_alone_and_leaves_the_model_as_it_was(bert: Any) -> None:
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(1, 50, (3, 8, 6), generator=generator)
+    batches = [{"input_ids": part, "attention_mask": torch.ones_like(part)} for part in ids]
+    before = copied_state(bert)
+    moved: list[dict[str, Tensor]] = []
+
+    def read(output: Any) -> Tensor:
+        moved.append(copied_state(bert))
+        return logits_of(output)
+
+    found = adapted_logits(bert, batches, read)
+    changed = {name for name in before if not torch.equal(before[name], moved[2][name])}
+    assert changed == {name for name in before if "LayerNorm" in name}
+    assert all(torch.equal(before[name], value) for name, value in bert.state_dict().items() if name in before)
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in bert.parameters())
+    plain = bert(**batches[0]).logits.detach()
+    torch.testing.assert_close(found[0], plain)  # predicted before the first step
+    assert entropy(found[2]) < entropy(bert(**batches[2]).logits)
+    assert [torch.equal(a, b) for a, b in zip(adapted_logits(bert, batches, logits_of), found, strict=True)] == [
+        True
+    ] * 3
+    assert len(norm_weights(bert)) == 6
