@@ -35,7 +35,7 @@ def coral_penalty(features: Tensor, domains: Tensor) -> Tensor:
         domains: shape (B,); domains of one row in the batch are left out.
     Returns: a scalar, at least 0; 0 where fewer than two domains have two rows.
     Source: Sun and Saenko 2016, eq. 1, for several domains and with the means, as DomainBed has it (Gulrajani and
-        Lopez-Paz 2021), whose weight of 1 is ours.
+        Lopez-Paz 2021), with its default weight of 1.
     """
     groups = [features[domains == domain] for domain in torch.unique(domains)]
     moments = [(rows.mean(dim=0), torch.cov(rows.T)) for rows in groups if len(rows) > 1]
