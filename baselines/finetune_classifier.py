@@ -9,7 +9,7 @@ Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -18,11 +18,19 @@ import typer
 from numpy.typing import NDArray
 
 from baselines.program import RunOptions, with_options
-from baselines.robust.method import OF_DOMAINS, OF_FEATURES, OF_VALIDATION, Method, Robustness, Synonyms
+from baselines.robust.method import (
+    EXTRA_DATA,
+    OF_DOMAINS,
+    OF_FEATURES,
+    OF_VALIDATION,
+    Method,
+    Robustness,
+    Synonyms,
+)
 from baselines.robust.synonyms import SynonymSource
 from baselines.runs import Predict, Run, Trained, require_two_labels
 from baselines.training.finetuner import Finetuner, Score, Stages
-from baselines.training.options import TrainingOptions
+from baselines.training.options import Adapter, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
 from builders.folder.manifest import TaskManifest
@@ -42,9 +50,15 @@ Methods = Annotated[
 class Classifier(Finetuner):
     """Trains classifiers of one task, with or without robustness methods."""
 
-    def __init__(self, info: TaskManifest, options: TrainingOptions, robustness: Robustness) -> None:
+    def __init__(
+        self,
+        info: TaskManifest,
+        options: TrainingOptions,
+        robustness: Robustness,
+        target_texts: Callable[[], pl.DataFrame] | None = None,
+    ) -> None:
         super().__init__(info, options)
-        self._robustness = robustness
+        self._robustness, self._target_texts = robustness, target_texts
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)
 
@@ -62,6 +76,9 @@ class Classifier(Finetuner):
         if of_features and (not reads_both_ways or self.config.is_encoder_decoder):
             what, cure = "this method is for encoders", "leave it out, or choose such a model"
             raise InvalidInput(Problem(what, "--method", f"'{of_features[0]}' with {self.config.model_type}", cure))
+        if Method.DAPT in methods and self.options.adapter is not Adapter.NONE:
+            what, cure = "an adapter is trained beside a body that stays", "leave one of them out"
+            raise InvalidInput(Problem(what, "--method dapt, --adapter", cure=cure))
         if Method.SOUP in methods and len(set(self.options.keep_state or ())) < 2:
             cure = "give --keep-state at least twice, as 1 and 2"
             raise InvalidInput(Problem("a soup is of kept states", "--method soup", cure=cure))
@@ -112,7 +129,18 @@ class Classifier(Finetuner):
 
         score = None if run.validation is None else self.scorer(run, run.validation)
         n_classes = len(self.info.labels)
-        return MethodStages(self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score)
+        body = cache(partial(self._adapted_body, run))
+        return MethodStages(self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, body)
+
+    def _adapted_body(self, run: Run) -> Mapping[str, Any]:
+        """Train the pretrained body on the targets' train texts."""
+        from baselines.robust.dapt import adapted_body
+
+        assert self._target_texts is not None
+        texts = self._features(self._target_texts(), self.train_length)
+        return adapted_body(
+            self.options.model, texts, self.tokenizer, self._padding, run.seed, self._device, run.scratch
+        )
 
     def build(self, seed: int) -> Any:
         """Give a pretrained encoder with a new layer that scores each label, or an encoder-decoder as it is."""
@@ -223,6 +251,19 @@ class Classifier(Finetuner):
         return class_logits(output.logits, self._words) if self._writes else output.logits
 
 
+def _target_texts(runs: RunOptions) -> pl.DataFrame:
+    """Read the train rows of the targets, without their labels."""
+    folder = runs.open_folder()
+    domains = folder.task(runs.task).domains
+    trainable = [name for name, facts in domains.items() if "train" in facts.splits]
+    lacking = sorted(set(runs.target or ()) - set(trainable))
+    if lacking:
+        what, cure = "a target has no train texts to adapt to", "name other targets with --target"
+        raise InvalidInput(Problem(what, str(folder.path), ", ".join(f"'{name}'" for name in lacking), cure))
+    chosen = [name for name in trainable if not runs.target or name in runs.target]
+    return pl.concat([folder.split(runs.task, name, "train").drop("label") for name in chosen])
+
+
 @with_options
 def main(
     runs: RunOptions,
@@ -236,10 +277,14 @@ def main(
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
     robustness = Robustness.of(method, synonyms)
-    more = {"extra_data": "test texts of each target, without labels"} if Method.TENT in robustness.methods else {}
+    extra = [EXTRA_DATA[each] for each in sorted(robustness.methods) if each in EXTRA_DATA]
+    more = {"extra_data": "; ".join(extra)} if extra else {}
+    texts = partial(_target_texts, runs)
+    if Method.DAPT in robustness.methods:
+        texts()  # what cannot be read is told before any training
     finetune(
         "finetune-classifier",
-        partial(Classifier, robustness=robustness),
+        partial(Classifier, robustness=robustness, target_texts=texts),
         runs,
         training,
         settings=robustness.settings,

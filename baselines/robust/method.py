@@ -37,12 +37,18 @@ class Method(StrEnum):
     SOUP = "soup"
     TEMPERATURE = "temperature"
     TENT = "tent"
+    DAPT = "dapt"
 
 
 OF_DOMAINS = frozenset({Method.GROUP_DRO, Method.CORAL, Method.IRM, Method.DANN, Method.LISA})
 """Methods whose loss tells the domains of the train rows apart."""
-OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT})
-"""Methods that need what an encoder's last layer reads."""
+OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT, Method.DAPT})
+"""Methods that need an encoder, and most of them what its last layer reads."""
+EXTRA_DATA = {
+    Method.DAPT: "train texts of the targets, without labels",
+    Method.TENT: "test texts of each target, without labels",
+}
+"""What methods read beside the source's rows."""
 OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.TEMPERATURE})
 """Methods that use the source's validation rows."""
 _OWN_LOSS = OF_DOMAINS | {Method.ENSEMBLE}

@@ -27,6 +27,7 @@ class MethodStages:
         seed: seed of the run.
         features: reads what a model's last layer reads of rows, shape (n, d).
         score: of a model on the validation rows; None where there are none.
+        body: trains the model's body on texts of the targets; gives its weights.
     """
 
     methods: frozenset[Method]
@@ -36,9 +37,14 @@ class MethodStages:
     seed: int
     features: Callable[[Any, pl.DataFrame], NDArray[np.float32]]
     score: Callable[[Any], float] | None
+    body: Callable[[], Mapping[str, Any]]
 
     def begin(self, model: Any) -> Any:
-        """Fit the last layer on the frozen features, where WiSE-FT is to average with that model."""
+        """Put in the body that read the targets' texts; fit the last layer, where WiSE-FT will average with that."""
+        if Method.DAPT in self.methods:
+            found = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
+            if found.unexpected_keys:
+                raise ValueError(f"the classifier's body has no {found.unexpected_keys[0]}")
         if Method.WISE_FT in self.methods:
             from baselines.robust.averages import copied_state
             from baselines.robust.last_layer import fitted_layer, set_last_layer

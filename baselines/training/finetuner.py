@@ -131,6 +131,11 @@ class Finetuner(ABC):
         return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
 
     @property
+    def train_length(self) -> int:
+        """Word pieces that training reads of a text."""
+        return self._room(self._candidates[0].max_length)
+
+    @property
     def eval_length(self) -> int:
         """Word pieces that prediction reads of a text."""
         return self._room(self._candidates[0].eval_max_length)

@@ -9,12 +9,29 @@ from scipy.special import softmax
 from torch import Tensor
 
 from baselines.robust.averages import averaged, copied_state, greedy_soup, wise_ft
+from baselines.robust.dapt import masked
 from baselines.robust.dfr import balanced_layer
 from baselines.robust.last_layer import fitted_layer, set_last_layer
-from baselines.robust.losses import logits_of
+from baselines.robust.losses import IGNORED, logits_of
 from baselines.robust.temperature import fitted_temperature
 from baselines.robust.tent import adapted_logits, entropy, norm_weights
 from validation.report import InvalidInput
+
+
+def test_masks_are_drawn_as_their_shares_say() -> None:
+    """Devlin et al. 2019, app. A.1: of 15% of the pieces, 80% masked, 10% any other, 10% as they are."""
+    torch.manual_seed(0)
+    ids = torch.randint(5, 1000, (200, 500))
+    labels = ids.clone()
+    labels[:, 0] = IGNORED
+    shown, asked = masked(ids, labels, 4, 1000)
+    chosen = asked != IGNORED
+    assert not chosen[:, 0].any()
+    assert torch.equal(asked[chosen], ids[chosen])
+    assert torch.equal(shown[~chosen], ids[~chosen])
+    assert chosen[:, 1:].float().mean().item() == pytest.approx(0.15, abs=0.005)
+    assert (shown[chosen] == 4).float().mean().item() == pytest.approx(0.8, abs=0.02)
+    assert (shown[chosen] == ids[chosen]).float().mean().item() == pytest.approx(0.1, abs=0.02)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import AutoModel, T5Config, T5ForConditionalGeneration
 
 from baselines import finetune_classifier
+from baselines.robust.dapt import adapted_body
 from baselines.robust.method import Method
 from baselines.robust.synonyms import SynonymSource
 from baselines.training.options import Adapter
@@ -127,6 +128,33 @@ def test_tent_predicts_a_target_alike_whatever_else_is_predicted(
     both = trained(synthetic, tmp_path / "a.parquet", encoder, ["tent"], source=["harbour"])
     one = trained(synthetic, tmp_path / "b.parquet", encoder, ["tent"], source=["harbour"], target=["orchard"])
     assert both.filter(pl.col("id").is_in(one["id"].implode())).equals(one)
+
+
+def test_dapt_reads_the_targets_texts_before_training_and_keeps_what_it_learnt(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = save_bert(tmp_path / "model", ["[MASK]", *words_in(synthetic, "nli")])
+    settings = json.loads((model / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (model / "tokenizer_config.json").write_text(json.dumps(settings | {"mask_token": "[MASK]"}), encoding="utf-8")
+    rows, bodies = [], []
+
+    def seen(name: str, texts: Any, *given: Any) -> Any:
+        rows.append(texts)
+        bodies.append(adapted_body(name, texts[:32], *given))
+        return bodies[-1]
+
+    monkeypatch.setattr("baselines.robust.dapt.adapted_body", seen)
+    options = {"target": ["orchard"], "source": ["harbour"], "keep_state": [0.0]}
+    trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], **options)
+    (texts,) = rows
+    assert len(texts) == len(synthetic.split("nli", "orchard", "train"))
+    assert all("labels" not in row for row in texts)
+    before = AutoModel.from_pretrained(str(model)).state_dict()
+    name = "embeddings.word_embeddings.weight"
+    assert not torch.equal(bodies[0][name], before[name])
+    assert read_card(tmp_path / "p.card.yaml").extra_data == "train texts of the targets, without labels"
+    with pytest.raises(InvalidInput, match="--method dapt, --adapter: an adapter is trained beside a body that stays"):
+        trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], adapter=Adapter.LORA)
 
 
 @pytest.mark.parametrize(
