@@ -156,7 +156,7 @@ def test_a_model_that_reads_from_left_to_right_takes_no_freelb(synthetic: Datase
         run(tmp_path / "p.parquet", synthetic, str(llama), method=[Method.FREELB])
 
 
-@pytest.mark.parametrize("pad", ["[PAD]", None])
+@pytest.mark.parametrize("pad", [None, pytest.param("[PAD]", marks=pytest.mark.long)])
 def test_a_decoder_classifies_whatever_its_files_say_of_padding(
     pad: str | None, synthetic: DatasetFolder, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """The methods as options of ``finetune-classifier``, on tiny models."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
 from validation.cards import read_card
 from validation.report import InvalidInput
+
+README = Path(__file__).parents[3] / "baselines/robust/README.md"
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +125,7 @@ def test_methods_of_several_domains_and_those_after_training(
     assert (card.extra_data == "test texts of each target, without labels") is ("tent" in methods)
 
 
+@pytest.mark.long
 def test_tent_predicts_a_target_alike_whatever_else_is_predicted(
     encoder: str, synthetic: DatasetFolder, tmp_path: Path
 ) -> None:
@@ -180,3 +184,14 @@ def test_a_decoder_takes_no_method_of_features(synthetic: DatasetFolder, tmp_pat
     llama = str(save_llama(tmp_path / "model", words_in(synthetic, "nli")))
     with pytest.raises(InvalidInput, match="--method: this method is for encoders; found 'coral' with llama"):
         trained(synthetic, tmp_path / "p.parquet", llama, ["coral"])
+
+
+def test_the_example_of_an_own_method_trains(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.M | re.S)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 40
+    own: dict[str, Any] = {"__name__": "own_method"}
+    exec(compile(code, "own_method.py", "exec"), own)
+    options: dict[str, Any] = {"source": ["harbour"], "target": ["kitchen"], "epochs": 1, "train_size": 32}
+    own["main"]("nli", synthetic.path, tmp_path / "p.parquet", model=encoder, **options)
+    assert len(pl.read_parquet(tmp_path / "p.parquet")) == 30
+    assert read_card(tmp_path / "p.card.yaml").name.endswith(", confidence penalty")

@@ -194,7 +194,7 @@ def test_no_epoch_is_the_pretrained_model(tiny_bert: Path, rows: list[dict[str, 
     assert torch.equal(weights(found.model), weights(model(tiny_bert)))
 
 
-@pytest.mark.parametrize("size", [8, 7])
+@pytest.mark.parametrize("size", [7, pytest.param(8, marks=pytest.mark.long)])
 def test_accumulation_computes_the_same_batches_in_parts(
     size: int, tiny_bert: Path, rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
