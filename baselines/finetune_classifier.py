@@ -129,8 +129,18 @@ class Classifier(Finetuner):
 
         score = None if run.validation is None else self.scorer(run, run.validation)
         n_classes = len(self.info.labels)
-        body = cache(partial(self._adapted_body, run))
-        return MethodStages(self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, body)
+        body, loss = cache(partial(self._adapted_body, run)), partial(self._validation_loss, run)
+        return MethodStages(
+            self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, body, loss
+        )
+
+    def _validation_loss(self, run: Run, model: Any) -> float:
+        """Compute the mean cross entropy of a model on the source's validation rows."""
+        from scipy.special import log_softmax
+
+        assert run.validation is not None
+        log_p = log_softmax(self._logits(model, run.validation, "validating"), axis=1)
+        return float(-log_p[np.arange(len(log_p)), run.validation["label"].to_numpy()].mean())
 
     def _adapted_body(self, run: Run) -> Mapping[str, Any]:
         """Train the pretrained body on the targets' train texts."""

@@ -35,6 +35,7 @@ class Method(StrEnum):
     DFR = "dfr"
     WISE_FT = "wise-ft"
     SOUP = "soup"
+    SWAD = "swad"
     TEMPERATURE = "temperature"
     TENT = "tent"
     DAPT = "dapt"
@@ -49,10 +50,15 @@ EXTRA_DATA = {
     Method.TENT: "test texts of each target, without labels",
 }
 """What methods read beside the source's rows."""
-OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.TEMPERATURE})
+OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.SWAD, Method.TEMPERATURE})
 """Methods that use the source's validation rows."""
 _OWN_LOSS = OF_DOMAINS | {Method.ENSEMBLE}
-_APART = ({Method.SOUP, Method.WISE_FT}, {Method.TENT, Method.TEMPERATURE})
+_APART = (
+    {Method.SOUP, Method.WISE_FT},
+    {Method.SOUP, Method.SWAD},
+    {Method.SWAD, Method.WISE_FT},
+    {Method.TENT, Method.TEMPERATURE},
+)
 
 
 class WordMethod(StrEnum):

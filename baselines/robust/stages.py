@@ -1,15 +1,18 @@
 """What methods do to a classifier before and after its training: a fitted layer, an average of weights."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from transformers import TrainerCallback
 
 from baselines.robust.method import Method
 from baselines.training.trainer import Trajectory
+from validation.report import InvalidInput, Problem
 
 _DFR_STREAM = 2
 """Sets DFR's draws apart from others of the same seed."""
@@ -28,6 +31,7 @@ class MethodStages:
         features: reads what a model's last layer reads of rows, shape (n, d).
         score: of a model on the validation rows; None where there are none.
         body: trains the model's body on texts of the targets; gives its weights.
+        loss: of a model on the validation rows.
     """
 
     methods: frozenset[Method]
@@ -38,6 +42,7 @@ class MethodStages:
     features: Callable[[Any, pl.DataFrame], NDArray[np.float32]]
     score: Callable[[Any], float] | None
     body: Callable[[], Mapping[str, Any]]
+    loss: Callable[[Any], float]
 
     def begin(self, model: Any) -> Any:
         """Put in the body that read the targets' texts; fit the last layer, where WiSE-FT will average with that."""
@@ -59,12 +64,29 @@ class MethodStages:
             self._probe = copied_state(model)
         return model
 
+    def callbacks(self, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
+        """Build what gathers SWAD's means on the way."""
+        if Method.SWAD not in self.methods:
+            return ()
+        from baselines.robust.swad import Stretches
+
+        if hasattr(model, "peft_config") or folder is None:
+            what = "an adapter's checkpoints hold it alone, so a stopped training would lose SWAD's means"
+            raise InvalidInput(Problem(what, "--method swad, --adapter", cure="leave one of them out"))
+        folder.mkdir(parents=True, exist_ok=True)
+        self._stretches = Stretches(model, folder, self.loss)
+        return (self._stretches,)
+
     def finish(self, trajectory: Trajectory) -> Trajectory:
         """Average weights, then fit the last layer anew, as far as the methods ask for it."""
         model = trajectory.model
         notes: dict[str, Any] = {}
         if Method.SOUP in self.methods:
             notes |= self._cook(trajectory)
+        if Method.SWAD in self.methods:
+            mean, *notes["swad"] = self._stretches.mean()
+            del model.stretch_mean
+            model.load_state_dict(mean, strict=False)
         if Method.WISE_FT in self.methods:
             from baselines.robust.averages import copied_state, wise_ft
 

@@ -14,6 +14,8 @@ from builders.folder.manifest import TaskManifest
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
+    from transformers import TrainerCallback
+
     from baselines.training.batches import Features
     from baselines.training.trainer import Objective, Trajectory
 
@@ -26,6 +28,10 @@ class Stages(Protocol):
 
     def begin(self, model: Any) -> Any:
         """Change a model that was built; return it."""
+        ...
+
+    def callbacks(self, model: Any, folder: Path | None) -> "Sequence[TrainerCallback]":
+        """Build what is done at steps of a training whose checkpoints lie in a folder."""
         ...
 
     def finish(self, trajectory: "Trajectory") -> "Trajectory":
@@ -185,6 +191,7 @@ class Finetuner(ABC):
             validate=score,
             objective=objective(model) if objective else None,
             keep=self.options.keep_state or (),
+            callbacks=stages.callbacks(model, folder) if stages else (),
         )
         return stages.finish(trajectory) if stages else trajectory
 

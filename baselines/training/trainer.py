@@ -118,6 +118,7 @@ def train(
     validate: Callable[[Any], float] | None = None,
     objective: Objective | None = None,
     keep: Sequence[float] = (),
+    callbacks: Sequence[TrainerCallback] = (),
 ) -> Trajectory:
     """Train a model on rows of features.
 
@@ -133,6 +134,7 @@ def train(
             of equals). None keeps the last.
         objective: what to minimise; default the model's own loss.
         keep: states to keep, in epochs; 0 is before training.
+        callbacks: what else is done at steps.
     Returns: the trained model, its validation score, the kept states and a record of the training.
     Raises: InvalidInput when the device's memory is too small.
     """
@@ -145,6 +147,8 @@ def train(
         _full_disk(folder),
     ):
         trainer = _SourceTrainer(model, rows, padding, settings, seed, device, folder, validate, objective, keep)
+        for callback in callbacks:
+            trainer.add_callback(callback)
         checkpoint = _last_checkpoint(folder)
         if checkpoint:
             tqdm.write(f"going on after step {checkpoint.name.split('-')[1]}", file=sys.stderr)

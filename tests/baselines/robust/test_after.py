@@ -1,5 +1,7 @@
 """What comes after training: a layer fitted anew, averages of weights, temperature, and norms that follow a target."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from baselines.robust.dapt import masked
 from baselines.robust.dfr import balanced_layer
 from baselines.robust.last_layer import fitted_layer, set_last_layer
 from baselines.robust.losses import IGNORED, logits_of
+from baselines.robust.swad import Stretches, valley
 from baselines.robust.temperature import fitted_temperature
 from baselines.robust.tent import adapted_logits, entropy, norm_weights
 from validation.report import InvalidInput
@@ -91,6 +94,38 @@ def test_a_greedy_soup_takes_what_helps() -> None:
     assert seen == [3.0, 0.8, 0.7, 1.4, 0.75, 1.1, 1.7333]
     torch.testing.assert_close(mean["w"], torch.tensor([1.1]))
     torch.testing.assert_close(averaged(states, [0.25] * 4)["w"], torch.tensor([1.475]))
+
+
+@pytest.mark.parametrize(
+    ("losses", "first_last"),
+    [
+        ([5, 4, 3, 2, 1], (4, 4)),  # still falling: the last stretch
+        ([3, 2, 1, 1.1, 1.2, 1.0], (2, 5)),  # 1 is the lowest of three; the threshold is 1.3 * 1.1 = 1.43
+        ([3, 1, 1.1, 1.2, *[1.5] * 6, 1.0], (1, 3)),  # six looks above 1.43 end it before them
+        ([3, 1, 1.1, 1.2, *[1.5] * 5, 1.4, 1.5], (1, 10)),  # five do not
+        ([1], (0, 0)),
+    ],
+)
+def test_the_valley_starts_and_ends_as_in_the_papers_algorithm(
+    losses: list[float], first_last: tuple[int, int]
+) -> None:
+    assert valley(losses) == first_last
+
+
+def test_the_mean_over_a_valley_counts_each_step_alike(bert: Any, tmp_path: Path) -> None:
+    """Weights grow by 1 a step; of 41 steps each stretch has two, the last one has one; the loss falls until step 8."""
+    start = copied_state(bert)["classifier.bias"]
+    losses = iter([5, 4, 3, 1, *[1.1] * 17])
+    stretches = Stretches(bert, tmp_path, lambda model: next(losses))
+    for step in range(1, 42):
+        with torch.no_grad():
+            bert.classifier.bias += 1
+        stretches.on_step_end(None, SimpleNamespace(global_step=step, max_steps=41), None)
+    mean, begins, ends = stretches.mean()
+    assert (begins, ends) == (6, 41)
+    torch.testing.assert_close(mean["classifier.bias"], start + sum(range(7, 42)) / 35)
+    assert set(mean) == {name for name, _ in bert.named_parameters()}
+    assert "stretch_mean.mean_0" in bert.state_dict()  # a checkpoint holds the stretch under way
 
 
 def test_the_temperature_is_the_one_that_made_the_labels() -> None:

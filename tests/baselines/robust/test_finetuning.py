@@ -14,6 +14,7 @@ from transformers import AutoModel, T5Config, T5ForConditionalGeneration
 from baselines import finetune_classifier
 from baselines.robust.dapt import adapted_body
 from baselines.robust.method import Method
+from baselines.robust.swad import StretchMean
 from baselines.robust.synonyms import SynonymSource
 from baselines.training.options import Adapter
 from builders.folder.reader import DatasetFolder
@@ -98,7 +99,7 @@ def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str]
     return pl.read_parquet(out)
 
 
-MORE = (["group-dro", "freelb"], ["coral", "tent"], ["lisa"], ["dann", "temperature"])
+MORE = (["group-dro", "swad", "freelb"], ["coral", "tent"], ["lisa"], ["dann", "temperature"])
 
 
 @pytest.mark.parametrize(
@@ -195,3 +196,31 @@ def test_the_example_of_an_own_method_trains(encoder: str, synthetic: DatasetFol
     own["main"]("nli", synthetic.path, tmp_path / "p.parquet", model=encoder, **options)
     assert len(pl.read_parquet(tmp_path / "p.parquet")) == 30
     assert read_card(tmp_path / "p.card.yaml").name.endswith(", confidence penalty")
+
+
+def test_swad_goes_on_where_it_was(
+    encoder: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop in the middle of a stretch leaves the bytes as they are."""
+    monkeypatch.setattr("baselines.robust.swad.LOOKS", 2)
+    monkeypatch.setattr("baselines.training.trainer._CHECKPOINT_SECONDS", 0)
+    options: dict[str, Any] = {"source": ["harbour"], "train_size": 48, "batch_size": 8}
+    trained(synthetic, tmp_path / "whole.parquet", encoder, ["swad"], **options)
+    steps = 0
+    add = StretchMean.add
+
+    def stopping(self: StretchMean, model: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 5:
+            raise KeyboardInterrupt
+        add(self, model)
+
+    monkeypatch.setattr(StretchMean, "add", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        trained(synthetic, tmp_path / "p.parquet", encoder, ["swad"], **options)
+    trained(synthetic, tmp_path / "p.parquet", encoder, ["swad"], **options)
+    assert (tmp_path / "p.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert steps == 7  # the interrupted step alone came twice
+    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
+    assert record["swad"][1] == record["steps"] == 6
