@@ -179,11 +179,11 @@ class Daicl:
 
     def _build(self, seed: int) -> Any:
         """Load the language model, with low-rank updates to train on the projections of its attention."""
-        from baselines.training.models import load_model, low_rank, seeded
+        from baselines.training.models import add_low_rank_updates, load_model, seeded
 
         model = load_model("AutoModelForCausalLM", self._model, seed, base_dtype=self._base_dtype)
         with seeded(seed):
-            return low_rank(model, "CAUSAL_LM", RANK, self._lora_targets)
+            return add_low_rank_updates(model, "CAUSAL_LM", RANK, self._lora_targets)
 
     def _predict(
         self, model: Any, files: dict[str, Path], source: pl.DataFrame, rows: pl.DataFrame

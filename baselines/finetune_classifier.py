@@ -144,13 +144,11 @@ class Classifier(Finetuner):
 
     def _adapted_body(self, run: Run) -> Mapping[str, Any]:
         """Train the pretrained body on the targets' train texts."""
-        from baselines.robust.dapt import adapted_body
+        from baselines.robust.dapt import adapt_body
 
         assert self._target_texts is not None
         texts = self._features(self._target_texts(), self.train_length)
-        return adapted_body(
-            self.options.model, texts, self.tokenizer, self._padding, run.seed, self._device, run.scratch
-        )
+        return adapt_body(self.options.model, texts, self.tokenizer, self._padding, run.seed, self._device, run.scratch)
 
     def build(self, seed: int) -> Any:
         """Give a pretrained encoder with a new layer that scores each label, or an encoder-decoder as it is."""
@@ -207,15 +205,15 @@ class Classifier(Finetuner):
         """Find the temperature on the source's validation rows, where that is among the methods; else 1."""
         if Method.TEMPERATURE not in self._robustness.methods:
             return 1.0
-        from baselines.robust.temperature import fitted_temperature
+        from baselines.robust.temperature import fit_temperature
 
         assert run.validation is not None
         labels = run.validation["label"].to_numpy().astype(np.int64)
-        return fitted_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
+        return fit_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
 
     def _adapted(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
         """Predict each target's rows by Tent, in the order of their ids, shape (n, C)."""
-        from baselines.robust.tent import BATCH, adapted_logits
+        from baselines.robust.tent import BATCH, adapt_and_predict
         from baselines.training.prediction import place_model
 
         place_model(model, self._device)
@@ -231,7 +229,7 @@ class Classifier(Finetuner):
                 for start in range(0, len(features), BATCH)
             ]
             with self._device.computing():
-                parts = adapted_logits(model, batches, self._read)
+                parts = adapt_and_predict(model, batches, self._read)
             found[target["place"].to_numpy()] = np.concatenate([part.cpu().numpy() for part in parts])
         return found
 

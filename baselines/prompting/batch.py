@@ -78,7 +78,7 @@ def send_batch(model: Server, out: Path) -> list[str]:
     Returns: the names of the batches.
     Raises: InvalidInput when nothing is written, a batch was sent already, or the server refuses.
     """
-    files, sent = _files(out), _sent(out)
+    files, sent = _files(out), _names_file(out)
     if sent.is_file():
         cure = f"collect it, or delete {sent.name} to send anew"
         raise InvalidInput(Problem("the batch was sent before", str(sent), cure=cure))
@@ -108,7 +108,7 @@ def collect_batch(model: Server, requests: Mapping[bytes, Request], out: Path, s
     Returns: the number of answers that came.
     Raises: InvalidInput when a batch is under way still, came to nothing, or lacks answers.
     """
-    sent = _sent(out)
+    sent = _names_file(out)
     if not sent.is_file():
         raise InvalidInput(Problem("no batch was sent", str(sent), cure="give --batch write, then --batch send"))
     names = json.loads(sent.read_text(encoding="utf-8"))["batches"]
@@ -176,7 +176,7 @@ def _files(out: Path) -> list[Path]:
     return sorted(out.parent.glob(f"{out.stem}.batch-*.jsonl"))
 
 
-def _sent(out: Path) -> Path:
+def _names_file(out: Path) -> Path:
     return out.with_name(f"{out.stem}.batch.json")
 
 

@@ -87,7 +87,7 @@ def prompt_and_predict(
             requests = [prompt.request(row, examples) for row, examples in zip(test, shown, strict=True)]
             answers = asker.ask(requests, bar)
             if scores_labels:
-                predictions = _scored([answer.text or "" for answer in answers], prompt.labels)
+                predictions = _read_scores([answer.text or "" for answer in answers], prompt.labels)
             else:
                 pairs = zip(answers, test, strict=True)
                 predictions = pl.DataFrame(
@@ -100,7 +100,7 @@ def prompt_and_predict(
     return pl.concat(parts).select(*columns, *(["probabilities"] if probabilities else []))
 
 
-def _scored(texts: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
+def _read_scores(texts: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
     """Read labels' log-probabilities: the likeliest label, its share among the labels, and the shares of all.
 
     A text without them, as of a prompt that is too long, gives no prediction, confidence or probabilities.

@@ -51,7 +51,7 @@ class UnscoredError(Exception):
 
 
 def plain_text(messages: Sequence[Message], *, ends_open: bool = False) -> str:
-    """Lay a conversation out for a model that only goes on with a text.
+    """Format a conversation for a model that only goes on with a text.
 
     Args:
         messages: the turns.
@@ -138,10 +138,10 @@ def _scores_of_echoes(choices: Sequence[Any], labels: Sequence[str]) -> list[flo
     if len(choices) != len(labels):
         raise UnscoredError(f"{len(choices)} choices for {len(labels)} labels")
     by_index = {each.get("index", place): each for place, each in enumerate(choices)}
-    return [_end_of_echo(by_index[place].get("logprobs"), f" {label}") for place, label in enumerate(labels)]
+    return [_label_log_p(by_index[place].get("logprobs"), f" {label}") for place, label in enumerate(labels)]
 
 
-def _end_of_echo(found: Any, label: str) -> float:
+def _label_log_p(found: Any, label: str) -> float:
     try:
         tokens, log_p = list(found["tokens"]), list(found["token_logprobs"])
     except (LookupError, TypeError) as error:

@@ -19,7 +19,7 @@ def copied_state(model: Any) -> dict[str, Tensor]:
     return {name: value.detach().cpu().clone() for name, value in state.items() if value.is_floating_point()}
 
 
-def averaged(states: Sequence[State], shares: Sequence[float]) -> dict[str, Tensor]:
+def mean_state(states: Sequence[State], shares: Sequence[float]) -> dict[str, Tensor]:
     """Compute the weighted mean of states; shares add up to 1."""
     names = states[0].keys()
     pairs = list(zip(shares, states, strict=True))
@@ -38,7 +38,7 @@ def wise_ft(probe: State, tuned: State, share: float = WISE_SHARE) -> dict[str, 
         share: a, of the fine-tuned model.
     Source: Wortsman et al. 2022a, eq. 1.
     """
-    return averaged([probe, tuned], [1 - share, share])
+    return mean_state([probe, tuned], [1 - share, share])
 
 
 def greedy_soup(states: Sequence[State], score: Callable[[State], float]) -> tuple[dict[str, Tensor], list[int]]:
@@ -55,7 +55,7 @@ def greedy_soup(states: Sequence[State], score: Callable[[State], float]) -> tup
     kept, best = [order[0]], scores[order[0]]
     for place in order[1:]:
         tried = [*kept, place]
-        found = score(averaged([states[each] for each in tried], [1 / len(tried)] * len(tried)))
+        found = score(mean_state([states[each] for each in tried], [1 / len(tried)] * len(tried)))
         if found >= best:
             kept, best = tried, found
-    return averaged([states[each] for each in kept], [1 / len(kept)] * len(kept)), kept
+    return mean_state([states[each] for each in kept], [1 / len(kept)] * len(kept)), kept

@@ -22,7 +22,7 @@ MASKED, BY_MASK, BY_ANY = 0.15, 0.8, 0.1
 """Share of the pieces to be guessed; of these, shares that a mask or any piece stands for. The rest stay."""
 
 
-def adapted_body(
+def adapt_body(
     name: str,
     rows: "Sequence[Features]",
     tokenizer: Any,
@@ -58,7 +58,7 @@ def adapted_body(
     model = load_model("AutoModelForMaskedLM", name, seed)
 
     def loss(model: Any, batch: Batch) -> Tensor:
-        ids, labels = masked(batch["input_ids"], batch["labels"], tokenizer.mask_token_id, len(tokenizer))
+        ids, labels = mask_pieces(batch["input_ids"], batch["labels"], tokenizer.mask_token_id, len(tokenizer))
         return cross_entropy(model(**inputs_of(batch) | {"input_ids": ids}).logits, labels)
 
     checkpoints = None if scratch is None else scratch / "dapt"
@@ -70,7 +70,7 @@ def adapted_body(
     return body
 
 
-def masked(ids: Tensor, labels: Tensor, mask: int, n_pieces: int) -> tuple[Tensor, Tensor]:
+def mask_pieces(ids: Tensor, labels: Tensor, mask: int, n_pieces: int) -> tuple[Tensor, Tensor]:
     """Draw the pieces that are to be guessed, and what stands in their place.
 
     Draws are torch's own, which dropout draws from and checkpoints keep.

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.robust.last_layer import fitted_layer
+from baselines.robust.last_layer import fit_layer
 from validation.report import InvalidInput, Problem
 
 DRAWS = 10
 
 
-def balanced_layer(
+def fit_balanced_layer(
     features: NDArray[np.float32],
     labels: NDArray[np.int64],
     domains: NDArray[np.int64],
@@ -41,5 +41,5 @@ def balanced_layer(
     fits = []
     for _ in range(DRAWS):
         drawn = np.concatenate([generator.choice(part, least, replace=False) for part in places])
-        fits.append(fitted_layer(features[drawn], labels[drawn], n_classes))
+        fits.append(fit_layer(features[drawn], labels[drawn], n_classes))
     return np.mean([weights for weights, _ in fits], axis=0), np.mean([biases for _, biases in fits], axis=0)

@@ -33,7 +33,7 @@ def last_layer(model: Any) -> nn.Linear:
 
 @contextmanager
 def reading_features(model: Any) -> Iterator[list[Tensor]]:
-    """Note what the last layer reads in each forward pass: features, shape (B, d)."""
+    """Read what the last layer reads in each forward pass: features, shape (B, d)."""
     seen: list[Tensor] = []
     handle = last_layer(model).register_forward_pre_hook(lambda module, given: seen.append(given[0]))
     try:
@@ -43,7 +43,7 @@ def reading_features(model: Any) -> Iterator[list[Tensor]]:
 
 
 def logits_and_features(model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Run a batch through a model.
+    """Compute logits and features of a batch.
 
     Args:
         model: a classifier.
@@ -61,14 +61,14 @@ def read_features(model: Any, batch: Mapping[str, Tensor]) -> list[NDArray[np.fl
 
 
 def set_last_layer(model: Any, weights: NDArray[np.float64], biases: NDArray[np.float64]) -> None:
-    """Put weights, shape (C, d), and biases, shape (C,), in place of those of the last layer."""
+    """Write weights, shape (C, d), and biases, shape (C,), in place of those of the last layer."""
     layer = last_layer(model)
     with torch.no_grad():
         layer.weight.copy_(torch.from_numpy(weights))
         layer.bias.copy_(torch.from_numpy(biases))
 
 
-def fitted_layer(
+def fit_layer(
     features: NDArray[np.float32], labels: NDArray[np.int64], n_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit the last layer by logistic regression on standardised features (L2, C = 1).

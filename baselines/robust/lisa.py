@@ -31,7 +31,7 @@ def lisa_loss(model: Any, batch: Batch) -> Tensor:
     _, features = logits_and_features(model, batch)
     labels, domains = batch["labels"], batch["domain"]
     across_domains = bool(torch.rand(()) < SAME_LABEL)
-    partner = partners(labels, domains, across_domains=across_domains)
+    partner = draw_partners(labels, domains, across_domains=across_domains)
     share = Beta(ALPHA, ALPHA).sample((len(labels),)).to(features)
     return mixed_loss(last_layer(model), features, labels, partner, share)
 
@@ -53,7 +53,7 @@ def mixed_loss(layer: Any, features: Tensor, labels: Tensor, partner: Tensor, sh
     return (share * own + (1 - share) * other).mean()
 
 
-def partners(labels: Tensor, domains: Tensor, *, across_domains: bool) -> Tensor:
+def draw_partners(labels: Tensor, domains: Tensor, *, across_domains: bool) -> Tensor:
     """Draw for each row another one: of its label and another domain, or of its domain and another label.
 
     Args:

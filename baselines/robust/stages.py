@@ -45,18 +45,18 @@ class MethodStages:
     loss: Callable[[Any], float]
 
     def begin(self, model: Any) -> Any:
-        """Put in the body that read the targets' texts; fit the last layer, where WiSE-FT will average with that."""
+        """Build what training starts from: a body that read the targets' texts, a last layer that WiSE-FT needs."""
         if Method.DAPT in self.methods:
             found = model.base_model.load_state_dict(self.body(), strict=False)  # a pooler stays as it is
             if found.unexpected_keys:
                 raise ValueError(f"the classifier's body has no {found.unexpected_keys[0]}")
         if Method.WISE_FT in self.methods:
             from baselines.robust.averages import copied_state
-            from baselines.robust.last_layer import fitted_layer, set_last_layer
+            from baselines.robust.last_layer import fit_layer, set_last_layer
 
             labels = self.rows["label"].to_numpy()
             known = np.unique(labels)
-            weights, biases = fitted_layer(self.features(model, self.rows), np.searchsorted(known, labels), len(known))
+            weights, biases = fit_layer(self.features(model, self.rows), np.searchsorted(known, labels), len(known))
             # A label without a train row keeps a layer that never speaks for it.
             all_weights, all_biases = np.zeros((self.n_classes, weights.shape[1])), np.full(self.n_classes, -20.0)
             all_weights[known], all_biases[known] = weights, biases
@@ -82,7 +82,7 @@ class MethodStages:
         model = trajectory.model
         notes: dict[str, Any] = {}
         if Method.SOUP in self.methods:
-            notes |= self._cook(trajectory)
+            notes |= self._mix_soup(trajectory)
         if Method.SWAD in self.methods:
             mean, *notes["swad"] = self._stretches.mean()
             del model.stretch_mean
@@ -93,7 +93,7 @@ class MethodStages:
             tuned = {name: value for name, value in copied_state(model).items() if name in self._probe}
             model.load_state_dict(wise_ft(self._probe, tuned), strict=False)
         if Method.DFR in self.methods:
-            from baselines.robust.dfr import balanced_layer
+            from baselines.robust.dfr import fit_balanced_layer
             from baselines.robust.last_layer import set_last_layer
 
             assert self.validation is not None
@@ -101,10 +101,10 @@ class MethodStages:
             labels = self.validation["label"].to_numpy().astype(np.int64)
             generator = np.random.default_rng([self.seed, _DFR_STREAM])
             features = self.features(model, self.validation)
-            set_last_layer(model, *balanced_layer(features, labels, domains, self.n_classes, generator))
+            set_last_layer(model, *fit_balanced_layer(features, labels, domains, self.n_classes, generator))
         return replace(trajectory, record={**trajectory.record, **notes})
 
-    def _cook(self, trajectory: Trajectory) -> Mapping[str, Any]:
+    def _mix_soup(self, trajectory: Trajectory) -> Mapping[str, Any]:
         """Put the greedy soup of the kept states into the model."""
         import torch
 

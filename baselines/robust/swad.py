@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from transformers import TrainerCallback
 
-from baselines.robust.averages import averaged
+from baselines.robust.averages import mean_state
 from validation.output_files import replace_file
 
 LOOKS = 20
@@ -18,7 +18,7 @@ TO_START, TO_END, TOLERANCE = 3, 6, 1.3
 those of the authors' code (``khanrc/swad``)."""
 
 
-def valley(losses: Sequence[float]) -> tuple[int, int]:
+def find_valley(losses: Sequence[float]) -> tuple[int, int]:
     """Find where the validation loss has come down, and where it rises again.
 
     The valley starts at the first look whose loss is the lowest of itself and the next two, and ends before six looks
@@ -61,7 +61,7 @@ class StretchMean(nn.Module):
             mean = self.get_buffer(f"mean_{place}")
             mean += (model.get_parameter(name) - mean) / self.n_steps
 
-    def taken(self) -> dict[str, Tensor]:
+    def take_mean(self) -> dict[str, Tensor]:
         """Return the mean on the CPU, and begin anew."""
         state = {name: self.get_buffer(f"mean_{place}").cpu().clone() for place, name in enumerate(self.names)}
         for place in range(len(self.names)):
@@ -93,7 +93,7 @@ class Stretches(TrainerCallback):
         every = max(1, state.max_steps // LOOKS)
         if state.global_step % every == 0 or state.global_step == state.max_steps:
             n_steps = int(means.n_steps)
-            look = {"loss": self._loss(self._model), "n_steps": n_steps, "weights": means.taken()}
+            look = {"loss": self._loss(self._model), "n_steps": n_steps, "weights": means.take_mean()}
             with replace_file(self._folder / f"stretch-{state.global_step:09}.pt") as new:
                 torch.save(look, new)
 
@@ -104,9 +104,9 @@ class Stretches(TrainerCallback):
         """
         files = sorted(self._folder.glob("stretch-*.pt"))
         looks = [torch.load(file, map_location="cpu", weights_only=True) for file in files]
-        first, last = valley([look["loss"] for look in looks])
+        first, last = find_valley([look["loss"] for look in looks])
         chosen = looks[first : last + 1]
         n_steps = [look["n_steps"] for look in chosen]
-        mean = averaged([look["weights"] for look in chosen], [n / sum(n_steps) for n in n_steps])
+        mean = mean_state([look["weights"] for look in chosen], [n / sum(n_steps) for n in n_steps])
         ends = [int(file.stem.rpartition("-")[2]) for file in files]
         return mean, ends[first] - looks[first]["n_steps"], ends[last]

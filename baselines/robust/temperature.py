@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 LEAST, MOST = 0.05, 20.0
 
 
-def fitted_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
     """Find the temperature T at which ``softmax(logits / T)`` gives the labels the highest likelihood.
 
     Args:

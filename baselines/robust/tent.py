@@ -26,13 +26,13 @@ def norm_weights(model: Any) -> list[nn.Parameter]:
     return weights
 
 
-def entropy(logits: Tensor) -> Tensor:
+def mean_entropy(logits: Tensor) -> Tensor:
     """Compute the mean entropy of the predictions of logits, shape (B, C)."""
     log_p = torch.log_softmax(logits.float(), dim=-1)
     return -(log_p.exp() * log_p).sum(dim=-1).mean()
 
 
-def adapted_logits(model: Any, batches: Sequence[Batch], read: Callable[[Any], Tensor]) -> list[Tensor]:
+def adapt_and_predict(model: Any, batches: Sequence[Batch], read: Callable[[Any], Tensor]) -> list[Tensor]:
     """Predict a target's batches in their order; after each one the norms take a step towards lower entropy.
 
     The model is afterwards as it was: each target begins anew, so that no target hangs on another. Dropout is off.
@@ -58,7 +58,7 @@ def adapted_logits(model: Any, batches: Sequence[Batch], read: Callable[[Any], T
             logits = read(model(**batch))
             found.append(logits.detach().float())
             optimizer.zero_grad()
-            entropy(logits).backward()  # type: ignore[no-untyped-call]
+            mean_entropy(logits).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
     finally:
         with torch.no_grad():

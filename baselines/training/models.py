@@ -159,7 +159,7 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
     size = options.adapter_size
     config: Any
     if options.adapter is Adapter.LORA:
-        return low_rank(model, task_type, size, options.lora_targets)
+        return add_low_rank_updates(model, task_type, size, options.lora_targets)
     config = peft.PromptTuningConfig(task_type=task_type, num_virtual_tokens=size)
     try:
         return peft.get_peft_model(model, config)
@@ -170,8 +170,8 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
         ) from error
 
 
-def low_rank(model: Any, task_type: str, rank: int, targets: Sequence[str] | None) -> Any:
-    """Put low-rank updates beside a model's linear layers; they alone, and a new head, are trained.
+def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequence[str] | None) -> Any:
+    """Add low-rank updates to a model's linear layers; they alone, and a new head, are trained.
 
     Args:
         model: a pretrained model.

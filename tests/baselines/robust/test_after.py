@@ -10,14 +10,14 @@ import torch
 from scipy.special import softmax
 from torch import Tensor
 
-from baselines.robust.averages import averaged, copied_state, greedy_soup, wise_ft
-from baselines.robust.dapt import masked
-from baselines.robust.dfr import balanced_layer
-from baselines.robust.last_layer import fitted_layer, set_last_layer
+from baselines.robust.averages import copied_state, greedy_soup, mean_state, wise_ft
+from baselines.robust.dapt import mask_pieces
+from baselines.robust.dfr import fit_balanced_layer
+from baselines.robust.last_layer import fit_layer, set_last_layer
 from baselines.robust.losses import IGNORED, logits_of
-from baselines.robust.swad import Stretches, valley
-from baselines.robust.temperature import fitted_temperature
-from baselines.robust.tent import adapted_logits, entropy, norm_weights
+from baselines.robust.swad import Stretches, find_valley
+from baselines.robust.temperature import fit_temperature
+from baselines.robust.tent import adapt_and_predict, mean_entropy, norm_weights
 from validation.report import InvalidInput
 
 
@@ -27,7 +27,7 @@ def test_masks_are_drawn_as_their_shares_say() -> None:
     ids = torch.randint(5, 1000, (200, 500))
     labels = ids.clone()
     labels[:, 0] = IGNORED
-    shown, asked = masked(ids, labels, 4, 1000)
+    shown, asked = mask_pieces(ids, labels, 4, 1000)
     chosen = asked != IGNORED
     assert not chosen[:, 0].any()
     assert torch.equal(asked[chosen], ids[chosen])
@@ -46,7 +46,7 @@ def test_a_fitted_layer_predicts_as_the_regression_on_standardised_features(n_cl
     rng = np.random.default_rng(0)
     features = (rng.normal(size=(90, 5)) * [1, 10, 0.1, 3, 0] + 4).astype(np.float32)
     labels = rng.integers(0, n_classes, 90)
-    weights, biases = fitted_layer(features, labels, n_classes)
+    weights, biases = fit_layer(features, labels, n_classes)
     expected = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(features, labels)
     np.testing.assert_allclose(
         softmax(features @ weights.T + biases, axis=1), expected.predict_proba(features), atol=2e-3
@@ -59,13 +59,13 @@ def test_dfr_gives_each_label_in_each_domain_as_much_weight() -> None:
     labels = rng.integers(0, 2, 4000)
     domains = np.where(rng.random(4000) < 0.9, labels, 1 - labels)
     features = np.stack([labels + rng.normal(size=4000), domains + rng.normal(size=4000) * 0.3], axis=1)
-    plain, _ = fitted_layer(features.astype(np.float32), labels, 2)
-    balanced, _ = balanced_layer(features.astype(np.float32), labels, domains, 2, np.random.default_rng(0))
+    plain, _ = fit_layer(features.astype(np.float32), labels, 2)
+    balanced, _ = fit_balanced_layer(features.astype(np.float32), labels, domains, 2, np.random.default_rng(0))
     learnt = [weights[1] - weights[0] for weights in (plain, balanced)]
     assert learnt[0][1] > 3 * learnt[0][0]
     assert abs(learnt[1][1]) < 0.2 * learnt[1][0]
     with pytest.raises(InvalidInput, match=r"validation rows lack a label.*; found labels \[2\]"):
-        balanced_layer(features.astype(np.float32), labels, domains, 3, np.random.default_rng(0))
+        fit_balanced_layer(features.astype(np.float32), labels, domains, 3, np.random.default_rng(0))
 
 
 def test_the_mean_of_weights_lies_where_its_equation_says(bert: Any) -> None:
@@ -93,7 +93,7 @@ def test_a_greedy_soup_takes_what_helps() -> None:
     assert kept == [1, 3]
     assert seen == [3.0, 0.8, 0.7, 1.4, 0.75, 1.1, 1.7333]
     torch.testing.assert_close(mean["w"], torch.tensor([1.1]))
-    torch.testing.assert_close(averaged(states, [0.25] * 4)["w"], torch.tensor([1.475]))
+    torch.testing.assert_close(mean_state(states, [0.25] * 4)["w"], torch.tensor([1.475]))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_greedy_soup_takes_what_helps() -> None:
 def test_the_valley_starts_and_ends_as_in_the_papers_algorithm(
     losses: list[float], first_last: tuple[int, int]
 ) -> None:
-    assert valley(losses) == first_last
+    assert find_valley(losses) == first_last
 
 
 def test_the_mean_over_a_valley_counts_each_step_alike(bert: Any, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_the_temperature_is_the_one_that_made_the_labels() -> None:
     logits = rng.normal(size=(4000, 3)) * 6
     p = softmax(logits / 2.5, axis=1)
     labels = (p.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
-    found = fitted_temperature(logits, labels)
+    found = fit_temperature(logits, labels)
     assert found == pytest.approx(2.5, rel=0.06)
     p = softmax(logits / found, axis=1)
     assert ((p * logits).sum(axis=1) - logits[np.arange(4000), labels]).mean() == pytest.approx(0, abs=1e-3)
@@ -144,7 +144,7 @@ def test_entropy_is_that_of_the_authors_code() -> None:
     """``softmax_entropy(x).mean(0)`` of DequanWang/tent on the same tensor."""
     rng = np.random.default_rng(7)
     rng.normal(size=(9, 4))
-    assert entropy(torch.tensor(rng.normal(size=(9, 3)) * 2)).item() == pytest.approx(0.6352624014580944, rel=1e-6)
+    assert mean_entropy(torch.tensor(rng.normal(size=(9, 3)) * 2)).item() == pytest.approx(0.6352624014580944, rel=1e-6)
 
 
 def test_tent_moves_the_norms_alone_and_leaves_the_model_as_it_was(bert: Any) -> None:
@@ -158,15 +158,15 @@ def test_tent_moves_the_norms_alone_and_leaves_the_model_as_it_was(bert: Any) ->
         moved.append(copied_state(bert))
         return logits_of(output)
 
-    found = adapted_logits(bert, batches, read)
+    found = adapt_and_predict(bert, batches, read)
     changed = {name for name in before if not torch.equal(before[name], moved[2][name])}
     assert changed == {name for name in before if "LayerNorm" in name}
     assert all(torch.equal(before[name], value) for name, value in bert.state_dict().items() if name in before)
     assert all(parameter.requires_grad and parameter.grad is None for parameter in bert.parameters())
     plain = bert(**batches[0]).logits.detach()
     torch.testing.assert_close(found[0], plain)  # predicted before the first step
-    assert entropy(found[2]) < entropy(bert(**batches[2]).logits)
-    assert [torch.equal(a, b) for a, b in zip(adapted_logits(bert, batches, logits_of), found, strict=True)] == [
+    assert mean_entropy(found[2]) < mean_entropy(bert(**batches[2]).logits)
+    assert [torch.equal(a, b) for a, b in zip(adapt_and_predict(bert, batches, logits_of), found, strict=True)] == [
         True
     ] * 3
     assert len(norm_weights(bert)) == 6

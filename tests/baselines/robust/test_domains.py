@@ -14,7 +14,7 @@ from baselines.robust.dann import Dann, reversed_gradient
 from baselines.robust.group_dro import GroupDro
 from baselines.robust.irm import Irm, irm_penalty
 from baselines.robust.last_layer import last_layer, logits_and_features
-from baselines.robust.lisa import lisa_loss, mixed_loss, partners
+from baselines.robust.lisa import draw_partners, lisa_loss, mixed_loss
 from baselines.robust.losses import cross_entropy
 
 RNG = np.random.default_rng(7)
@@ -85,7 +85,7 @@ def test_partners_share_the_one_and_not_the_other(across: bool) -> None:
     torch.manual_seed(0)
     seen = set()
     for _ in range(50):
-        partner = partners(LABELS, DOMAINS, across_domains=across)
+        partner = draw_partners(LABELS, DOMAINS, across_domains=across)
         for row, other in enumerate(partner.tolist()):
             same = (LABELS[row] == LABELS[other], DOMAINS[row] == DOMAINS[other])
             assert same == (across, not across) or row == other

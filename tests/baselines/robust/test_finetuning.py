@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModel, T5Config, T5ForConditionalGeneration
 
 from baselines import finetune_classifier
-from baselines.robust.dapt import adapted_body
+from baselines.robust.dapt import adapt_body
 from baselines.robust.method import Method
 from baselines.robust.swad import StretchMean
 from baselines.robust.synonyms import SynonymSource
@@ -145,10 +145,10 @@ def test_dapt_reads_the_targets_texts_before_training_and_keeps_what_it_learnt(
 
     def seen(name: str, texts: Any, *given: Any) -> Any:
         rows.append(texts)
-        bodies.append(adapted_body(name, texts[:32], *given))
+        bodies.append(adapt_body(name, texts[:32], *given))
         return bodies[-1]
 
-    monkeypatch.setattr("baselines.robust.dapt.adapted_body", seen)
+    monkeypatch.setattr("baselines.robust.dapt.adapt_body", seen)
     options = {"target": ["orchard"], "source": ["harbour"], "keep_state": [0.0]}
     trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], **options)
     (texts,) = rows

@@ -14,7 +14,7 @@ from transformers import (
 )
 
 from baselines.robust.last_layer import last_layer, logits_and_features
-from baselines.training.models import low_rank, set_padding
+from baselines.training.models import add_low_rank_updates, set_padding
 
 SIZES = {"vocab_size": 60, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 SPECIAL = {"bos_token_id": 1, "cls_token_id": 1, "eos_token_id": 2, "sep_token_id": 2, "pad_token_id": 0}
@@ -42,7 +42,7 @@ def test_an_encoder_takes_updates_where_they_are_named_and_shows_its_features(co
     logits, features = logits_and_features(model, BATCH)
     assert features.shape == (2, 32)
     torch.testing.assert_close(last_layer(model)(features), logits)
-    adapted = low_rank(model, "SEQ_CLS", 2, targets)
+    adapted = add_low_rank_updates(model, "SEQ_CLS", 2, targets)
     updated = {
         name.split(".lora_A")[0].rpartition(".")[2] for name, _ in adapted.named_parameters() if "lora_A" in name
     }
@@ -56,6 +56,6 @@ def test_a_decoder_reads_its_label_at_the_last_token_that_is_no_padding() -> Non
     together = model(**BATCH).logits.detach()
     alone = model(input_ids=BATCH["input_ids"][1:, :3], attention_mask=BATCH["attention_mask"][1:, :3]).logits.detach()
     torch.testing.assert_close(together[1:], alone)
-    updated = low_rank(model, "SEQ_CLS", 2, ["q_proj", "v_proj"])
+    updated = add_low_rank_updates(model, "SEQ_CLS", 2, ["q_proj", "v_proj"])
     trained = {name for name, weight in updated.named_parameters() if weight.requires_grad}
     assert all("lora" in name or "score" in name for name in trained)

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from baselines.training.models import (
+    add_low_rank_updates,
     determinism,
     load_model,
     load_tokenizer,
-    low_rank,
     model_version,
     padding_token,
 )
@@ -42,7 +42,7 @@ def test_a_tokenizer_without_padding_gets_its_end_of_text_or_unknown_token(tiny_
 def test_low_rank_updates_go_where_they_are_asked_for(tiny_bert: Path) -> None:
     def updated(targets: list[str] | None) -> set[str]:
         model = load_model("AutoModelForSequenceClassification", str(tiny_bert), 0)
-        names = dict(low_rank(model, "SEQ_CLS", 2, targets).named_parameters())
+        names = dict(add_low_rank_updates(model, "SEQ_CLS", 2, targets).named_parameters())
         return {name.split(".lora_")[0].rpartition(".")[2] for name in names if ".lora_A" in name}
 
     assert updated(None) == {"query", "value"}
