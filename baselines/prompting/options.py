@@ -139,7 +139,7 @@ class PromptingOptions:
         """
         self._check()
         if self.local:
-            return LocalModel(self.model)
+            return LocalModel(self.model, scores_labels=self.score_labels)
         require("openai", "llm")
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         return Server(
@@ -159,7 +159,6 @@ class PromptingOptions:
             "--base-url": self.base_url,
             "--param": self.param,
             "--api": self.api is not Api.CHAT,
-            "--score-labels": self.score_labels,
             "--guided": self.guided,
             "--batch": self.batch,
         }

@@ -13,7 +13,6 @@ from baselines.prompt_llm import Demonstrations, main
 from baselines.prompting.models import Answer, Request
 from baselines.prompting.options import PromptingOptions
 from baselines.prompting.server import Server
-from baselines.prompting.task_prompt import Protocol
 from baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer, request_body
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
@@ -192,7 +191,6 @@ def test_boss_has_one_set_of_demonstrations(boss: DatasetFolder, server: ChatSer
     assert len(shown()) == 1
     assert len(shown(seed=[1, 2])) == 2
     assert len(shown(seed=[3], demonstrations=Demonstrations.DRAWN)) > 5
-    assert len(shown(seed=[3], protocol=Protocol.DR)) > 5
 
 
 @pytest.mark.parametrize(
