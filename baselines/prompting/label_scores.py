@@ -20,24 +20,27 @@ def score_labels(model: Any, prompts: Sequence[Sequence[int]], labels: Sequence[
     width, longest = max(map(len, prompts)), max(map(len, labels))
     ids = torch.tensor([[0] * (width - len(row)) + list(row) for row in prompts], device=device)  # (B, T)
     mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts], device=device)
-    wanted = torch.tensor([[*row, *[-1] * (longest - len(row))] for row in labels], device=device)  # (C, L)
+    first = torch.tensor([row[0] for row in labels], device=device)  # (C,)
+    # Labels of one token are known after the prompt alone.
+    more = [place for place, row in enumerate(labels) if len(row) > 1]
+    rest = torch.tensor([[*labels[place], *[-1] * (longest - len(labels[place]))] for place in more], device=device)
     with torch.inference_mode():
         places = _places(model, (mask.cumsum(dim=1) - 1).clamp(min=0))
         read = model(input_ids=ids, attention_mask=mask, use_cache=True, logits_to_keep=1, **places)
-        scores = read.logits[:, -1].float().log_softmax(dim=-1)[:, wanted[:, 0]]  # (B, C)
-        if longest > 1:
-            n = len(labels)
+        scores = read.logits[:, -1].float().log_softmax(dim=-1)[:, first]  # (B, C)
+        if more:
+            n = len(more)
             read.past_key_values.batch_repeat_interleave(n)
-            begun = wanted[:, :-1].repeat(len(prompts), 1)  # (B C, L - 1)
+            begun = rest[:, :-1].repeat(len(prompts), 1)  # (B M, L - 1)
             whole = torch.cat([mask.repeat_interleave(n, dim=0), (begun >= 0).long()], dim=1)
             lengths = mask.sum(dim=1).repeat_interleave(n).unsqueeze(1)
             places = _places(model, lengths + torch.arange(longest - 1, device=device))
             logits = model(
                 input_ids=begun.clamp(min=0), attention_mask=whole, past_key_values=read.past_key_values, **places
             ).logits
-            asked = wanted[:, 1:].repeat(len(prompts), 1)
+            asked = rest[:, 1:].repeat(len(prompts), 1)
             log_p = logits.float().log_softmax(dim=-1).gather(-1, asked.clamp(min=0).unsqueeze(-1)).squeeze(-1)
-            scores = scores + log_p.masked_fill(asked < 0, 0.0).sum(dim=1).view(len(prompts), n)
+            scores[:, more] += log_p.masked_fill(asked < 0, 0.0).sum(dim=1).view(len(prompts), n)
     return [[float(score) for score in row] for row in scores.cpu()]
 
 
