@@ -188,9 +188,8 @@ def test_boss_has_one_set_of_demonstrations(boss: DatasetFolder, server: ChatSer
         main("sa", boss.path, tmp_path / "p.parquet", "m", server.url, target=["dynasent"], **options)
         return {turn.split("### Input ###")[0] for turn in server.last_turns()}
 
-    assert len(shown()) == 1
     assert len(shown(seed=[1, 2])) == 2
-    assert len(shown(seed=[3], demonstrations=Demonstrations.DRAWN)) > 5
+    assert len(shown(demonstrations=Demonstrations.DRAWN)) > 5
 
 
 @pytest.mark.parametrize(

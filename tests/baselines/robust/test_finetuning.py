@@ -198,6 +198,7 @@ def test_the_example_of_an_own_method_trains(encoder: str, synthetic: DatasetFol
     assert read_card(tmp_path / "p.card.yaml").name.endswith(", confidence penalty")
 
 
+@pytest.mark.long
 def test_swad_goes_on_where_it_was(
     encoder: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
