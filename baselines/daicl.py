@@ -12,7 +12,9 @@ out: targets without train rows, as there is nothing to adapt to, and several ta
     shiftbench train daicl nli --data build/dr --out daicl.parquet --model meta-llama/Llama-2-7b-hf
 """
 
+import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -38,16 +40,20 @@ from baselines.program import (
 from baselines.robust.in_context import Layout, label_scores, nearest
 from baselines.runs import Run, Trained, Work, require_two_labels, train_and_predict
 from baselines.sbert_lr import EncoderName
-from baselines.training.models import model_version
-from baselines.training.options import Precision, Settings
+from baselines.training.models import determinism, model_version
+from baselines.training.options import BaseDtype, Deterministic, EvalTokens, Precision, Settings
+from baselines.training.outputs import write_record
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from builders.folder.reader import DatasetFolder
 from validation.command_line import require
+from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem
 
 SHOTS = 3
 MOST_WORDS = 50
 RANK = 16
+PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
+"""The layers of attention that the authors' code trains updates of."""
 WARMUP_STEPS = 20
 SETTINGS = Settings(epochs=3, batch_size=256, learning_rate=3e-4, weight_decay=0, max_length=512, accumulate=64)
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft", "sentence-transformers")
@@ -58,6 +64,19 @@ BatchSize = Annotated[int, typer.Option("--batch-size", help="Rows an optimizer 
 LearningRate = Annotated[float, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)]
 Accumulate = Annotated[int, typer.Option("--accumulate", help="Parts to compute a batch in, to save memory.", min=1)]
 PrecisionOption = Annotated[Precision, typer.Option("--precision", help="Numbers that a GPU computes with.")]
+BaseDtypeOption = Annotated[
+    BaseDtype,
+    typer.Option(
+        "--base-dtype",
+        help="Numbers of the frozen weights; bf16 takes half of the memory, 4bit (a GPU and bitsandbytes) an eighth.",
+    ),
+]
+LoraTargets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lora-targets", help=f"Linear layers that get low-rank updates; repeat. Default: {', '.join(PROJECTIONS)}."
+    ),
+]
 
 
 class Daicl:
@@ -71,6 +90,9 @@ class Daicl:
         encoder: tells which texts are similar.
         settings: hyperparameters; warm-up is always over 20 steps.
         precision: numbers that a GPU computes with.
+        base_dtype: numbers of the frozen weights.
+        lora_targets: linear layers that get low-rank updates.
+        eval_tokens: tokens that prediction reads at once; default what suits the device.
     """
 
     def __init__(
@@ -82,6 +104,10 @@ class Daicl:
         encoder: Encoder,
         settings: Settings,
         precision: Precision,
+        *,
+        base_dtype: BaseDtype = BaseDtype.FP32,
+        lora_targets: Sequence[str] = PROJECTIONS,
+        eval_tokens: int | None = None,
     ) -> None:
         from baselines.training.batches import Padding
         from baselines.training.models import Device, load_tokenizer
@@ -95,6 +121,7 @@ class Daicl:
             raise InvalidInput(Problem(what, str(folder.path), ", ".join(f"'{target}'" for target in lacking), cure))
         self._folder, self._task, self._targets, self._inputs = folder, task, targets, info.inputs
         self._model, self._encoder, self._settings = model, encoder, settings
+        self._base_dtype, self._lora_targets, self._eval_tokens = base_dtype, lora_targets, eval_tokens
         self._device = Device.best(precision)
         tokenizer = load_tokenizer(model)
         self._layout = Layout(tokenizer, info.inputs, info.labels, settings.max_length)
@@ -109,16 +136,18 @@ class Daicl:
         require_two_labels(source)
         files = {target: run.scratch / f"{target}.pt" for target in self._targets}
         for target, file in files.items():
-            if not file.is_file():
+            if not file.is_file():  # written last
                 self._adapt(run, source, target, file)
         model = self._build(run.seed)
         sizes = n_parameters(model)
+        notes = {target: json.loads(file.with_suffix(".json").read_text("utf-8")) for target, file in files.items()}
         record = {"family": model.config.model_type, "parameters": sizes[0], "tunable_parameters": sizes[1]}
+        record |= {"train_rows": len(source), "targets": notes}
         return Trained(lambda rows: self._predict(model, files, source, rows), record=record)
 
     def _adapt(self, run: Run, source: pl.DataFrame, target: str, file: Path) -> None:
         """Train on source texts in the context of a target's, and write what was learned."""
-        from baselines.training.trainer import save_state, train
+        from baselines.training.trainer import Objective, n_next_tokens, save_state, train
 
         contexts = self._short(self._folder.split(self._task, target, "train").drop("label"), target)
         place = {id_: number for number, id_ in enumerate(contexts["id"])}
@@ -133,30 +162,28 @@ class Daicl:
         model, checkpoints = self._build(run.seed), file.with_suffix("")
         steps = -(-len(rows) // self._settings.batch_size) * self._settings.epochs
         settings = replace(self._settings, warmup=min(1.0, WARMUP_STEPS / max(1.0, steps)))
-        train(model, rows, self._padding, settings, seed=run.seed, device=self._device, scratch=checkpoints)
+        trajectory = train(
+            model,
+            rows,
+            self._padding,
+            settings,
+            seed=run.seed,
+            device=self._device,
+            scratch=checkpoints,
+            objective=Objective(weight=n_next_tokens),
+        )
+        with replace_file(file.with_suffix(".json")) as new:
+            new.write_text(json.dumps(trajectory.record), encoding="utf-8")
         save_state(model, file)
         shutil.rmtree(checkpoints)
 
     def _build(self, seed: int) -> Any:
         """Load the language model, with low-rank updates to train on the projections of its attention."""
-        import peft
+        from baselines.training.models import add_low_rank_updates, load_model, seeded
 
-        from baselines.training.models import load_model, seeded
-
-        config = peft.LoraConfig(
-            task_type="CAUSAL_LM",
-            r=RANK,
-            lora_alpha=RANK,
-            lora_dropout=0.05,
-            target_modules=["q_proj", "k_proj", "v_proj", "o_proj"],
-        )
+        model = load_model("AutoModelForCausalLM", self._model, seed, base_dtype=self._base_dtype)
         with seeded(seed):
-            try:
-                return peft.get_peft_model(load_model("AutoModelForCausalLM", self._model, seed), config)
-            except ValueError as error:
-                what = "the model's attention has not the four projections that are to be trained"
-                cure = "use a model such as Llama, Mistral or Qwen"
-                raise InvalidInput(Problem(what, "--model", f"'{self._model}'", cure)) from error
+            return add_low_rank_updates(model, "CAUSAL_LM", RANK, self._lora_targets)
 
     def _predict(
         self, model: Any, files: dict[str, Path], source: pl.DataFrame, rows: pl.DataFrame
@@ -183,7 +210,8 @@ class Daicl:
                 )
                 for question in self._layout.questions([demonstrations[number] for number in near], text)
             ]
-            found = predict_rows(model, questions, self._padding, self._device, label_scores, f"predicting {target}")
+            read = model, questions, self._padding, self._device, label_scores
+            found = predict_rows(*read, f"predicting {target}", self._eval_tokens)
             scores[places] = np.asarray(found, dtype=np.float64).reshape(len(part), -1)
         probabilities = softmax(scores, axis=1)
         return probabilities.argmax(axis=1), probabilities
@@ -216,6 +244,10 @@ def main(
     learning_rate: LearningRate = SETTINGS.learning_rate,
     accumulate: Accumulate = SETTINGS.accumulate,
     precision: PrecisionOption = Precision.AUTO,
+    base_dtype: BaseDtypeOption = BaseDtype.FP32,
+    lora_targets: LoraTargets = None,
+    deterministic: Deterministic = False,
+    eval_tokens: EvalTokens = None,
 ) -> None:
     """Adapt a language model to each target by labelled source texts in the context of similar target texts.
 
@@ -228,7 +260,19 @@ def main(
         SETTINGS, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, accumulate=accumulate
     )
     targets = target or [name for name, facts in folder.task(task).domains.items() if "test" in facts.splits]
-    program = Daicl(folder, task, targets, model, Encoder(encoder), settings, precision)
+    layers = list(dict.fromkeys(lora_targets or PROJECTIONS))
+    program = Daicl(
+        folder,
+        task,
+        targets,
+        model,
+        Encoder(encoder),
+        settings,
+        precision,
+        base_dtype=base_dtype,
+        lora_targets=layers,
+        eval_tokens=eval_tokens,
+    )
     made_of = {
         "program": "daicl",
         "data": folder.content_hash,
@@ -238,20 +282,24 @@ def main(
         "model": [model, model_version(model)],
         "encoder": encoder,
         "settings": asdict(settings),
-        "precision": precision,
+        "precision": [precision, base_dtype],
+        "lora_targets": layers,
+        "deterministic": deterministic,
+        "eval_tokens": eval_tokens,
         "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
     }
     work = Work(out, made_of)
-    results = train_and_predict(
-        program.fit,
-        folder,
-        task,
-        sources=source,
-        targets=targets,
-        seeds=seed,
-        probabilities=probabilities,
-        work=work,
-    )
+    with determinism(asked=deterministic):
+        results = train_and_predict(
+            program.fit,
+            folder,
+            task,
+            sources=source,
+            targets=targets,
+            seeds=seed,
+            probabilities=probabilities,
+            work=work,
+        )
     record = results.records[0]
     card = make_card(
         folder,
@@ -266,6 +314,7 @@ def main(
         tuning_trials=1,
         extra_data="train texts of the target domain, without labels",
     )
+    write_record(results, out)
     write_outputs(results.predictions, card, out)
     work.clear()
 

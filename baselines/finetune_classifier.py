@@ -2,7 +2,7 @@
 
 Any encoder by Hub id or path gets a new layer over the labels, unless it has one for the same labels by name, whose
 outputs are then put into their order; an encoder-decoder of T5's kind is asked for the label's word (BOSS paper, App.
-F). The source's validation rows choose the epoch (and, with --sweep, the hyperparameters); BOSS's robustness methods
+F). The source's validation rows choose the epoch (and, with --sweep, the hyperparameters); robustness methods
 (--method) go with either; a stopped training goes on where it was.
 Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one training a GPU.
 
@@ -10,7 +10,7 @@ Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -20,11 +20,19 @@ from numpy.typing import NDArray
 
 from baselines.models.heads import CLASSIFIER, Head
 from baselines.program import RunOptions, with_options
-from baselines.robust.method import Method, Robustness
+from baselines.robust.method import (
+    EXTRA_DATA,
+    OF_DOMAINS,
+    OF_FEATURES,
+    OF_VALIDATION,
+    Method,
+    Robustness,
+    Synonyms,
+)
 from baselines.robust.synonyms import SynonymSource
 from baselines.runs import Predict, Run, Trained, require_two_labels
-from baselines.training.finetuner import Finetuner, Score
-from baselines.training.options import TrainingOptions
+from baselines.training.finetuner import Finetuner, Score, Stages
+from baselines.training.options import Adapter, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
 from builders.folder.manifest import TaskManifest
@@ -39,15 +47,20 @@ Methods = Annotated[
     list[Method] | None,
     typer.Option("--method", help="Train with this robustness method; repeat for several."),
 ]
-Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
 
 
 class Classifier(Finetuner):
     """Trains classifiers of one task, with or without robustness methods."""
 
-    def __init__(self, info: TaskManifest, options: TrainingOptions, robustness: Robustness) -> None:
+    def __init__(
+        self,
+        info: TaskManifest,
+        options: TrainingOptions,
+        robustness: Robustness,
+        target_texts: Callable[[], pl.DataFrame] | None = None,
+    ) -> None:
         super().__init__(info, options)
-        self._robustness = robustness
+        self._robustness, self._target_texts = robustness, target_texts
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)
         self._head = Head.of(self.config, CLASSIFIER, info.labels)
@@ -55,18 +68,36 @@ class Classifier(Finetuner):
             typer.echo(self._head.note, err=True)
 
     def _check_methods(self) -> None:
-        """Refuse methods that would read a wrong place of a model that reads from left to right."""
+        """Refuse methods that would read a wrong place of a model, or lack what they need."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-        chosen = sorted(self._robustness.methods & {Method.FREELB, Method.ENSEMBLE})
+        methods = self._robustness.methods
         reads_both_ways = self.config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+        chosen = sorted(methods & {Method.FREELB, Method.ENSEMBLE})
         if chosen and not (reads_both_ways or self.config.is_encoder_decoder):
             what, cure = "this method is for encoders and encoder-decoders", "leave it out, or choose such a model"
             raise InvalidInput(Problem(what, "--method", f"'{chosen[0]}' with {self.config.model_type}", cure))
+        of_features = sorted(methods & OF_FEATURES)
+        if of_features and (not reads_both_ways or self.config.is_encoder_decoder):
+            what, cure = "this method is for encoders", "leave it out, or choose such a model"
+            raise InvalidInput(Problem(what, "--method", f"'{of_features[0]}' with {self.config.model_type}", cure))
+        if Method.DAPT in methods and self.options.adapter is not Adapter.NONE:
+            what, cure = "an adapter is trained beside a body that stays", "leave one of them out"
+            raise InvalidInput(Problem(what, "--method dapt, --adapter", cure=cure))
+        if Method.SOUP in methods and len(set(self.options.keep_state or ())) < 2:
+            cure = "give --keep-state at least twice, as 1 and 2"
+            raise InvalidInput(Problem("a soup is of kept states", "--method soup", cure=cure))
 
-    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: Stages | None = None,
+    ) -> Trained:
         """Train on rows, with what the methods add to them; the objective is the methods'."""
         require_two_labels(rows)
+        self._check_rows(run, rows)
         if self._writes:
             from baselines.training.text_to_text import decoder_tokens, label_tokens
 
@@ -75,9 +106,54 @@ class Classifier(Finetuner):
         if not self._robustness.methods and not self._writes:
             return super().tuned(run, rows)
         prepared = self._robustness.prepared(
-            rows, self.info.inputs, len(self.info.labels), run.seed, self._embeddings, self.tokenizer
+            rows, self.info.inputs, len(self.info.labels), run.seed, self.embeddings, self.tokenizer
         )
-        return super().tuned(run, prepared.rows, lambda model: prepared.objective(model, self._read))
+        return super().tuned(
+            run, prepared.rows, lambda model: prepared.objective(model, self._read), self._stages(run, prepared.rows)
+        )
+
+    def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
+        """Refuse methods that need several sources, or validation rows, where there are none."""
+        methods = self._robustness.methods
+        chosen = sorted(methods & OF_DOMAINS)
+        if chosen and rows["domain"].n_unique() < 2:
+            what, cure = "this method tells domains apart, so it needs several", "join sources, as --source a+b"
+            raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}'", cure))
+        chosen = sorted(methods & OF_VALIDATION)
+        if chosen and run.validation is None:
+            what, cure = "this method needs validation rows of the source", "leave it out"
+            raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}' has none", cure))
+
+    def _stages(self, run: Run, rows: pl.DataFrame) -> Stages:
+        from baselines.robust.last_layer import read_features
+        from baselines.robust.stages import MethodStages
+
+        def features(model: Any, rows: pl.DataFrame) -> NDArray[np.float32]:
+            own = self._features(rows, self.eval_length)
+            return np.array(self.read(model, own, read_features, "reading features"), dtype=np.float32)
+
+        score = None if run.validation is None else self.scorer(run, run.validation)
+        n_classes = len(self.info.labels)
+        body, loss = cache(partial(self._adapted_body, run)), partial(self._validation_loss, run)
+        return MethodStages(
+            self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, body, loss
+        )
+
+    def _validation_loss(self, run: Run, model: Any) -> float:
+        """Compute the mean cross entropy of a model on the source's validation rows."""
+        from scipy.special import log_softmax
+
+        assert run.validation is not None
+        log_p = log_softmax(self._logits(model, run.validation, "validating"), axis=1)
+        return float(-log_p[np.arange(len(log_p)), run.validation["label"].to_numpy()].mean())
+
+    def _adapted_body(self, run: Run) -> Mapping[str, Any]:
+        """Train the pretrained body on the targets' train texts."""
+        from baselines.robust.dapt import adapt_body
+
+        assert self._target_texts is not None
+        texts = self._features(self._target_texts(), self.train_length)
+        return adapt_body(self.options.model, texts, self.tokenizer, self._padding, run.seed, self._device, run.scratch)
 
     def build(self, seed: int) -> Any:
         """Return a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
@@ -89,18 +165,21 @@ class Classifier(Finetuner):
 
     def labelled(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Give each row's word pieces and label, and, for the methods, its place among the rows."""
-        numbered = bool(self._robustness.methods)
-        return [
-            {**features, "labels": label, **({"row": place} if numbered else {})}
-            for place, (features, label) in enumerate(zip(self._features(rows, max_length), rows["label"], strict=True))
-        ]
+        methods = self._robustness.methods
+        more = pl.DataFrame({"labels": rows["label"]})
+        if methods:
+            more = more.with_row_index("row")
+        if methods & OF_DOMAINS:
+            more = more.with_columns(domain=rows["domain"].rank("dense").cast(pl.Int64) - 1)
+        pairs = zip(self._features(rows, max_length), more.iter_rows(named=True), strict=True)
+        return [{**features, **facts} for features, facts in pairs]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
         """Score models by the task's own metric."""
         gold = validation["label"].to_numpy()
 
         def score(model: Any) -> float:
-            predicted = self._probabilities(model, validation, "validating").argmax(axis=1)
+            predicted = self._logits(model, validation, "validating").argmax(axis=1)
             counts = confusion_counts(gold, predicted, len(self.info.labels))
             return float(macro_f1(counts) if self.info.metric == "macro_f1" else accuracy(counts))
 
@@ -108,12 +187,49 @@ class Classifier(Finetuner):
 
     def predictor(self, run: Run, model: Any) -> Predict:
         """Return what gives the most probable label of rows, with the probabilities of all."""
+        from scipy.special import softmax
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            probabilities = self._probabilities(model, rows, "predicting")
+            if Method.TENT in self._robustness.methods:
+                probabilities = np.asarray(softmax(self._adapted(model, rows), axis=1))
+            else:
+                logits = self._logits(model, rows, "predicting")
+                probabilities = np.asarray(softmax(logits / self._temperature(run, model), axis=1))
             return probabilities.argmax(axis=1), probabilities
 
         return predict
+
+    def _temperature(self, run: Run, model: Any) -> float:
+        """Find the temperature on the source's validation rows, where that is among the methods; else 1."""
+        if Method.TEMPERATURE not in self._robustness.methods:
+            return 1.0
+        from baselines.robust.temperature import fit_temperature
+
+        assert run.validation is not None
+        labels = run.validation["label"].to_numpy().astype(np.int64)
+        return fit_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
+
+    def _adapted(self, model: Any, rows: pl.DataFrame) -> NDArray[np.float64]:
+        """Predict each target's rows by Tent, in the order of their ids, shape (n, C)."""
+        from baselines.robust.tent import BATCH, adapt_and_predict
+        from baselines.training.prediction import place_model
+
+        place_model(model, self._device)
+        found = np.zeros((len(rows), len(self.info.labels)))
+        numbered = rows.with_row_index("place").sort("id")
+        for _, target in numbered.group_by("domain", maintain_order=True):
+            features = self._features(target, self.eval_length)
+            batches = [
+                {
+                    name: tensor.to(self._device.name)
+                    for name, tensor in self._padding(features[start : start + BATCH]).items()
+                }
+                for start in range(0, len(features), BATCH)
+            ]
+            with self._device.computing():
+                parts = adapt_and_predict(model, batches, self._read)
+            found[target["place"].to_numpy()] = np.concatenate([part.cpu().numpy() for part in parts])
+        return found
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         from baselines.training.pieces import text_features
@@ -127,14 +243,12 @@ class Classifier(Finetuner):
             for ids in encoded(form, rows, self.tokenizer, max_length)
         ]
 
-    def _probabilities(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
-        from scipy.special import softmax
-
+    def _logits(self, model: Any, rows: pl.DataFrame, description: str) -> NDArray[np.float64]:
         def read(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
             return list(self._read(model(**batch)).float().cpu().numpy())
 
         found = self.read(model, self._features(rows, self.eval_length), read, description)
-        return np.asarray(softmax(np.asarray(found, dtype=np.float64), axis=1))
+        return np.asarray(found, dtype=np.float64)
 
     def _read(self, output: Any) -> Any:
         """Read the labels' logits from a model's output, shape (n, n_labels)."""
@@ -142,11 +256,18 @@ class Classifier(Finetuner):
 
         return class_logits(output.logits, self._words) if self._writes else output.logits
 
-    def _embeddings(self) -> Any:
-        """Give the pretrained model's input embeddings, for synonyms."""
-        from baselines.training.models import load_model
 
-        return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
+def _target_texts(runs: RunOptions) -> pl.DataFrame:
+    """Read the train rows of the targets, without their labels."""
+    folder = runs.open_folder()
+    domains = folder.task(runs.task).domains
+    trainable = [name for name, facts in domains.items() if "train" in facts.splits]
+    lacking = sorted(set(runs.target or ()) - set(trainable))
+    if lacking:
+        what, cure = "a target has no train texts to adapt to", "name other targets with --target"
+        raise InvalidInput(Problem(what, str(folder.path), ", ".join(f"'{name}'" for name in lacking), cure))
+    chosen = [name for name in trainable if not runs.target or name in runs.target]
+    return pl.concat([folder.split(runs.task, name, "train").drop("label") for name in chosen])
 
 
 @with_options
@@ -162,14 +283,18 @@ def main(
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
     robustness = Robustness.of(method, synonyms)
-    methods = sorted(robustness.methods)
+    extra = [EXTRA_DATA[each] for each in sorted(robustness.methods) if each in EXTRA_DATA]
+    more = {"extra_data": "; ".join(extra)} if extra else {}
+    texts = partial(_target_texts, runs)
+    if Method.DAPT in robustness.methods:
+        texts()  # what cannot be read is told before any training
     finetune(
         "finetune-classifier",
-        partial(Classifier, robustness=robustness),
+        partial(Classifier, robustness=robustness, target_texts=texts),
         runs,
         training,
-        settings={"methods": methods, "synonyms": synonyms} if method else {},
-        facts={"name": ", ".join([default_name(training), *methods])},
+        settings=robustness.settings,
+        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])} | more,
     )
 
 

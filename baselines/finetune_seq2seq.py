@@ -2,23 +2,26 @@
 
 Any encoder-decoder by Hub id or path, such as T5 and BART; --from-scratch draws all weights anew, so that tokenizer
 and configuration alone are needed. The source's validation rows choose the epoch (and, with --sweep, the
-hyperparameters): by ROUGE-L for written text, which needs no other model, by token F1 for answers. Where a question
-has no answer the model learns to write so. Texts are written by beam search, greedily by default; a stopped training
-goes on where it was. Leaves out: sampling.
+hyperparameters): by ROUGE-L for written text, which needs no other model, by token F1 for answers. BOSS's methods but
+the ensemble (--method) can be put to it. Where a question has no answer the model learns to write so. Texts are written
+by beam search, greedily by default; a stopped training goes on where it was. Leaves out: sampling.
 
     shiftbench train finetune-seq2seq qg --data build/dr --out qg.parquet --model google-t5/t5-base
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
 
 from baselines.program import RunOptions, with_options
-from baselines.runs import Predict, Run
-from baselines.training.finetuner import Finetuner, Score
+from baselines.robust.method import Robustness, Synonyms, WordMethods
+from baselines.robust.synonyms import SynonymSource
+from baselines.runs import Predict, Run, Trained
+from baselines.training.finetuner import Finetuner, Score, Stages
 from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
@@ -31,6 +34,7 @@ from validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
     from baselines.training.batches import Features
+    from baselines.training.trainer import Objective
 
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20}
 """Tokens of a written text; of an answer as in the BOSS paper."""
@@ -61,7 +65,7 @@ class Writer(Finetuner):
 
     options: WritingOptions
 
-    def __init__(self, info: TaskManifest, options: WritingOptions) -> None:
+    def __init__(self, info: TaskManifest, options: WritingOptions, robustness: Robustness | None = None) -> None:
         super().__init__(info, options, GENERATION_RECIPES, GENERATION_SWEEPS)
         if not self.config.is_encoder_decoder:
             what, found = "the model is no encoder-decoder", f"'{options.model}', {self.config.model_type}"
@@ -69,8 +73,23 @@ class Writer(Finetuner):
         if len(self.tokenizer) > self.config.vocab_size:
             what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
             raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))
-        self._form = input_form(info.inputs)
+        self._robustness, self._form = robustness or Robustness(), input_form(info.inputs)
         self._max_target = options.max_target or MAX_TARGET.get(info.kind, 0)
+
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: Stages | None = None,
+    ) -> Trained:
+        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        if not self._robustness.methods:
+            return super().tuned(run, rows)
+        # Noise in a context would part it from its answer, and an answer is no text.
+        column = "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
+        copied = self._robustness.with_copies(rows, (column,), run.seed, self.embeddings, self.tokenizer)
+        return super().tuned(run, copied, lambda model: self._robustness.objective(reads_labels=True))
 
     def build(self, seed: int) -> Any:
         """Give the model, pretrained or of new weights, set to write as asked and in no way else."""
@@ -126,15 +145,24 @@ def _written(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
 
 
 @with_options
-def main(runs: RunOptions, training: WritingOptions) -> None:
-    """Fine-tune an encoder-decoder that writes its answer.
+def main(
+    runs: RunOptions,
+    *,
+    method: WordMethods = None,
+    synonyms: Synonyms = SynonymSource.WORDNET,
+    training: WritingOptions,
+) -> None:
+    """Fine-tune an encoder-decoder that writes its answer, with robustness methods if asked.
 
     Example: shiftbench train finetune-seq2seq as --data build/dr --out t5.parquet --model google-t5/t5-small
     """
     kinds = (TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA)
-    name = f"{default_name(training)}, from scratch"
-    facts = {"name": name, "base_model": None} if training.from_scratch else {}
-    finetune("finetune-seq2seq", Writer, runs, training, kinds=kinds, facts=facts)
+    robustness = Robustness.of(method, synonyms)
+    parts = [default_name(training), *(["from scratch"] if training.from_scratch else [])]
+    facts: dict[str, Any] = {"name": ", ".join([*parts, *robustness.settings.get("methods", ())])}
+    facts |= {"base_model": None} if training.from_scratch else {}
+    trainer = partial(Writer, robustness=robustness)
+    finetune("finetune-seq2seq", trainer, runs, training, kinds=kinds, settings=robustness.settings, facts=facts)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 Any encoder by Hub id or path. Words are tagged at their first piece; long sentences are read in windows that overlap,
 so that every word gets a tag. The source's validation rows choose the epoch (and, with --sweep, the hyperparameters)
-by span-F1; a stopped training goes on where it was. Leaves out: a CRF over the tags, and soft prompts.
+by span-F1; BOSS's methods but the ensemble (--method) can be put to it; a stopped training goes on where it was. Leaves
+out: a CRF over the tags, and soft prompts.
 
     shiftbench train finetune-tagger ner --data build/boss --out ner.parquet --model microsoft/deberta-v3-base
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,29 +19,50 @@ from numpy.typing import NDArray
 
 from baselines.models.heads import TAGGER, Head
 from baselines.program import RunOptions, with_options
-from baselines.runs import Predict, Run
-from baselines.training.finetuner import Finetuner, Score
+from baselines.robust.method import Robustness, Synonyms, WordMethods
+from baselines.robust.synonyms import SynonymSource
+from baselines.runs import Predict, Run, Trained
+from baselines.training.finetuner import Finetuner, Score, Stages
 from baselines.training.options import TrainingOptions
+from baselines.training.outputs import default_name
 from baselines.training.program import finetune
 from baselines.training.word_pieces import WordPieces, word_pieces
 from builders.folder.manifest import TaskManifest
 from leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
-from validation.vocabulary import TaskKind
+from validation.vocabulary import TOKENS, TaskKind
 
 if TYPE_CHECKING:
     from baselines.training.batches import Features
+    from baselines.training.trainer import Objective
+
+_OUTSIDE = "O"
 
 
 class Tagger(Finetuner):
     """Trains taggers of one task."""
 
-    def __init__(self, info: TaskManifest, options: TrainingOptions) -> None:
+    def __init__(self, info: TaskManifest, options: TrainingOptions, robustness: Robustness | None = None) -> None:
         # RoBERTa's tokenizers read words apart only so; to others it means nothing.
         super().__init__(info, options, add_prefix_space=True)
         self.check_places()
         self._head = Head.of(self.config, TAGGER, info.labels)
         if self._head.note:
             typer.echo(self._head.note, err=True)
+        self._robustness = robustness or Robustness()
+
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: Stages | None = None,
+    ) -> Trained:
+        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        if not self._robustness.methods:
+            return super().tuned(run, rows)
+        outside = self.info.labels.index(_OUTSIDE)
+        copied = self._robustness.with_copies(rows, (TOKENS,), run.seed, self.embeddings, self.tokenizer, outside)
+        return super().tuned(run, copied, lambda model: self._robustness.objective())
 
     def build(self, seed: int) -> Any:
         """Return a pretrained encoder with a layer that scores each tag: its own where its tags are the task's."""
@@ -77,7 +100,7 @@ class Tagger(Finetuner):
     def _tags(self, model: Any, pieces: WordPieces, description: str) -> list[NDArray[np.int64]]:
         codes = self.read(model, pieces.features, _best_tags, description)
         own = [found[: len(words)] for found, words in zip(codes, pieces.words, strict=True)]
-        return pieces.tags(own, self.info.labels.index("O"))
+        return pieces.tags(own, self.info.labels.index(_OUTSIDE))
 
 
 def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int64]]:
@@ -85,12 +108,27 @@ def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int6
 
 
 @with_options
-def main(runs: RunOptions, training: TrainingOptions) -> None:
-    """Fine-tune an encoder as a tagger.
+def main(
+    runs: RunOptions,
+    *,
+    method: WordMethods = None,
+    synonyms: Synonyms = SynonymSource.WORDNET,
+    training: TrainingOptions,
+) -> None:
+    """Fine-tune an encoder as a tagger, with robustness methods if asked.
 
     Example: shiftbench train finetune-tagger ab --data build/dr --out minilm.parquet --epochs 3
     """
-    finetune("finetune-tagger", Tagger, runs, training, kinds=(TaskKind.TAGGING,))
+    robustness = Robustness.of(method, synonyms)
+    finetune(
+        "finetune-tagger",
+        partial(Tagger, robustness=robustness),
+        runs,
+        training,
+        kinds=(TaskKind.TAGGING,),
+        settings=robustness.settings,
+        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])},
+    )
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
 from baselines.runs import Run, Trained, Work, require_two_labels
-from baselines.training.models import model_version
-from baselines.training.options import Precision, Settings, TrainingOptions
+from baselines.training.models import determinism, model_version
+from baselines.training.options import Deterministic, EvalTokens, Precision, Settings, TrainingOptions
+from baselines.training.outputs import write_record
 from builders.folder.manifest import TaskManifest
 from validation.command_line import require
 
@@ -46,15 +47,23 @@ class Mscl:
         model: Hub id or path of the encoder.
         settings: hyperparameters; warm-up is always over 200 steps.
         precision: numbers that a GPU computes with.
+        eval_tokens: word pieces that prediction reads at once; default what suits the device.
     """
 
-    def __init__(self, info: TaskManifest, model: str, settings: Settings, precision: Precision) -> None:
+    def __init__(
+        self,
+        info: TaskManifest,
+        model: str,
+        settings: Settings,
+        precision: Precision,
+        eval_tokens: int | None = None,
+    ) -> None:
         from baselines.training.batches import Padding
         from baselines.training.models import Device, load_config, load_tokenizer, padding_token
         from baselines.training.pieces import room
 
         self._info, self._model, self._settings = info, model, settings
-        self._device = Device.best(precision)
+        self._device, self._eval_tokens = Device.best(precision), eval_tokens
         self._tokenizer = load_tokenizer(model)
         self._padding = Padding(padding_token(self._tokenizer, model))
         self._length = room(load_config(model), TrainingOptions(), settings.max_length)
@@ -82,7 +91,8 @@ class Mscl:
             scratch=run.scratch,
             objective=Objective(mscl_loss),
         )
-        return Trained(lambda rows: self._predict(model, rows), record=trajectory.record)
+        record = {**trajectory.record, "train_rows": len(run.train)}
+        return Trained(lambda rows: self._predict(model, rows), record=record)
 
     def _features(self, rows: pl.DataFrame) -> list[Any]:
         from baselines.training.pieces import text_features
@@ -94,7 +104,8 @@ class Mscl:
 
         from baselines.training.prediction import logits, predict_rows
 
-        found = predict_rows(model, self._features(rows), self._padding, self._device, logits)
+        features = self._features(rows)
+        found = predict_rows(model, features, self._padding, self._device, logits, tokens=self._eval_tokens)
         probabilities = softmax(np.asarray(found, dtype=np.float64), axis=1)
         return probabilities.argmax(axis=1), probabilities
 
@@ -107,6 +118,8 @@ def main(
     learning_rate: LearningRate = SETTINGS.learning_rate,
     accumulate: Accumulate = SETTINGS.accumulate,
     precision: PrecisionOption = Precision.AUTO,
+    deterministic: Deterministic = False,
+    eval_tokens: EvalTokens = None,
 ) -> None:
     """Train an encoder with a memory-based supervised contrastive loss beside cross entropy.
 
@@ -115,7 +128,7 @@ def main(
     folder = runs.open_folder()
     require("peft", "train")
     settings = replace(SETTINGS, epochs=epochs, learning_rate=learning_rate, accumulate=accumulate)
-    program = Mscl(folder.task(runs.task), model, settings, precision)
+    program = Mscl(folder.task(runs.task), model, settings, precision, eval_tokens)
     made_of = {
         "program": "mscl",
         "data": folder.content_hash,
@@ -126,10 +139,13 @@ def main(
         "model": [model, model_version(model)],
         "settings": asdict(settings),
         "precision": precision,
+        "deterministic": deterministic,
+        "eval_tokens": eval_tokens,
         "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
     }
     work = Work(runs.out, made_of)
-    results = train_runs(program.fit, folder, runs, work=work)
+    with determinism(asked=deterministic):
+        results = train_runs(program.fit, folder, runs, work=work)
     card = make_card(
         folder,
         libraries=_LIBRARIES,
@@ -140,6 +156,7 @@ def main(
         paradigm="fine-tuned",
         tuning_trials=1,
     )
+    write_record(results, runs.out)
     write_outputs(results.predictions, card, runs.out)
     work.clear()
 

@@ -1,23 +1,32 @@
 """Zero-shot and few-shot prompting of a large language model, by the protocol of DR or of BOSS; every kind of task.
 
 The model runs on any OpenAI-compatible server or, with ``--local``, on this machine. Demonstrations are drawn from a
-source's train rows for each test row anew. Leaves out: any choice of prompt or demonstrations by their scores.
-What differs from the papers: the wording (``baselines.prompting.instructions``), the 256 tokens of a demonstration,
-counted in words, and what cannot be parsed, which is wrong here and left BOSS's denominator.
+source's train rows for each test row anew (DR), or once for all (BOSS). Leaves out: any choice of prompt or
+demonstrations by their scores. What differs from the papers: the wording (``baselines.prompting.instructions``), the
+256 tokens of a demonstration, counted in words, and what cannot be parsed, which is wrong here and left BOSS's
+denominator.
 
     shiftbench train prompt-llm nli --data build/dr --out llm.parquet --model NAME --base-url http://localhost:8000/v1
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from baselines.program import with_options
-from baselines.prompting.demonstrations import random_demonstrations
+from baselines.prompting.demonstrations import fixed_demonstrations, random_demonstrations
 from baselines.prompting.options import PromptingOptions
 from baselines.prompting.program import PromptingProgram
 from baselines.prompting.task_prompt import Protocol
+
+
+class Demonstrations(StrEnum):
+    """Which demonstrations a prompt has."""
+
+    DRAWN = "drawn"
+    FIXED = "fixed"
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,13 @@ class FewShotOptions(PromptingOptions):
     protocol: Annotated[
         Protocol | None,
         typer.Option("--protocol", help="Layout of the prompts. Default: 'boss' for the benchmark boss, else 'dr'."),
+    ] = None
+    demonstrations: Annotated[
+        Demonstrations | None,
+        typer.Option(
+            "--demonstrations",
+            help="Drawn for each test row, or one fixed set for all. Default: 'fixed' with the protocol 'boss'.",
+        ),
     ] = None
 
 
@@ -39,8 +55,10 @@ def main(options: FewShotOptions) -> None:
     program = PromptingProgram.of(options, options.protocol)
     prompt = program.prompt
     shots = prompt.default_shots if options.shots is None else options.shots
+    fixed = prompt.protocol is Protocol.BOSS if options.demonstrations is None else options.demonstrations == "fixed"
+    choose = fixed_demonstrations(shots) if fixed else random_demonstrations(shots)
     program.ask_and_write(
-        random_demonstrations(shots) if shots else None,
+        choose if shots else None,
         name=f"{options.model}, {f'{shots} shots' if shots else 'zero-shot'} ({prompt.protocol})",
         paradigm="few-shot" if shots else "zero-shot",
         shots=shots,

@@ -73,8 +73,9 @@ def _write_model(place: Path) -> Path:
     """Write a MiniLM with an untrained head, as somebody's own classifier would lie there."""
     from baselines.training.models import load_model, load_tokenizer
 
-    head = {"num_labels": len(_LABELS), "id2label": dict(enumerate(_LABELS))}
-    load_model("AutoModelForSequenceClassification", DEFAULT_ENCODER, 0, **head).save_pretrained(place)
+    labels = dict(enumerate(_LABELS))
+    head = "AutoModelForSequenceClassification"
+    load_model(head, DEFAULT_ENCODER, 0, num_labels=len(labels), id2label=labels).save_pretrained(place)
     load_tokenizer(DEFAULT_ENCODER).save_pretrained(place)
     return place
 

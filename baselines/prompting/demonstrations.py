@@ -32,6 +32,22 @@ def random_demonstrations(shots: int) -> Choose:
     return choose
 
 
+def fixed_demonstrations(shots: int) -> Choose:
+    """Draw one set of demonstrations for all test rows, as the BOSS paper has one prompt for a data set.
+
+    Args:
+        shots: demonstrations, 1 or more; every label is among them as in ``random_demonstrations``.
+    Returns: a function (train rows, test rows, seed) -> the same places in the train rows for each test row.
+    """
+
+    def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> list[list[int]]:
+        require_rows(train, shots)
+        by_label = _places_by_label(train) if shots > 1 else None
+        return [_draw(np.random.default_rng([seed]), len(train), by_label, shots)] * len(rows)
+
+    return choose
+
+
 def require_rows(train: pl.DataFrame, shots: int) -> None:
     """Refuse more demonstrations than the source has train rows.
 

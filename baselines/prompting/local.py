@@ -1,12 +1,14 @@
 """A language model on this machine, through transformers: greedy, in batches of similar length."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from baselines.prompting.models import Answer, Keep, Message, Request
+from baselines.prompting.wire import plain_text
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
 
@@ -23,20 +25,54 @@ class LocalModel:
     Args:
         name: folder, or id on the Hub.
         batch: prompts that go through the model at once.
+        scores_labels: answer with the log-probabilities of a request's labels, where it has labels.
     """
 
-    def __init__(self, name: str, *, batch: int = BATCH) -> None:
+    def __init__(self, name: str, *, batch: int = BATCH, scores_labels: bool = False) -> None:
         require("peft", "train")
-        self._name, self._batch = name, batch
+        self._name, self._batch, self._scores_labels = name, batch, scores_labels
         self._files = _files_digest(Path(name)) if Path(name).is_dir() else self._revision()
 
     def identity(self, request: Request) -> Mapping[str, Any]:
         """Give the model's files, what they run on, which decides the precision, messages and parameters."""
-        ran = {"files": self._files, "device": self._device}
+        ran: dict[str, Any] = {"files": self._files, "device": self._device}
+        if self._scores_labels and request.labels:
+            return {**ran, "messages": list(request.messages), "labels": list(request.labels)}
         return {**ran, "messages": list(request.messages), "max_tokens": request.max_tokens}
 
     def answer(self, requests: Sequence[Request], keep: Keep) -> None:
         """Ask everything, long prompts first."""
+        if self._scores_labels:
+            self._score([(place, request) for place, request in enumerate(requests) if request.labels], keep)
+            free = [place for place, request in enumerate(requests) if not request.labels]
+            if free:
+                self._answer([requests[place] for place in free], lambda place, answer: keep(free[place], answer))
+        else:
+            self._answer(requests, keep)
+
+    def _score(self, requests: Sequence[tuple[int, Request]], keep: Keep) -> None:
+        """Score the labels of requests, those of one set of labels together, long prompts first."""
+        from baselines.prompting.label_scores import score_labels
+
+        room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
+        prompts = {place: self._tokens(request.messages, ends_open=request.ends_open) for place, request in requests}
+        for names in dict.fromkeys(request.labels for _, request in requests):
+            # After a text's "Answer:" a label begins with a blank; in a conversation it begins the turn.
+            texts = list(names) if self._is_chat else [f" {name}" for name in names]
+            labels = self._tokenizer(texts, add_special_tokens=False)["input_ids"]
+            longest = max(map(len, labels))
+            own = [place for place, request in requests if request.labels == names]
+            fitting = [place for place in own if len(prompts[place]) + longest <= room]
+            for place in sorted(set(own) - set(fitting)):
+                keep(place, Answer("", 0, 0))
+            fitting.sort(key=lambda place: (-len(prompts[place]), prompts[place]))
+            for start in range(0, len(fitting), self._batch):
+                places = fitting[start : start + self._batch]
+                found = score_labels(self._model, [prompts[place] for place in places], labels)
+                for place, scores in zip(places, found, strict=True):
+                    keep(place, Answer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
+
+    def _answer(self, requests: Sequence[Request], keep: Keep) -> None:
         prompts = [self._tokens(request.messages) for request in requests]
         room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         order = sorted(range(len(requests)), key=lambda place: (-len(prompts[place]), prompts[place]))
@@ -93,9 +129,9 @@ class LocalModel:
     def _is_chat(self) -> bool:
         return bool(self._tokenizer.chat_template)
 
-    def _tokens(self, messages: Sequence[Message]) -> list[int]:
+    def _tokens(self, messages: Sequence[Message], *, ends_open: bool = False) -> list[int]:
         if not self._is_chat:
-            return list(self._tokenizer(_plain(messages))["input_ids"])
+            return list(self._tokenizer(plain_text(messages, ends_open=ends_open))["input_ids"])
         from jinja2 import TemplateError
 
         def tokens(turns: Sequence[Message]) -> list[int]:
@@ -145,12 +181,6 @@ class LocalModel:
         from transformers import AutoConfig
 
         return f"{self._name}@{self._load(AutoConfig)._commit_hash}"
-
-
-def _plain(messages: Sequence[Message]) -> str:
-    """Lay a conversation out for a model that only goes on with a text."""
-    forms = {"system": "{}\n\n", "user": "{}\nAnswer:", "assistant": " {}\n\n"}
-    return "".join(forms[message["role"]].format(message["content"]) for message in messages)
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:

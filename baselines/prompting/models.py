@@ -10,10 +10,19 @@ Message = dict[str, str]
 
 @dataclass(frozen=True)
 class Request:
-    """A conversation to go on with, and the number of tokens that the answer may have."""
+    """A conversation to go on with.
+
+    Attributes:
+        messages: its turns.
+        max_tokens: tokens that the answer may have.
+        labels: the labels of which the answer is one; none where it is free.
+        ends_open: whether the last turn ends where the answer begins, as in "Sentiment:".
+    """
 
     messages: tuple[Message, ...]
     max_tokens: int
+    labels: tuple[str, ...] = ()
+    ends_open: bool = False
 
 
 @dataclass(frozen=True)

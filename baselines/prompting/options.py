@@ -4,16 +4,20 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
-from baselines.program import Data, Out, Seeds, Sources, Targets, TaskName
+from baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets, TaskName
+from baselines.prompting.batch import BatchStage
 from baselines.prompting.local import LocalModel
 from baselines.prompting.server import Server
+from baselines.prompting.wire import Api, Guided
 from validation.command_line import require
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
 
 OPENAI = "https://api.openai.com/v1"
 API_KEY_ENV = "OPENAI_API_KEY"
@@ -68,9 +72,37 @@ class PromptingOptions:
     api_key_env: Annotated[
         str, typer.Option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the server's key.")
     ] = API_KEY_ENV
+    api: Annotated[
+        Api, typer.Option("--api", help="How the server is asked: base models, which do not chat, need 'completions'.")
+    ] = Api.CHAT
+    score_labels: Annotated[
+        bool,
+        typer.Option(
+            "--score-labels", help="Compare the labels' log-probabilities in place of reading an answer: confidences."
+        ),
+    ] = False
+    probabilities: Probabilities = False
+    guided: Annotated[
+        Guided | None,
+        typer.Option("--guided", help="Let the server hold answers to the labels; each kind of server in its own way."),
+    ] = None
+    batch: Annotated[
+        BatchStage | None,
+        typer.Option(
+            "--batch",
+            help="Batch API, at half price: 'write' a file of the requests, 'send' it, 'collect' the answers.",
+        ),
+    ] = None
     concurrency: Annotated[
-        int, typer.Option("--concurrency", metavar="N", help="Requests under way at once.", min=1, max=1024)
-    ] = 8
+        int | None,
+        typer.Option(
+            "--concurrency",
+            metavar="N",
+            help="Requests under way at once. Default: 8; 64 for a server on this machine or network.",
+            min=1,
+            max=1024,
+        ),
+    ] = None
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,20 +137,48 @@ class PromptingOptions:
 
         Raises: InvalidInput when options do not go together, or the server's key or address cannot be used.
         """
+        self._check()
         if self.local:
-            if self.base_url or self.param:
-                what, cure = "this is for a server", "leave it out, or leave --local out"
-                raise InvalidInput(Problem(what, "--base-url" if self.base_url else "--param", cure=cure))
-            return LocalModel(self.model)
+            return LocalModel(self.model, scores_labels=self.score_labels)
         require("openai", "llm")
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         return Server(
             self.model,
             base_url=server_address(address),
             api_key=server_key(self.api_key_env, is_needed=address == OPENAI) or "none",
-            concurrency=self.concurrency,
+            concurrency=self.concurrency or (64 if _is_near(address) else 8),
             parameters=_parsed(self.param or ()),
+            api=self.api,
+            scores_labels=self.score_labels,
+            guided=self.guided,
         )
+
+    def _check(self) -> None:
+        """Refuse options that do not go together."""
+        for_servers = {
+            "--base-url": self.base_url,
+            "--param": self.param,
+            "--api": self.api is not Api.CHAT,
+            "--guided": self.guided,
+            "--batch": self.batch,
+        }
+        given = [name for name, value in for_servers.items() if value]
+        if self.local and given:
+            what, cure = "this is for a server", "leave it out, or leave --local out"
+            raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
+        if self.score_labels and self.guided:
+            what, cure = "labels that are scored need no guidance", "leave one of them out"
+            raise InvalidInput(Problem(what, "--score-labels, --guided", cure=cure))
+        if self.probabilities and not self.score_labels:
+            what, cure = "an answer in words has no probabilities", "give --score-labels, too"
+            raise InvalidInput(Problem(what, "--probabilities", cure=cure))
+
+    def check_kind(self, kind: TaskKind) -> None:
+        """Refuse what is for labels alone where a task has none."""
+        given = [name for name, value in (("--score-labels", self.score_labels), ("--guided", self.guided)) if value]
+        if given and kind is not TaskKind.CLASSIFICATION:
+            what, found = "this is for tasks of labels", f"a task of kind {kind.value!r}"
+            raise InvalidInput(Problem(what, given[0], found, "leave it out"))
 
 
 def server_key(variable: str, *, is_needed: bool) -> str | None:
@@ -131,6 +191,16 @@ def server_key(variable: str, *, is_needed: bool) -> str | None:
         cure = "set it again, without a line break or quotes from elsewhere"
         raise InvalidInput(Problem("the server's key holds what no key can", "--api-key-env", variable, cure))
     return key
+
+
+def _is_near(address: str) -> bool:
+    """Test whether an address is on this machine or in a private network, where nobody counts requests."""
+    host = urlsplit(address).hostname or ""
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return found.is_loopback or found.is_private
 
 
 def server_address(address: str) -> str:

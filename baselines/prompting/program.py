@@ -1,14 +1,18 @@
 """The course of a program that prompts: check all that was asked for, ask, and write predictions and card."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from baselines.program import check_out_path, make_card, write_outputs
 from baselines.prompting.asking import Asker, Budget, Prices
+from baselines.prompting.batch import BatchStage, RequestCollector, collect_batch, print_stage, send_batch, write_batch
 from baselines.prompting.cache import AnswerStore
 from baselines.prompting.demonstrations import Choose
 from baselines.prompting.local import LocalModel
+from baselines.prompting.models import Request
 from baselines.prompting.options import PromptingOptions
 from baselines.prompting.run import chosen_subset, print_account, prompt_and_predict
 from baselines.prompting.server import Server
@@ -45,6 +49,7 @@ class PromptingProgram:
         check_cache()
         folder = DatasetFolder.open(options.data)
         prompt = TaskPrompt.of(folder, options.task, protocol, options.instruction, options.max_tokens)
+        options.check_kind(prompt.kind)
         model = options.open_model()
         return cls(options, folder, prompt, model, chosen_subset(folder, options.task, options.subset))
 
@@ -60,18 +65,13 @@ class PromptingProgram:
         options = self.options
         with AnswerStore() as store:
             prices, budget = Prices(options.price_in, options.price_out), Budget(options.max_requests, options.max_cost)
+            if isinstance(self.model, Server) and options.batch is not None:
+                noted = RequestCollector(self.model, store)
+                self._predict(noted, choose)
+                if not self._go_on(self.model, noted.noted, options.batch, store):
+                    return
             asker = Asker(self.model, store, prices, budget)
-            predictions = prompt_and_predict(
-                asker,
-                self.prompt,
-                choose,
-                self.folder,
-                options.task,
-                sources=options.source,
-                targets=options.target,
-                seeds=options.seed,
-                subset=self.subset,
-            )
+            predictions = self._predict(asker, choose)
         print_account(asker, predictions)
         card = make_card(
             self.folder,
@@ -84,3 +84,30 @@ class PromptingProgram:
             **facts,
         )
         write_outputs(predictions, card, options.out)
+
+    def _predict(self, asker: Asker, choose: Choose | None) -> pl.DataFrame:
+        options = self.options
+        return prompt_and_predict(
+            asker,
+            self.prompt,
+            choose,
+            self.folder,
+            options.task,
+            sources=options.source,
+            targets=options.target,
+            seeds=options.seed,
+            subset=self.subset,
+            scores_labels=options.score_labels,
+            probabilities=options.probabilities,
+        )
+
+    def _go_on(self, model: Server, requests: Mapping[bytes, Request], stage: BatchStage, store: AnswerStore) -> bool:
+        """Do a step of a batch; say whether all answers are in the cache now."""
+        out = self.options.out
+        if stage is BatchStage.COLLECT:
+            collect_batch(model, requests, out, store)
+            return True
+        files = write_batch(model, requests, out) if stage is BatchStage.WRITE else []
+        names = send_batch(model, out) if stage is BatchStage.SEND else []
+        print_stage(stage, files, names, len(requests))
+        return False

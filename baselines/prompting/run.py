@@ -1,5 +1,6 @@
 """The loop of programs that prompt: every source lends demonstrations, every target's test rows are asked about."""
 
+import json
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -42,6 +43,8 @@ def prompt_and_predict(
     targets: Sequence[str] | None,
     seeds: Sequence[int] | None,
     subset: str,
+    scores_labels: bool = False,
+    probabilities: bool = False,
 ) -> pl.DataFrame:
     """Ask a model about the test rows of every target, with demonstrations from every source.
 
@@ -56,7 +59,9 @@ def prompt_and_predict(
         targets: domains to predict; default all of the subset.
         seeds: one run a seed; default 0.
         subset: the test rows.
-    Returns: a prediction frame (source, id, prediction, seed).
+        scores_labels: the model's answers are the labels' log-probabilities.
+        probabilities: keep the probabilities of all labels, of labels that are scored.
+    Returns: a prediction frame (source, id, prediction, seed; confidence and probabilities of labels that are scored).
     Raises: InvalidInput when the model fails or its budget is spent; what was answered is kept.
     """
     rows = folder.test(task, subset)
@@ -81,10 +86,36 @@ def prompt_and_predict(
             test = list(rows.iter_rows(named=True))
             requests = [prompt.request(row, examples) for row, examples in zip(test, shown, strict=True)]
             answers = asker.ask(requests, bar)
-            predictions = [prompt.prediction(answer.text or "", row) for answer, row in zip(answers, test, strict=True)]
-            parts.append(rows.select(source=pl.lit(source), id="id", prediction=pl.Series(predictions, dtype=pl.String),
-                                     seed=pl.lit(seed, pl.Int64)))  # fmt: skip
-    return pl.concat(parts)
+            if scores_labels:
+                predictions = _read_scores([answer.text or "" for answer in answers], prompt.labels)
+            else:
+                pairs = zip(answers, test, strict=True)
+                predictions = pl.DataFrame(
+                    {"prediction": [prompt.prediction(answer.text or "", row) for answer, row in pairs]},
+                    schema={"prediction": pl.String},
+                )
+            asked = rows.select(source=pl.lit(source), id="id")
+            parts.append(asked.with_columns(predictions, seed=pl.lit(seed, pl.Int64)))
+    columns = ["source", "id", "prediction", "seed", *(["confidence"] if scores_labels else [])]
+    return pl.concat(parts).select(*columns, *(["probabilities"] if probabilities else []))
+
+
+def _read_scores(texts: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
+    """Read labels' log-probabilities: the likeliest label, its share among the labels, and the shares of all.
+
+    A text without them, as of a prompt that is too long, gives no prediction, confidence or probabilities.
+    """
+    from scipy.special import softmax
+
+    shares = [softmax(json.loads(text)).tolist() if text else None for text in texts]
+    return pl.DataFrame(
+        {
+            "prediction": [UNPARSED if each is None else labels[each.index(max(each))] for each in shares],
+            "confidence": [None if each is None else max(each) for each in shares],
+            "probabilities": shares,
+        },
+        schema={"prediction": pl.String, "confidence": pl.Float64, "probabilities": pl.List(pl.Float64)},
+    )
 
 
 def print_account(asker: Asker, predictions: pl.DataFrame) -> None:

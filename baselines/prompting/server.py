@@ -1,12 +1,12 @@
 """A language model behind an OpenAI-compatible server: many requests at once, patient with what passes."""
 
 import asyncio
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from baselines.prompting.models import Answer, Keep, Request
+from baselines.prompting.wire import Api, Guided, UnscoredError, read_answer, request_body
 from validation.report import InvalidInput, Problem, first_line
 from validation.retries import draw_wait, read_retry_after
 
@@ -27,10 +27,12 @@ _UNANSWERABLE = (
     *("content_filter", "content management policy", "content_policy"),
 )
 """What servers say, in code or words, where one text is too long for the model or they will not read it."""
+_NO_CHAT = ("chat template", "chat_template", "not a chat model", "not support chat")
+_ONLY_CHAT = ("is a chat model", "only supports chat", "not support completion", "use v1/chat/completions")
 _BY_STATUS = {
     401: "check the key that --api-key-env names",
     403: "check the key that --api-key-env names, and what it may use",
-    404: "check --model and --base-url, which mostly ends in /v1",
+    404: "check --model and --base-url, which mostly ends in /v1; a model that does not chat needs --api completions",
 }
 
 
@@ -43,6 +45,9 @@ class Server:
         api_key: the key; servers without keys take any.
         concurrency: requests under way at once.
         parameters: sent with each request, over the defaults (temperature, max_tokens); None leaves one out.
+        api: what the server is asked for.
+        scores_labels: ask for the log-probabilities of labels, where a request has labels, in place of an answer.
+        guided: let the server hold answers to the labels.
         timeout: seconds to wait for an answer.
         first_wait: the most seconds before the second try; each further one waits twice as long.
     """
@@ -55,11 +60,15 @@ class Server:
         api_key: str,
         concurrency: int = 8,
         parameters: Mapping[str, Any] | None = None,
+        api: Api = Api.CHAT,
+        scores_labels: bool = False,
+        guided: Guided | None = None,
         timeout: float = 300,
         first_wait: float = 1,
     ) -> None:
         self._model, self._concurrency, self._first_wait = model, concurrency, first_wait
         self._parameters = dict(parameters or {})
+        self.api, self._guided, self.scores_labels = api, guided, scores_labels
         self._options: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
         self.address = base_url
         self._pause_asked = self._pause_over = 0.0  # by the monotonic clock
@@ -72,7 +81,7 @@ class Server:
         return {"address": self.address, "model": self._model, **self._body(request)}
 
     def answer(self, requests: Sequence[Request], keep: Keep) -> None:
-        """Ask everything, as many at once as ``concurrency`` says.
+        """Ask everything, as many at once as ``concurrency`` says, prompts that begin alike one after the other.
 
         Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or answers nonsense again
             and again; requests under way are waited for before, and their answers kept.
@@ -80,18 +89,40 @@ class Server:
         self._failed, self._nonsense = False, 0
         asyncio.run(self._answer_all(requests, keep))
 
+    def body(self, request: Request) -> dict[str, Any]:
+        """Build the body of a request as it is sent, the model's name among it."""
+        return {"model": self._model, **self._body(request)}
+
+    def read(self, text: str, request: Request) -> Answer:
+        """Read the body of the server's response to a request.
+
+        Raises: InvalidInput when labels were to be scored and what they are scored by is not there.
+        """
+        try:
+            return read_answer(text, request, self.api, scores_labels=self.scores_labels)
+        except UnscoredError as error:
+            what = "the server does not tell the log-probabilities that labels are scored by"
+            other = "--api chat, which scores the first token" if self.api is Api.COMPLETIONS else "--api completions"
+            cure = f"give {other}, or leave --score-labels out"
+            raise InvalidInput(Problem(what, self.address, str(error), cure)) from error
+
+    def client(self) -> Any:
+        """Build a client of the server, to be closed by who asked for it; one that waits for each answer."""
+        from openai import OpenAI
+
+        return OpenAI(**self._options)
+
     def _client(self) -> Any:
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(**self._options)
 
     def _body(self, request: Request) -> dict[str, Any]:
-        given = {"temperature": 0.0, "max_tokens": request.max_tokens, **self._parameters}
-        sent = {name: value for name, value in given.items() if value is not None}
-        return {"messages": list(request.messages), **sent}
+        return request_body(request, self.api, self._parameters, scores_labels=self.scores_labels, guided=self._guided)
 
     async def _answer_all(self, requests: Sequence[Request], keep: Keep) -> None:
-        waiting = iter(enumerate(requests))
+        # What a server keeps of a prompt's beginning is of use to the next one.
+        waiting = iter(sorted(enumerate(requests), key=lambda each: _prefix(each[1])))
         async with self._client() as client:
             workers = [self._work(client, waiting, keep) for _ in range(min(self._concurrency, len(requests)))]
             ends = await asyncio.gather(*workers, return_exceptions=True)
@@ -136,10 +167,14 @@ class Server:
 
     async def _post(self, client: Any, request: Request) -> Answer:
         body = self._body(request)
-        completions = client.chat.completions.with_raw_response
         # The client's own reading takes much for an answer that is none.
-        raw = await completions.create(model=self._model, messages=body.pop("messages"), extra_body=body)
-        return _answer(raw.text)
+        if self.api is Api.CHAT:
+            chat = client.chat.completions.with_raw_response
+            raw = await chat.create(model=self._model, messages=body.pop("messages"), extra_body=body)
+        else:
+            plain = client.completions.with_raw_response
+            raw = await plain.create(model=self._model, prompt=body.pop("prompt"), extra_body=body)
+        return self.read(raw.text, request)
 
     def _check_that_it_may_pass(self, error: Exception, failures: int) -> None:
         """Raise what is no use to try again: a refusal, or a server that failed often enough."""
@@ -147,11 +182,21 @@ class Server:
         if status is not None and status not in (408, 409) and status < 500:
             what, found = "the server refuses the request", first_line(error)
             cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
+            cure = self._other_api(str(error)) or cure
         elif failures == TRIES:
             what, found, cure = "the server fails", f"{first_line(error)} ({TRIES} tries)", "see that the server runs"
         else:
             return
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
+
+    def _other_api(self, said: str) -> str | None:
+        """Find whether a server refuses because its model does not chat, or does nothing else; the cure if so."""
+        folded = said.casefold()
+        if self.api is Api.CHAT and any(words in folded for words in _NO_CHAT):
+            return "give --api completions: this model has no chat template, it only goes on with a text"
+        if self.api is Api.COMPLETIONS and any(words in folded for words in _ONLY_CHAT):
+            return "give --api chat: this model only answers in a conversation"
+        return None
 
     def _pause(self, sent: float, error: Exception) -> None:
         """Let all requests wait, because one that was sent at ``sent`` was one too many.
@@ -184,21 +229,10 @@ class Server:
         keep(place, answer)
 
 
-def _answer(text: str) -> Answer:
-    """Read a chat completion; the answer's text is None where it is none."""
-    try:
-        body = json.loads(text)
-        content = body["choices"][0]["message"]["content"]
-    except (ValueError, RecursionError, LookupError, TypeError):
-        return Answer(None, 0, 0)
-    if not isinstance(content, str | None):
-        return Answer(None, 0, 0)
-    usage = body.get("usage")
-    tokens = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
-    tokens = [count for count in tokens if type(count) is int and count >= 0]
-    # Half of a character pair, which JSON can hold, can be written to no file.
-    sound = (content or "").encode("utf-8", "replace").decode()
-    return Answer(sound, *tokens) if len(tokens) == 2 else Answer(sound)
+def _prefix(request: Request) -> str:
+    """Return what a prompt may share with others: all turns but the last, or all lines of one turn but the last."""
+    *before, last = [message["content"] for message in request.messages]
+    return "\n".join(before) if before else last.rpartition("\n")[0]
 
 
 def _status(error: Any) -> int | None:

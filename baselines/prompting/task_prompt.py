@@ -92,7 +92,9 @@ class TaskPrompt:
         """Put a test example to a model, after demonstrations in this order."""
         build = self._dr_messages if self.protocol is Protocol.DR else self._boss_messages
         most = _MOST_TOKENS[self.kind] + (_TOKENS_A_TAG * len(row[TOKENS]) if self.kind is TaskKind.TAGGING else 0)
-        return Request(build(row, demonstrations), self.max_tokens or most)
+        labels = self.labels if self.kind is TaskKind.CLASSIFICATION else ()
+        is_open = self.protocol is Protocol.BOSS
+        return Request(build(row, demonstrations), self.max_tokens or most, labels, ends_open=is_open)
 
     def prediction(self, response: str, row: Row) -> str:
         """Read a model's answer to a test example; ``UNPARSED`` where it cannot be used."""

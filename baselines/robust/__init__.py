@@ -1,8 +1,11 @@
-"""Robustness methods as parts that fine-tuning programs put together: BOSS's five (sec. 4.1), and Depth F1's two.
+"""Robustness methods as parts that fine-tuning programs put together: BOSS's, Depth F1's, and those of domains.
 
-Holds the combination of BOSS's methods (``method``) and its parts: noisy copies (``eda``, ``synonyms``), adversarial
-embeddings (``freelb``), losses (``losses``) and a bias model (``bias``); MSCL's classifier and contrastive loss
-(``contrastive``); DAICL's layout of labelled examples in context (``in_context``).
+Holds the combination of methods (``method``) and its parts. BOSS's five (sec. 4.1): noisy copies (``eda``,
+``synonyms``), adversarial embeddings (``freelb``), losses (``losses``) and a bias model (``bias``). Losses of several
+domains: ``group_dro``, ``coral``, ``irm``, ``dann``, ``lisa``, on what the last layer reads (``last_layer``). Before or
+after training (``stages``): ``dapt``, ``swad``, ``averages`` (WiSE-FT, soups), ``dfr``, ``temperature``, ``tent``.
+Depth F1's two: MSCL's classifier and contrastive loss (``contrastive``), DAICL's layout of labelled examples in context
+(``in_context``). ``README.md`` lists what differs from the authors' code, and tells how to add a method.
 
 In: train rows as polars frames, batches as tensors, and models of transformers.
 Out: train rows with copies added, and objectives that ``baselines.training`` minimises. Only WordNet is read.

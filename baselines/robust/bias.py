@@ -70,9 +70,9 @@ class LearnedMixin(nn.Module):
     """The loss of a main model together with a bias model, whose weight g a linear layer reads from the text.
 
     ``CE(log_softmax(logits) + g log p_bias) + 0.03 H(softmax(g log p_bias))`` with ``g = softplus(linear(pooled))``;
-    the entropy term keeps g from falling to 0. Pooled is the last hidden state at the first token (of an
-    encoder-decoder's encoder), as every model gives it, whatever its own head does with it. The model predicts
-    alone; this layer is for training only, and its weights must be trained beside the model's.
+    the entropy term keeps g from falling to 0. Pooled is, of an encoder-decoder, the mean of the decoder's last hidden
+    states, as in BOSS's code; of an encoder, which BOSS does not train so, the last hidden state at the first token.
+    The model predicts alone; this layer is for training only, its weights trained beside the model's.
 
     Args:
         log_bias: log-probabilities by the bias model of all train rows, shape (n, C).
@@ -97,8 +97,9 @@ class LearnedMixin(nn.Module):
     def forward(self, model: Any, batch: Batch) -> Tensor:
         """Give the mean loss of a batch, whose ``row`` says which train rows it holds."""
         output = model(**inputs_of(batch), output_hidden_states=True)
-        states = output.get("encoder_hidden_states") or output.hidden_states
-        g = functional.softplus(self.weight(states[-1][:, 0].float()))  # (B, 1)
+        decoded = output.get("decoder_hidden_states")
+        pooled = decoded[-1].mean(dim=1) if decoded else output.hidden_states[-1][:, 0]  # (B, d)
+        g = functional.softplus(self.weight(pooled.float()))  # (B, 1)
         return mixin_loss(self._read(output), g * self.log_bias[batch["row"]], batch["labels"])
 
 

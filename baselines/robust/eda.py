@@ -36,6 +36,67 @@ def augmented(
     return pl.concat([rows, copies])
 
 
+def augmented_words(
+    rows: pl.DataFrame, outside: int, generator: np.random.Generator, synonyms: Synonyms
+) -> pl.DataFrame:
+    """Add a noisy copy of each tagged row, which leaves all spans as they are.
+
+    The operations are those on texts, on the words outside of spans alone: these are replaced by synonyms, swapped
+    among each other or left out, and synonyms are inserted between spans, all tagged as outside.
+
+    Args:
+        rows: train rows of a tagging task, with ``tokens`` and ``tags`` (codes), one tag a word.
+        outside: the code of what is part of no span.
+        generator: draws operations, words and places.
+        synonyms: gives synonyms of a word.
+    Returns: all rows as they are, then their copies in the same order; a copy's id ends in ``/eda``.
+    Source: BOSS has no such copies of tagged words; Dai and Adel 2020, sec. 3, change words and keep the tags alike.
+    """
+    copies = [
+        _noisy_words(tokens, tags, outside, generator, synonyms)
+        for tokens, tags in rows.select("tokens", "tags").iter_rows()
+    ]
+    changed = {
+        name: pl.Series(name, [copy[place] for copy in copies], dtype=rows.schema[name])
+        for place, name in enumerate(("tokens", "tags"))
+    }
+    return pl.concat([rows, rows.with_columns(pl.col("id") + "/eda", **changed)])
+
+
+def _noisy_words(
+    tokens: Sequence[str], tags: Sequence[int], outside: int, generator: np.random.Generator, synonyms: Synonyms
+) -> tuple[list[str], list[int]]:
+    """Change the words outside of spans; spans stay as they are."""
+    pieces = [_Piece.of(token) for token in tokens]
+    places = [place for place, piece in enumerate(pieces) if piece.word and tags[place] == outside]
+    if not places:
+        return list(tokens), list(tags)
+    operation = generator.integers(4)
+    words, codes = [str(piece) for piece in pieces], list(tags)
+    if operation == 0:
+        words = [str(piece) for piece in _replaced(pieces, places, generator, synonyms)]
+    elif operation == 1:
+        for _, choices in _with_synonyms(pieces, places, generator, synonyms):
+            # Before a word that is outside nothing is torn apart.
+            before = [place for place, code in enumerate(codes) if code == outside]
+            place = before[int(generator.integers(len(before)))]
+            words.insert(place, _one_of(choices, generator))
+            codes.insert(place, outside)
+    elif operation == 2:
+        words = [str(piece) for piece in _swapped(pieces, places, generator)]
+    else:
+        gone = set(places) - set(_staying(places, generator, all_may_go=len(places) < len(tokens)))
+        words = [word for place, word in enumerate(words) if place not in gone]
+        codes = [code for place, code in enumerate(codes) if place not in gone]
+    # A synonym of several words is several words, which are all outside.
+    split = [(part, code) for word, code in zip(words, codes, strict=True) for part in _parts(word, code == outside)]
+    return [part for part, _ in split], [code for _, code in split]
+
+
+def _parts(word: str, is_outside: bool) -> list[str]:
+    return (word.split() or [word]) if is_outside else [word]
+
+
 def noisy(text: str, generator: np.random.Generator, synonyms: Synonyms) -> str:
     """Give a noisy copy of a text; white space becomes single spaces. Never empty where the text is not."""
     pieces = [_Piece.of(part) for part in text.split()]
@@ -127,10 +188,15 @@ def _swapped(pieces: _Pieces, places: list[int], generator: np.random.Generator)
 
 
 def _deleted(pieces: _Pieces, places: list[int], generator: np.random.Generator) -> _Pieces:
-    stays = generator.random(len(places)) >= SHARE
-    stays[generator.integers(len(places))] |= not stays.any()
-    gone = {place for place, here in zip(places, stays, strict=True) if not here}
+    gone = set(places) - set(_staying(places, generator))
     return [piece for place, piece in enumerate(pieces) if place not in gone]
+
+
+def _staying(places: list[int], generator: np.random.Generator, *, all_may_go: bool = False) -> list[int]:
+    """Draw the places of the words that are not left out: never none, unless other words stay."""
+    stays = generator.random(len(places)) >= SHARE
+    stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
+    return [place for place, here in zip(places, stays, strict=True) if here]
 
 
 def _n(places: list[int]) -> int:

@@ -17,8 +17,8 @@ ReadLogits = Callable[[Any], Tensor]
 IGNORED = -100
 """The label of what has none: padding, and the later pieces of a word."""
 
-NO_INPUTS = frozenset({"labels", "row"})
-"""What of a batch no model takes: the labels, and the places of the examples among the train rows."""
+NO_INPUTS = frozenset({"labels", "row", "domain"})
+"""What of a batch no model takes: the labels, the places of the examples among the train rows, and their domains."""
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon: float = 0.0) -> Tensor:
@@ -36,11 +36,15 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon
     Returns: a scalar, at least 0; 0 where every label is ignored.
     Source: Lin et al. 2017, eq. 4, without alpha; Szegedy et al. 2016, sec. 7.
     """
+
+    def weighed(log_p: Tensor) -> Tensor:
+        return (1 - log_p.exp()) ** gamma * log_p if gamma else log_p
+
     counted = labels != IGNORED
     log_p = torch.log_softmax(logits.float(), dim=-1)
-    terms = (1 - log_p.exp()) ** gamma * log_p if gamma else log_p
-    of_label = terms.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1)  # (...)
-    losses = -((1 - epsilon) * of_label + epsilon * terms.mean(dim=-1)) if epsilon else -of_label
+    of_label = weighed(log_p.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1))  # (...)
+    # All classes are many where they are a vocabulary.
+    losses = -((1 - epsilon) * of_label + epsilon * weighed(log_p).mean(dim=-1)) if epsilon else -of_label
     return torch.where(counted, losses, 0.0).sum() / counted.sum().clamp(min=1)
 
 
@@ -50,11 +54,21 @@ def logits_of(output: Any) -> Tensor:
     return logits
 
 
-def loss_of(logits_loss: LogitsLoss = cross_entropy, read: ReadLogits = logits_of) -> Loss:
-    """Make the loss of what is read of a model's output against the batch's ``labels``."""
+def loss_of(
+    logits_loss: LogitsLoss = cross_entropy, read: ReadLogits = logits_of, *, reads_labels: bool = False
+) -> Loss:
+    """Build the loss of what is read of a model's output against the batch's ``labels``.
+
+    Args:
+        logits_loss: the loss of logits.
+        read: gives the logits of a model's output.
+        reads_labels: whether the model gets the labels, as one that writes texts does: its decoder reads them, each
+            before the place where the next one is asked for.
+    """
 
     def loss(model: Any, batch: Batch) -> Tensor:
-        return logits_loss(read(model(**inputs_of(batch))), batch["labels"])
+        labels = {"labels": batch["labels"]} if reads_labels else {}
+        return logits_loss(read(model(**inputs_of(batch), **labels)), batch["labels"])
 
     return loss
 

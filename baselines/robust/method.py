@@ -1,16 +1,18 @@
-"""BOSS's robustness methods by name: what goes together, and what of a training each of them changes."""
+"""Robustness methods by name: what goes together, and what of a training each of them changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
+import typer
 from numpy.typing import NDArray
 
 from baselines.robust.synonyms import SynonymSource
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import TOKENS
 
 if TYPE_CHECKING:
     from baselines.robust.losses import ReadLogits
@@ -18,14 +20,61 @@ if TYPE_CHECKING:
 
 
 class Method(StrEnum):
-    """A robustness method of the BOSS paper, sec. 4.1."""
+    """A robustness method: those of the BOSS paper, sec. 4.1, then those of research on several domains."""
 
     EDA = "eda"
     FREELB = "freelb"
     FOCAL = "focal"
     SMOOTHING = "smoothing"
     ENSEMBLE = "ensemble"
+    GROUP_DRO = "group-dro"
+    CORAL = "coral"
+    IRM = "irm"
+    DANN = "dann"
+    LISA = "lisa"
+    DFR = "dfr"
+    WISE_FT = "wise-ft"
+    SOUP = "soup"
+    SWAD = "swad"
+    TEMPERATURE = "temperature"
+    TENT = "tent"
+    DAPT = "dapt"
 
+
+OF_DOMAINS = frozenset({Method.GROUP_DRO, Method.CORAL, Method.IRM, Method.DANN, Method.LISA})
+"""Methods whose loss tells the domains of the train rows apart."""
+OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT, Method.DAPT})
+"""Methods that need an encoder, and most of them what its last layer reads."""
+EXTRA_DATA = {
+    Method.DAPT: "train texts of the targets, without labels",
+    Method.TENT: "test texts of each target, without labels",
+}
+"""What methods read beside the source's rows."""
+OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.SWAD, Method.TEMPERATURE})
+"""Methods that use the source's validation rows."""
+_OWN_LOSS = OF_DOMAINS | {Method.ENSEMBLE}
+_APART = (
+    {Method.SOUP, Method.WISE_FT},
+    {Method.SOUP, Method.SWAD},
+    {Method.SWAD, Method.WISE_FT},
+    {Method.TENT, Method.TEMPERATURE},
+)
+
+
+class WordMethod(StrEnum):
+    """Those of the methods that taggers and models which write texts can be trained with."""
+
+    EDA = "eda"
+    FREELB = "freelb"
+    FOCAL = "focal"
+    SMOOTHING = "smoothing"
+
+
+Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
+WordMethods = Annotated[
+    list[WordMethod] | None,
+    typer.Option("--method", help="Train with this robustness method; repeat for several."),
+]
 
 FOCAL_GAMMA = 2.0
 SMOOTHING_EPSILON = 0.1
@@ -35,8 +84,8 @@ SMOOTHING_EPSILON = 0.1
 class Robustness:
     """The robustness methods of a training; without any it is plain fine-tuning.
 
-    EDA adds rows, FreeLB takes the steps, and one of focal loss, label smoothing, both or the ensemble is the loss: any
-    of each kind go together.
+    EDA adds rows, FreeLB takes the steps, and one of focal loss, label smoothing, both, the ensemble or a loss of
+    domains is the loss; others come after training. Any of each kind go together.
 
     Attributes:
         methods: the methods.
@@ -47,12 +96,22 @@ class Robustness:
     synonyms: SynonymSource = SynonymSource.WORDNET
 
     @classmethod
-    def of(cls, methods: Sequence[Method] | None, synonyms: SynonymSource = SynonymSource.WORDNET) -> "Robustness":
+    def of(
+        cls, methods: Sequence[Method | WordMethod] | None, synonyms: SynonymSource = SynonymSource.WORDNET
+    ) -> "Robustness":
         """Put methods together, as they come from ``--method``.
 
         Raises: InvalidInput when two of them do not go together, or EDA's synonyms are not on the machine.
         """
-        chosen = frozenset(methods or ())
+        chosen = frozenset(Method(method) for method in methods or ())
+        own = sorted(chosen & _OWN_LOSS)
+        if len(own) > 1 or (own and own != [Method.ENSEMBLE] and chosen & {Method.FOCAL, Method.SMOOTHING}):
+            found = " with ".join(f"'{each}'" for each in [*own, *sorted(chosen & {Method.FOCAL, Method.SMOOTHING})])
+            raise InvalidInput(Problem("each of these is the whole loss", "--method", found, "leave all but one out"))
+        for pair in _APART:
+            if pair <= chosen:
+                found, what = " with ".join(f"'{each}'" for each in sorted(pair)), "these undo each other"
+                raise InvalidInput(Problem(what, "--method", found, "leave one of them out"))
         for other in sorted(chosen & {Method.FOCAL, Method.SMOOTHING}):
             if Method.ENSEMBLE in chosen:
                 what = (
@@ -67,11 +126,17 @@ class Robustness:
             wordnet()
         return cls(chosen, synonyms)
 
-    def objective(self, read: "ReadLogits | None" = None) -> "Objective":
-        """Give what training minimises and how it goes through a batch.
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The methods as settings that predictions depend on; nothing where there are none."""
+        return {"methods": sorted(self.methods), "synonyms": self.synonyms} if self.methods else {}
+
+    def objective(self, read: "ReadLogits | None" = None, *, reads_labels: bool = False) -> "Objective":
+        """Return what training minimises and how it goes through a batch.
 
         Args:
             read: gives the labels' logits of a model's output; default its ``logits``.
+            reads_labels: whether the model's decoder reads the labels, as one that writes texts does.
         """
         from functools import partial
 
@@ -83,7 +148,7 @@ class Robustness:
         epsilon = SMOOTHING_EPSILON if Method.SMOOTHING in self.methods else 0.0
         step = freelb_step if Method.FREELB in self.methods else plain_step
         logits_loss = partial(cross_entropy, gamma=gamma, epsilon=epsilon)
-        return Objective(loss_of(logits_loss, read or logits_of), step)
+        return Objective(loss_of(logits_loss, read or logits_of, reads_labels=reads_labels), step)
 
     def prepared(
         self,
@@ -104,8 +169,7 @@ class Robustness:
             embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
             tokenizer: the model's.
         """
-        if Method.EDA in self.methods:
-            rows = self._augmented(rows, inputs, seed, embeddings, tokenizer)
+        rows = self.with_copies(rows, inputs, seed, embeddings, tokenizer)
         log_bias = None
         if Method.ENSEMBLE in self.methods:
             from baselines.robust.bias import cross_fitted_bias
@@ -113,17 +177,40 @@ class Robustness:
             log_bias = cross_fitted_bias(rows, inputs, n_classes, seed)
         return Prepared(rows, self, log_bias, seed)
 
-    def _augmented(
-        self, rows: pl.DataFrame, inputs: Sequence[str], seed: int, embeddings: Callable[[], Any], tokenizer: Any
+    def with_copies(
+        self,
+        rows: pl.DataFrame,
+        inputs: Sequence[str],
+        seed: int,
+        embeddings: Callable[[], Any],
+        tokenizer: Any,
+        outside: int = 0,
     ) -> pl.DataFrame:
-        from baselines.robust.eda import augmented, words_of
+        """Add EDA's noisy copies to train rows, where EDA is among the methods.
+
+        Args:
+            rows: train rows.
+            inputs: their text columns, of which the last one is changed; ``tokens`` with their tags.
+            seed: decides the copies.
+            embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
+            tokenizer: the model's.
+            outside: of tagged words, the code of the tag that is part of no span.
+        """
+        if Method.EDA not in self.methods:
+            return rows
+        from baselines.robust.eda import augmented, augmented_words, words_of
         from baselines.robust.synonyms import nearest_pieces, wordnet
 
+        column = inputs[-1]
         if self.synonyms is SynonymSource.WORDNET:
             synonyms = wordnet()
         else:
-            synonyms = nearest_pieces(words_of(rows[inputs[-1]]), tokenizer, embeddings())
-        return augmented(rows, inputs, np.random.default_rng([seed, _EDA_STREAM]), synonyms)
+            texts = rows[column].explode() if column == TOKENS else rows[column]
+            synonyms = nearest_pieces(words_of(texts.drop_nulls()), tokenizer, embeddings())
+        generator = np.random.default_rng([seed, _EDA_STREAM])
+        if column == TOKENS:
+            return augmented_words(rows, outside, generator, synonyms)
+        return augmented(rows, inputs, generator, synonyms)
 
 
 _EDA_STREAM = 1
@@ -135,7 +222,8 @@ class Prepared:
     """What a training with robustness methods needs.
 
     Attributes:
-        rows: the rows to train on. The features of each also hold ``row``, its place among them.
+        rows: the rows to train on. The features of each also hold ``row``, its place among them, and, for losses of
+            domains, ``domain``, its place in the alphabet of the domains.
         robustness: the methods.
         log_bias: log-probabilities by the ensemble's bias model, shape (n, C), where it takes part.
         seed: seed of the run.
@@ -149,19 +237,48 @@ class Prepared:
     def objective(self, model: Any, read: "ReadLogits | None" = None) -> "Objective":
         """Give what the training of a model minimises, and how it goes through a batch.
 
-        The ensemble puts its layer into the model as ``learned_mixin``, to be trained and kept in checkpoints with the
-        rest; the model's predictions do not go through it.
+        A loss that learns, as the ensemble's layer, is put into the model as ``own_loss``, to be trained and kept in
+        checkpoints with the rest; the model's predictions do not go through it.
 
-        Raises: InvalidInput for the ensemble and an adapter, whose checkpoints would lose that layer.
+        Raises: InvalidInput for such a loss and an adapter, whose checkpoints would lose it.
         """
         objective = self.robustness.objective(read)
-        if self.log_bias is None:
+        own = next(iter(self.robustness.methods & _OWN_LOSS), None)
+        if own is None:
             return objective
+        if own is Method.CORAL:
+            from baselines.robust.coral import coral_loss
+
+            return replace(objective, loss=coral_loss)
+        if own is Method.LISA:
+            from baselines.robust.lisa import lisa_loss
+
+            return replace(objective, loss=lisa_loss)
         if hasattr(model, "peft_config"):
-            what = "an adapter's checkpoints hold it alone, so a stopped training would lose the ensemble's layer"
-            raise InvalidInput(Problem(what, "--method ensemble, --adapter", cure="leave one of them out"))
-        from baselines.robust.bias import LearnedMixin
+            what = f"an adapter's checkpoints hold it alone, so a stopped training would lose what '{own}' learns"
+            raise InvalidInput(Problem(what, f"--method {own}, --adapter", cure="leave one of them out"))
+        model.own_loss = self._loss_with_state(own, model, read)
+        return replace(objective, loss=model.own_loss)
+
+    def _loss_with_state(self, method: Method, model: Any, read: "ReadLogits | None") -> Any:
+        """Build a loss that learns beside the model, so that its state belongs into checkpoints."""
         from baselines.robust.losses import logits_of
 
-        model.learned_mixin = LearnedMixin(self.log_bias, model.config.hidden_size, self.seed, read or logits_of)
-        return replace(objective, loss=model.learned_mixin)
+        read, n_domains = read or logits_of, self.rows["domain"].n_unique() if "domain" in self.rows.columns else 1
+        if method is Method.GROUP_DRO:
+            from baselines.robust.group_dro import GroupDro
+
+            return GroupDro(n_domains, read)
+        if method is Method.IRM:
+            from baselines.robust.irm import Irm
+
+            return Irm(read)
+        if method is Method.DANN:
+            from baselines.robust.dann import Dann
+            from baselines.robust.last_layer import last_layer
+
+            return Dann(last_layer(model).in_features, n_domains, self.seed)
+        from baselines.robust.bias import LearnedMixin
+
+        assert self.log_bias is not None
+        return LearnedMixin(self.log_bias, model.config.hidden_size, self.seed, read)

@@ -66,6 +66,23 @@ class EpochLoader(DataLoader[Any]):
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
 
 
+class Parts:
+    """Cuts a batch into parts of like size, each padded by itself; shorter rows stand together.
+
+    Args:
+        padding: makes tensors of rows.
+        n: parts of a batch, at least 1; a batch of fewer rows has a part a row.
+    """
+
+    def __init__(self, padding: "Padding", n: int) -> None:
+        self._padding, self._n = padding, n
+
+    def __call__(self, rows: Sequence[Features]) -> list[dict[str, torch.Tensor]]:
+        """Return the parts of a batch, in the order of its rows."""
+        parts = np.array_split(np.arange(len(rows)), min(self._n, len(rows)))
+        return [self._padding([rows[place] for place in part]) for part in parts]
+
+
 class Padding:
     """Makes tensors of rows of features: lists are padded to the longest of their name, numbers are stacked.
 

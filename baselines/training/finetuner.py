@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
@@ -14,11 +14,29 @@ from builders.folder.manifest import TaskManifest
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
+    from transformers import TrainerCallback
+
     from baselines.training.batches import Features
     from baselines.training.trainer import Objective, Trajectory
 
 Score = Callable[[Any], float]
 """How good a model is on validation rows, higher is better."""
+
+
+class Stages(Protocol):
+    """What is done to a model before and after a training."""
+
+    def begin(self, model: Any) -> Any:
+        """Change a model that was built; return it."""
+        ...
+
+    def callbacks(self, model: Any, folder: Path | None) -> "Sequence[TrainerCallback]":
+        """Build what is done at steps of a training whose checkpoints lie in a folder."""
+        ...
+
+    def finish(self, trajectory: "Trajectory") -> "Trajectory":
+        """Change a model that was trained; return the training with what is worth knowing of the change."""
+        ...
 
 
 class Finetuner(ABC):
@@ -48,8 +66,8 @@ class Finetuner(ABC):
         self._candidates = options.candidates(recipes, sweeps)
         self._device = Device.best(options.precision)
         self.config, self.tokenizer = load_config(options.model), load_tokenizer(options.model, **tokenizer)
-        pad = padding_token(self.tokenizer, options.model)
-        self._padding = Padding(pad, multiple=8 if self._device.name == "cuda" else 1)
+        self._pad = padding_token(self.tokenizer, options.model)
+        self._padding = Padding(self._pad, multiple=8 if self._device.name == "cuda" else 1)
 
     @abstractmethod
     def build(self, seed: int) -> Any:
@@ -75,21 +93,30 @@ class Finetuner(ABC):
         trained = self.tuned(run, rows)
         return replace(trained, record={**trained.record, "train_rows": len(rows)})
 
-    def tuned(self, run: Run, rows: pl.DataFrame, objective: "Callable[[Any], Objective] | None" = None) -> Trained:
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: "Stages | None" = None,
+    ) -> Trained:
         """Train on rows, with the best of the settings to choose from.
 
         Args:
             run: the run.
             rows: what to train on.
             objective: what the training of a model minimises; default the model's own loss.
+            stages: what is done to a model before and after each training.
         """
         from baselines.training.tuning import Recipe, tuned
 
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
         recipe = Recipe(
-            build=lambda: self.build(run.seed),
-            train=lambda model, settings, folder: self._train(model, rows, run, settings, folder, score, objective),
+            build=lambda: stages.begin(self._built(run.seed)) if stages else self._built(run.seed),
+            train=lambda model, settings, folder: self._train(
+                model, rows, run, settings, folder, score, objective, stages
+            ),
             predictor=lambda model: self._predictor_of_saved(run, model),
         )
         return tuned(run, self._candidates, recipe)
@@ -111,6 +138,17 @@ class Finetuner(ABC):
             what, found = "the tokenizer does not say where its pieces are from", type(self.tokenizer).__name__
             raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
 
+    def embeddings(self) -> Any:
+        """Load the pretrained model's input embeddings, in which words of like use lie near each other."""
+        from baselines.training.models import load_model
+
+        return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
+
+    @property
+    def train_length(self) -> int:
+        """Word pieces that training reads of a text."""
+        return self._room(self._candidates[0].max_length)
+
     @property
     def eval_length(self) -> int:
         """Word pieces that prediction reads of a text."""
@@ -126,7 +164,16 @@ class Finetuner(ABC):
         """Run a model over features; arguments as for ``predict_rows``."""
         from baselines.training.prediction import predict_rows
 
-        return predict_rows(model, rows, self._padding, self._device, read, description)
+        return predict_rows(model, rows, self._padding, self._device, read, description, self.options.eval_tokens)
+
+    def _built(self, seed: int) -> Any:
+        """Build the model, an adapter's weights drawn by the seed, too; it knows which token fills up the batches."""
+        from baselines.training.models import seeded, set_padding
+
+        with seeded(seed):
+            model = self.build(seed)
+        set_padding(model, self._pad)
+        return model
 
     def _train(
         self,
@@ -137,10 +184,11 @@ class Finetuner(ABC):
         folder: Path | None,
         score: Score | None,
         objective: "Callable[[Any], Objective] | None",
+        stages: "Stages | None",
     ) -> "Trajectory":
         from baselines.training.trainer import train
 
-        return train(
+        trajectory = train(
             model,
             self.labelled(rows, self._room(settings.max_length)),
             self._padding,
@@ -151,7 +199,9 @@ class Finetuner(ABC):
             validate=score,
             objective=objective(model) if objective else None,
             keep=self.options.keep_state or (),
+            callbacks=stages.callbacks(model, folder) if stages else (),
         )
+        return stages.finish(trajectory) if stages else trajectory
 
     def _room(self, asked: int) -> int:
         from baselines.training.pieces import room

@@ -1,12 +1,14 @@
 """Loading models and tokenizers by Hub id or path, on the machine's best device, with one line where that fails."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from baselines.training.options import Adapter, Precision, TrainingOptions
+from baselines.training.options import Adapter, BaseDtype, Precision, TrainingOptions
 from builders.encoder import offline_weights
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
@@ -39,18 +41,34 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
 
 
 def padding_token(tokenizer: Any, name: str) -> int:
-    """Find the token that fills up batches.
+    """Find the token that fills up batches; a tokenizer without one, as decoders have, is set to one.
 
     Args:
-        tokenizer: the model's.
+        tokenizer: the model's; where it has no padding token, it gets its end of text, or else its unknown token.
         name: the model's name, for the report.
     Returns: the token's id.
-    Raises: InvalidInput when the tokenizer has none.
+    Raises: InvalidInput when the tokenizer has none of the three.
     """
     if tokenizer.pad_token_id is None:
-        what, cure = "the model's tokenizer has no padding token", "give an encoder"
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
+    if tokenizer.pad_token_id is None:
+        what, cure = "the model's tokenizer has no token to fill up batches with", "set pad_token in its files"
         raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))
     return int(tokenizer.pad_token_id)
+
+
+def set_padding(model: Any, token: int) -> None:
+    """Write into a model's configuration which token fills up batches.
+
+    A decoder that classifies reads its label at the last token that is no padding, so that its configuration must name
+    the token that the batches really hold.
+
+    Args:
+        model: a model of transformers, or of peft around one; its configuration is changed.
+        token: id of the token.
+    """
+    for config in {id(each): each for each in (model.config, model.config.get_text_config())}.values():
+        config.pad_token_id = token
 
 
 def model_version(name: str) -> Any:
@@ -83,13 +101,14 @@ def load_config(name: str, **settings: Any) -> Any:
         return AutoConfig.from_pretrained(model_path(name), **settings)
 
 
-def load_model(auto_class: str, name: str, seed: int, **config: Any) -> Any:
-    """Load a pretrained model in single precision; what has no weights yet, as a new head, is drawn by seed.
+def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype = BaseDtype.FP32, **config: Any) -> Any:
+    """Load a pretrained model; what has no weights yet, as a new head, is drawn by seed.
 
     Args:
         auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
         name: Hub id or path.
         seed: of the new weights.
+        base_dtype: numbers of the weights: single precision, unless they stay frozen under an adapter.
         **config: what the model's configuration says otherwise, such as ``num_labels``.
     Returns: a model of transformers.
     Raises: InvalidInput when there is no such model, or the extra 'train' is not installed.
@@ -97,9 +116,12 @@ def load_model(auto_class: str, name: str, seed: int, **config: Any) -> Any:
     import torch
 
     transformers = _transformers()
+    # Weights in half precision do not survive AdamW.
+    dtype = torch.float32 if base_dtype is BaseDtype.FP32 else torch.bfloat16
+    if base_dtype is BaseDtype.FOUR_BITS:
+        config["quantization_config"] = _four_bits(transformers)
     with _loading(name), seeded(seed):
-        # Weights in half precision do not survive AdamW.
-        return getattr(transformers, auto_class).from_pretrained(model_path(name), dtype=torch.float32, **config)
+        return getattr(transformers, auto_class).from_pretrained(model_path(name), dtype=dtype, **config)
 
 
 def new_model(auto_class: str, config: Any, seed: int) -> Any:
@@ -138,9 +160,8 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
     size = options.adapter_size
     config: Any
     if options.adapter is Adapter.LORA:
-        config = peft.LoraConfig(task_type=task_type, r=size, lora_alpha=size, lora_dropout=0.05)
-    else:
-        config = peft.PromptTuningConfig(task_type=task_type, num_virtual_tokens=size)
+        return add_low_rank_updates(model, task_type, size, options.lora_targets)
+    config = peft.PromptTuningConfig(task_type=task_type, num_virtual_tokens=size)
     try:
         return peft.get_peft_model(model, config)
     except ValueError as error:
@@ -148,6 +169,38 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
         raise InvalidInput(
             Problem("the adapter does not fit the model", "--adapter", str(error)[:200], cure)
         ) from error
+
+
+def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequence[str] | None) -> Any:
+    """Add low-rank updates to a model's linear layers; they alone, and a new head, are trained.
+
+    Args:
+        model: a pretrained model.
+        task_type: peft's name of the kind of task, such as ``SEQ_CLS``.
+        rank: of the updates, which is their scale, too.
+        targets: names of the layers, as 'q_proj'; None takes those that peft knows of the model's kind.
+    Returns: a model of peft.
+    Raises: InvalidInput when the model has no such layers, or peft does not know its kind; all names are listed.
+    """
+    import peft
+    from torch import nn
+    from transformers.pytorch_utils import Conv1D  # GPT-2's linear layers
+
+    named = list(dict.fromkeys(targets or ())) or None
+    config = peft.LoraConfig(task_type=task_type, r=rank, lora_alpha=rank, lora_dropout=0.05, target_modules=named)
+    layers = [
+        name.rpartition(".")[2] for name, module in model.named_modules() if isinstance(module, nn.Linear | Conv1D)
+    ]
+    # peft passes over a name that the model has not where it finds another.
+    strangers = [name for name in named or () if not any(layer == name for layer in layers)]
+    try:
+        if strangers:
+            raise ValueError(f"no layer is called {', '.join(map(repr, strangers))}")
+        return peft.get_peft_model(model, config)
+    except ValueError as error:
+        cure = f"name layers with --lora-targets; this model has {', '.join(dict.fromkeys(layers))}"
+        problem = Problem("low-rank updates do not fit the model", "--lora-targets", first_line(error)[:200], cure)
+        raise InvalidInput(problem) from error
 
 
 @dataclass(frozen=True)
@@ -227,6 +280,56 @@ def seeded(seed: int) -> Iterator[None]:
         finally:
             random.setstate(before[0])
             np.random.set_state(before[1])  # noqa: NPY002
+
+
+@contextmanager
+def determinism(*, asked: bool) -> Iterator[None]:
+    """Compute by deterministic algorithms alone, where that is asked for; they may be slower.
+
+    Raises: InvalidInput when something is computed that has no such algorithm.
+    """
+    import torch
+
+    if not asked:
+        yield
+        return
+    before = torch.are_deterministic_algorithms_enabled(), torch.backends.cudnn.benchmark, os.environ.get(_WORKSPACE)
+    os.environ[_WORKSPACE] = ":4096:8"  # without it cuBLAS promises nothing, and torch refuses to use it
+    try:
+        torch.use_deterministic_algorithms(mode=True)
+        torch.backends.cudnn.benchmark = False
+        yield
+    except RuntimeError as error:
+        if "deterministic" not in str(error):
+            raise
+        what, cure = "the model computes what has no deterministic algorithm", "leave --deterministic out"
+        raise InvalidInput(Problem(what, "--deterministic", first_line(error)[:200], cure)) from error
+    finally:
+        torch.use_deterministic_algorithms(mode=before[0])
+        torch.backends.cudnn.benchmark = before[1]
+        if before[2] is None:
+            del os.environ[_WORKSPACE]
+        else:
+            os.environ[_WORKSPACE] = before[2]
+
+
+_WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
+
+
+def _four_bits(transformers: Any) -> Any:
+    """Return the settings that load weights in four bits, as QLoRA does (Dettmers et al. 2023, sec. 3)."""
+    import torch
+
+    if find_spec("bitsandbytes") is None or not torch.cuda.is_available():
+        found = "no GPU" if find_spec("bitsandbytes") else "the package bitsandbytes is not installed"
+        cure = "give --base-dtype bf16, or install bitsandbytes on a machine with a GPU"
+        raise InvalidInput(Problem("weights in four bits need a GPU and bitsandbytes", "--base-dtype", found, cure))
+    return transformers.BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    )
 
 
 def _transformers() -> Any:

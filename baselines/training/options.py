@@ -28,6 +28,14 @@ class Precision(StrEnum):
     FP32 = "fp32"
 
 
+class BaseDtype(StrEnum):
+    """Numbers of the weights that stay frozen under an adapter."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FOUR_BITS = "4bit"
+
+
 class Schedule(StrEnum):
     """How the learning rate goes after warm-up."""
 
@@ -49,7 +57,7 @@ class Settings:
         clip: largest norm of a gradient; 0 clips nothing.
         max_length: word pieces that training reads of a text.
         eval_max_length: word pieces that prediction reads of a text.
-        accumulate: parts a batch is computed in, for a GPU with little memory.
+        accumulate: parts that each batch is computed in, for a GPU with little memory; the batches are the same.
     """
 
     epochs: float = 3.0
@@ -91,6 +99,20 @@ SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _PAP
 GENERATION_SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _GENERATION_GRID}
 
 
+Deterministic = Annotated[
+    bool,
+    typer.Option("--deterministic", help="Use deterministic algorithms alone, so that a GPU repeats itself."),
+]
+EvalTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--eval-tokens",
+        help="Word pieces that prediction reads at once; halved where memory is short. Default: 4,096, a GPU 32,768.",
+        min=1,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class TrainingOptions:
     """The options of a fine-tuning program, as typed."""
@@ -126,6 +148,13 @@ class TrainingOptions:
     adapter_size: Annotated[
         int, typer.Option("--adapter-size", help="Rank of low-rank updates, or tokens of a soft prompt.", min=1)
     ] = 16
+    lora_targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lora-targets",
+            help="Linear layers that get low-rank updates, as 'q_proj'; repeat. Default: those that peft knows.",
+        ),
+    ] = None
     train_size: Annotated[
         int | None, typer.Option("--train-size", help="Train on this many rows of a source, drawn by seed.", min=1)
     ] = None
@@ -145,7 +174,8 @@ class TrainingOptions:
     precision: Annotated[
         Precision, typer.Option("--precision", help="Numbers a GPU computes with; 'auto' is bf16 where it can.")
     ] = Precision.AUTO
-
+    deterministic: Deterministic = False
+    eval_tokens: EvalTokens = None
     name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
 
     def settings(self, recipes: Mapping[str, Settings] = RECIPES) -> Settings:
@@ -181,6 +211,9 @@ class TrainingOptions:
         """Refuse options that do not go together, before any work; InvalidInput says which."""
         if self.train_size is not None and self.shots is not None:
             raise InvalidInput(Problem("both cut the train rows", "--train-size, --shots", cure="give one of them"))
+        if self.lora_targets and self.adapter is not Adapter.LORA:
+            cure = "give --adapter lora, too"
+            raise InvalidInput(Problem("these are for low-rank updates", "--lora-targets", cure=cure))
         if self.sweep != "none" and not self.select:
             raise InvalidInput(
                 Problem("a sweep chooses on validation rows", "--no-select", cure="leave out --no-select or --sweep")

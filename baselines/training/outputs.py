@@ -13,6 +13,7 @@ from baselines.training.models import model_version
 from baselines.training.options import Adapter, TrainingOptions
 from builders.folder.reader import DatasetFolder
 from validation.command_line import require
+from validation.output_files import replace_file
 
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 
@@ -80,9 +81,7 @@ def write_training(
         "tuning_trials": max(each.get("tuning_trials", 1) for each in results.records),
         **more,
     }
-    out.parent.mkdir(parents=True, exist_ok=True)
-    told = out.with_name(f"{out.stem}.training.json")
-    told.write_text(json.dumps(list(results.records), indent=1), encoding="utf-8")
+    write_record(results, out)
     for state, predictions in results.states.items():
         step = max(each["state_steps"][state] for each in results.records)
         # The name stays, and the step tells states apart: so they are one model's to whoever draws their course.
@@ -90,6 +89,18 @@ def write_training(
         write_outputs(predictions, card, out.with_name(f"{out.stem}.{state.replace(' ', '-')}{out.suffix}"))
     write_outputs(results.predictions, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out)
     work.clear()
+
+
+def write_record(results: Results, out: Path) -> None:
+    """Write what each training tells of itself as ``<stem>.training.json`` beside the prediction file.
+
+    Args:
+        results: what the trainings gave.
+        out: the prediction file; its folder is created.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with replace_file(out.with_name(f"{out.stem}.training.json")) as new:
+        new.write_text(json.dumps(list(results.records), indent=1), encoding="utf-8")
 
 
 def default_name(options: TrainingOptions) -> str:

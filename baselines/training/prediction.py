@@ -1,6 +1,7 @@
 """Prediction: each distinct row once, rows of one length together, as many at a time as the device likes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -12,6 +13,9 @@ from baselines.training.models import Device, enough_memory
 _TOKENS = {"cpu": 4096, "cuda": 32768}
 """Tokens a forward pass: enough to keep a device busy, little enough for its caches or memory."""
 
+HEADS = frozenset({"classifier", "classify", "score", "qa_outputs", "lm_head"})
+"""What models call the layer that gives the logits."""
+
 
 def predict_rows(
     model: Any,
@@ -20,8 +24,9 @@ def predict_rows(
     device: Device,
     read: Callable[[Any, Mapping[str, torch.Tensor]], Sequence[Any]],
     description: str = "predicting",
+    tokens: int | None = None,
 ) -> list[Any]:
-    """Run a model over rows of features without gradients.
+    """Run a model over rows of features without gradients; its head computes in single precision.
 
     Args:
         model: a model of transformers.
@@ -30,29 +35,46 @@ def predict_rows(
         device: where to run.
         read: what is wanted of a batch: model and batch in, one value a row out.
         description: what the progress bar says; empty shows none.
+        tokens: tokens a forward pass; default what suits the device. Where its memory does not hold them, half as many,
+            and so on down to one row.
     Returns: n values, in the order of the rows.
+    Raises: InvalidInput when the device's memory does not hold one row.
     """
     keys = [_key(row) for row in rows]
     first: dict[Any, int] = {}
     for index, key in enumerate(keys):
         first.setdefault(key, index)
     found: dict[Any, Any] = {}
-    model.to(device.name).eval()
-    found_rows = f"{_TOKENS[device.name]:,} word pieces at a time"
+    place_model(model, device)
+    # Longest first: what does not fit shows at once.
+    order = sorted(first.values(), key=lambda index: (-len(rows[index]["input_ids"]), index))
+    most = tokens or _TOKENS[device.name]
     with (
         enough_memory(
             "prediction",
             device,
-            found_rows,
+            "one row at a time",
             "read less of a text (--max-length of predict, --eval-max-length of trainings), or give another model",
         ),
         torch.inference_mode(),
         device.computing(),
+        _precise_head(model, device),
         tqdm(total=len(first), desc=description, unit="row", disable=None if description else True, leave=False) as bar,
     ):
-        for batch in _batches(rows, list(first.values()), _TOKENS[device.name]):
-            tensors = {name: tensor.to(device.name) for name, tensor in padding([rows[i] for i in batch]).items()}
-            found.update(zip((keys[index] for index in batch), read(model, tensors), strict=True))
+        start = 0
+        while start < len(order):
+            longest = len(rows[order[start]]["input_ids"])
+            batch = order[start : start + max(1, most // max(1, longest))]
+            try:
+                tensors = {name: tensor.to(device.name) for name, tensor in padding([rows[i] for i in batch]).items()}
+                values = read(model, tensors)
+            except torch.OutOfMemoryError:
+                if len(batch) == 1:
+                    raise
+                most = max(1, most // 2)
+                continue
+            found.update(zip((keys[index] for index in batch), values, strict=True))
+            start += len(batch)
             bar.update(len(batch))
     return [found[key] for key in keys]
 
@@ -80,14 +102,47 @@ def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[A
     return list(torch.stack([found.start_logits, found.end_logits], dim=-1).float().cpu().numpy())
 
 
-def _batches(rows: Sequence[Features], indices: list[int], tokens: int) -> Iterator[list[int]]:
-    """Cut rows into batches of about so many tokens, longest first: what does not fit shows at once."""
-    ordered = sorted(indices, key=lambda index: (-len(rows[index]["input_ids"]), index))
-    start = 0
-    while start < len(ordered):
-        size = max(1, tokens // max(1, len(rows[ordered[start]]["input_ids"])))
-        yield ordered[start : start + size]
-        start += size
+def place_model(model: Any, device: Device) -> None:
+    """Move a model to a device, for prediction; weights in four bits are there already and cannot be moved."""
+    if not getattr(model, "is_loaded_in_4bit", False):
+        model.to(device.name)
+    model.eval()
+
+
+@contextmanager
+def _precise_head(model: Any, device: Device) -> Iterator[None]:
+    """Compute what turns hidden states into logits in single precision, whatever the rest is computed in.
+
+    Logits in bfloat16 have two or three digits: confidences would be coarse, and labels tie. A head whose own weights
+    are not in single precision stays as it is.
+    """
+    heads = (
+        [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS] if device.bf16 else []
+    )
+    heads = [head for head in heads if all(weight.dtype == torch.float32 for weight in head.parameters())]
+    own = [head.__dict__.get("forward") for head in heads]
+
+    def precise(forward: Callable[..., Any]) -> Callable[..., Any]:
+        def compute(*args: Any, **named: Any) -> Any:
+            with torch.autocast(device.name, enabled=False):
+                return forward(*map(_single, args), **{name: _single(value) for name, value in named.items()})
+
+        return compute
+
+    for head in heads:
+        head.forward = precise(head.forward)
+    try:
+        yield
+    finally:
+        for head, forward in zip(heads, own, strict=True):
+            if forward is None:
+                del head.forward
+            else:
+                head.forward = forward
+
+
+def _single(value: Any) -> Any:
+    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
 def _key(row: Features) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from baselines.program import RunOptions, train_runs
 from baselines.training.finetuner import Finetuner
+from baselines.training.models import determinism
 from baselines.training.options import TrainingOptions
 from baselines.training.outputs import training_work, write_training
 from builders.folder.manifest import TaskManifest
@@ -39,5 +40,6 @@ def finetune(
     """
     folder = runs.open_folder()
     work = training_work(program, folder, runs, training, settings)
-    results = train_runs(trainer(folder.task(runs.task), training).fit, folder, runs, kinds=kinds, work=work)
+    with determinism(asked=training.deterministic):
+        results = train_runs(trainer(folder.task(runs.task), training).fit, folder, runs, kinds=kinds, work=work)
     write_training(results, folder, training, runs.out, work, **facts)

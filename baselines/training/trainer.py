@@ -25,7 +25,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-from baselines.training.batches import EpochLoader, FeatureRows, Features, LengthBatches, Padding
+from baselines.training.batches import EpochLoader, FeatureRows, Features, LengthBatches, Padding, Parts
 from baselines.training.models import Device, enough_memory, n_parameters, seeded
 from baselines.training.options import Settings
 from validation.output_files import replace_file
@@ -38,6 +38,7 @@ Step = Callable[[Any, Batch, Loss, Callable[[Tensor], None]], Tensor]
 """Forward and backward passes of one batch: model, batch, loss and backward in, the loss to report out."""
 
 _CHECKPOINT_SECONDS = 300
+_IGNORED = -100
 _SCORE = "eval_score"
 
 
@@ -62,12 +63,29 @@ def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor]
     return value.detach()
 
 
+def n_labels(batch: Batch) -> int:
+    """Count the labels that a batch's mean loss is over: those that are not ignored."""
+    return int((batch["labels"] != _IGNORED).sum())
+
+
+def n_next_tokens(batch: Batch) -> int:
+    """Count the labels of a causal language model's loss, which predicts each token but the first of a row."""
+    return int((batch["labels"][:, 1:] != _IGNORED).sum())
+
+
 @dataclass(frozen=True)
 class Objective:
-    """What training minimises, and how a batch is gone through."""
+    """What training minimises, and how a batch is gone through.
+
+    Attributes:
+        loss: the loss of a batch, a mean over what ``weight`` counts.
+        step: goes through a batch.
+        weight: how much a part of a batch counts in the mean over the whole.
+    """
 
     loss: Loss = plain_loss
     step: Step = plain_step
+    weight: Callable[[Batch], int] = n_labels
 
 
 @dataclass(frozen=True)
@@ -100,6 +118,7 @@ def train(
     validate: Callable[[Any], float] | None = None,
     objective: Objective | None = None,
     keep: Sequence[float] = (),
+    callbacks: Sequence[TrainerCallback] = (),
 ) -> Trajectory:
     """Train a model on rows of features.
 
@@ -115,11 +134,12 @@ def train(
             of equals). None keeps the last.
         objective: what to minimise; default the model's own loss.
         keep: states to keep, in epochs; 0 is before training.
+        callbacks: what else is done at steps.
     Returns: the trained model, its validation score, the kept states and a record of the training.
     Raises: InvalidInput when the device's memory is too small.
     """
     found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
-    cure = f"give --accumulate {settings.accumulate * 2} (the same training in smaller parts), or --max-length"
+    cure = f"give --accumulate {settings.accumulate * 2} (the same batches in smaller parts), or --max-length"
     with (
         _folder(scratch, keep) as folder,
         seeded(seed),
@@ -127,6 +147,8 @@ def train(
         _full_disk(folder),
     ):
         trainer = _SourceTrainer(model, rows, padding, settings, seed, device, folder, validate, objective, keep)
+        for callback in callbacks:
+            trainer.add_callback(callback)
         checkpoint = _last_checkpoint(folder)
         if checkpoint:
             tqdm.write(f"going on after step {checkpoint.name.split('-')[1]}", file=sys.stderr)
@@ -152,16 +174,6 @@ def train(
         tokens = float(trainer.rows.lengths.sum()) * settings.epochs
         record |= {"seconds": round(seconds, 3), "tokens_per_second": round(tokens / seconds, 1)}
     return Trajectory(model, max(scores) if scores else None, trainer.keeper.files, record)
-
-
-def n_parts(settings: Settings) -> int:
-    """Give how many parts a batch is computed in: the least number, as many as asked for or more, of equal parts.
-
-    >>> n_parts(Settings(batch_size=16, accumulate=3)), n_parts(Settings(batch_size=4, accumulate=8))
-    (4, 4)
-    """
-    size = settings.batch_size
-    return next(n for n in range(min(settings.accumulate, size), size + 1) if size % n == 0)
 
 
 def state_name(epochs: float) -> str:
@@ -213,18 +225,17 @@ class _SourceTrainer(Trainer):
         keep: Sequence[float],
     ) -> None:
         self.rows = FeatureRows(rows)
-        self._padding, self._validate = padding, validate
+        self._validate = validate
         self._objective = objective or Objective()
-        parts = n_parts(settings)
-        self._part = settings.batch_size // parts
-        n_steps = -(-len(LengthBatches(self.rows.lengths, self._part, seed)) // parts)
+        self._batches = LengthBatches(self.rows.lengths, settings.batch_size, seed)
+        self._parts = Parts(padding, settings.accumulate)
+        n_steps = len(self._batches)
         total = math.ceil(n_steps * settings.epochs)
         each_epoch = SaveStrategy.EPOCH if validate else SaveStrategy.NO
         arguments = TrainingArguments(
             output_dir=str(folder),
             num_train_epochs=settings.epochs,
-            per_device_train_batch_size=self._part,
-            gradient_accumulation_steps=parts,
+            per_device_train_batch_size=settings.batch_size,
             learning_rate=settings.learning_rate,
             weight_decay=settings.weight_decay,
             warmup_steps=math.ceil(total * settings.warmup),
@@ -255,17 +266,26 @@ class _SourceTrainer(Trainer):
         self.model_accepts_loss_kwargs = False
 
     def get_train_dataloader(self) -> EpochLoader:
-        batches = LengthBatches(self.rows.lengths, self._part, self.args.seed)
         pinned = self.args.device.type == "cuda"
-        return EpochLoader(self.rows, batch_sampler=batches, collate_fn=self._padding, pin_memory=pinned)
+        return EpochLoader(self.rows, batch_sampler=self._batches, collate_fn=self._parts, pin_memory=pinned)
 
-    def training_step(self, model: nn.Module, inputs: Batch, num_items_in_batch: Any = None) -> Tensor:
+    def training_step(self, model: nn.Module, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        """Go through the parts of a batch: the gradients add up to those of the mean over the whole batch."""
         model.train()
-        batch = {name: tensor.to(self.args.device, non_blocking=True) for name, tensor in inputs.items()}
-        parts = self.current_gradient_accumulation_steps
-        return self._objective.step(
-            model, batch, self._objective.loss, lambda loss: self.accelerator.backward(loss / parts)
-        )
+        # On the CPU still, so that counting labels does not make the device wait.
+        weights = [self._objective.weight(part) for part in inputs] if len(inputs) > 1 else [1]
+        total = torch.zeros((), device=self.args.device)
+        for part, weight in zip(inputs, weights, strict=True):
+            share = weight / max(1, sum(weights))
+            batch = {name: tensor.to(self.args.device, non_blocking=True) for name, tensor in part.items()}
+            total += share * self._objective.step(model, batch, self._objective.loss, self._backward(share))
+        return total
+
+    def _backward(self, share: float) -> Callable[[Tensor], None]:
+        def backward(loss: Tensor) -> None:
+            self.accelerator.backward(loss if share == 1 else loss * share)
+
+        return backward
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         assert self._validate is not None

@@ -1,14 +1,17 @@
 """DAICL as a program, on a tiny language model and the stub encoder."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import torch
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 from baselines import daicl
 from baselines.training import trainer
+from baselines.training.options import BaseDtype
 from builders.building.own import build_own
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
@@ -56,7 +59,37 @@ def test_every_test_text_is_predicted_and_the_card_says_what_was_read(
     assert (card.paradigm, card.shots, card.family) == ("retrieval", 3, "llama")
     assert card.extra_data == "train texts of the target domain, without labels"
     assert card.tunable_parameters == 4 * 2 * 32 * 16
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.card.yaml", "p.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.card.yaml", "p.parquet", "p.training.json"]
+    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
+    assert record["targets"].keys() == {"lamps", "tents"}
+    assert record["targets"]["tents"]["steps"] == -(-record["train_rows"] // 16)
+
+
+def test_the_frozen_base_may_be_in_half_precision_and_the_updates_elsewhere(
+    llama: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = {}
+
+    def stop(model: Any, *given: Any, **options: Any) -> None:
+        seen.update({name: (weight.dtype, weight.requires_grad) for name, weight in model.named_parameters()})
+        model(input_ids=torch.tensor([[4, 5, 6]]), labels=torch.tensor([[4, 5, 6]])).loss.backward()
+        raise InterruptedError
+
+    monkeypatch.setattr(trainer, "train", stop)
+    with pytest.raises(InterruptedError):
+        run(synthetic, tmp_path / "p.parquet", llama, base_dtype=BaseDtype.BF16, lora_targets=["up_proj"])
+    updates = {name: facts for name, facts in seen.items() if "lora" in name}
+    assert set(updates.values()) == {(torch.float32, True)}
+    assert all("up_proj" in name for name in updates)
+    assert {facts for name, facts in seen.items() if "lora" not in name} == {(torch.bfloat16, False)}
+
+
+def test_weights_in_four_bits_need_what_this_machine_has_not(
+    llama: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(InvalidInput, match="--base-dtype: weights in four bits need a GPU and bitsandbytes; found"):
+        run(synthetic, tmp_path / "p.parquet", llama, base_dtype=BaseDtype.FOUR_BITS)
 
 
 def test_source_texts_with_labels_are_learned_after_target_texts_without(
@@ -135,5 +168,7 @@ def test_a_model_with_another_attention_is_refused(synthetic: DatasetFolder, tmp
     GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=1)).save_pretrained(
         tmp_path / "gpt2"
     )
-    with pytest.raises(InvalidInput, match="has not the four projections that are to be trained"):
+    with pytest.raises(
+        InvalidInput, match=r"no layer is called 'q_proj', .*; this model has c_attn, c_proj, c_fc, lm_head"
+    ):
         run(synthetic, tmp_path / "p.parquet", str(tmp_path / "gpt2"))

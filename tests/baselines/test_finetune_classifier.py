@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -172,3 +173,20 @@ def test_a_model_that_reads_from_left_to_right_takes_no_freelb(synthetic: Datase
     llama = save_llama(tmp_path / "model", words_in(synthetic, "sa"))
     with pytest.raises(InvalidInput, match=r"--method: this method is for encoders .*; found 'freelb' with llama"):
         run(tmp_path / "p.parquet", synthetic, str(llama), method=[Method.FREELB])
+
+
+@pytest.mark.parametrize("pad", [None, pytest.param("[PAD]", marks=pytest.mark.long)])
+def test_a_decoder_classifies_whatever_its_files_say_of_padding(
+    pad: str | None, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    """Neither configuration names a padding token; each text's label is read at its own last token."""
+    llama = save_llama(tmp_path / "model", words_in(synthetic, "sa"))
+    for name, key, value in (("config.json", "pad_token_id", None), ("tokenizer_config.json", "pad_token", pad)):
+        content = json.loads((llama / name).read_text(encoding="utf-8"))
+        (llama / name).write_text(json.dumps({**content, key: value}), encoding="utf-8")
+    options: dict[str, Any] = {"epochs": 1, "adapter": Adapter.LORA, "lora_targets": ["q_proj", "v_proj"]}
+    together = run(tmp_path / "a.parquet", synthetic, str(llama), **options)
+    alone = run(tmp_path / "b.parquet", synthetic, str(llama), **options, eval_tokens=1)
+    assert together["prediction"].equals(alone["prediction"])
+    np.testing.assert_allclose(together["confidence"], alone["confidence"], atol=1e-5)
+    assert together["confidence"].n_unique() > 20

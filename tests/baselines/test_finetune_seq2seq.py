@@ -5,8 +5,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import torch
 
 from baselines import finetune_seq2seq
+from baselines.robust.method import WordMethod
+from baselines.robust.synonyms import SynonymSource
 from builders.folder.reader import DatasetFolder
 from tests.baselines.kinds import LETTERS, WORDS
 from tests.baselines.tiny import save_bert
@@ -61,3 +64,26 @@ def test_a_vocabulary_larger_than_the_models_is_refused(kinds: DatasetFolder, tm
     t5_tokenizer([*WORDS, "zebra"]).save_pretrained(model)
     with pytest.raises(InvalidInput, match="--model: the tokenizer has more tokens than the model"):
         finetune_seq2seq.main("copies", kinds.path, tmp_path / "p.parquet", model=model, from_scratch=True)
+
+
+def test_methods_train_models_that_write(kinds: DatasetFolder, tmp_path: Path) -> None:
+    """Copies of questions have other questions, and the context and answer of their original."""
+    options = {"epochs": 1, "train_size": 16, "batch_size": 8, "max_target": 3, "from_scratch": True, "select": False}
+    model, out = save_t5(tmp_path / "t5", [*WORDS, "No", "answer"]), tmp_path / "p.parquet"
+    methods = [WordMethod(name) for name in ("eda", "freelb", "focal", "smoothing")]
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("baselines.training.finetuner.Finetuner.embeddings", lambda self: torch.eye(300))
+        train = finetune_seq2seq.Writer.labelled
+        patch.setattr(
+            finetune_seq2seq.Writer, "labelled", lambda self, rows, n: seen.append(rows) or train(self, rows, n)
+        )
+        finetune_seq2seq.main(
+            "questions", kinds.path, out, model=model, source=["open"], target=["open"], method=methods,
+            synonyms=SynonymSource.EMBEDDINGS, **options,
+        )  # fmt: skip
+    (rows,) = seen
+    assert rows[16:].select("context", "answers").equals(rows[:16].select("context", "answers"))
+    assert (rows[16:]["question"] != rows[:16]["question"]).any()
+    assert read_card(tmp_path / "p.card.yaml").name == "t5, from scratch, eda, focal, freelb, smoothing"
+    assert pl.read_parquet(out)["prediction"].len() == 30

@@ -1,5 +1,6 @@
 """Taggers are trained end to end: what is easy is learnt, every word gets a tag, and all encoders can be read."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +8,8 @@ import pytest
 from transformers import ByT5Tokenizer, T5Config
 
 from baselines import finetune_tagger
+from baselines.robust.method import WordMethod
+from baselines.robust.synonyms import SynonymSource
 from baselines.training.options import Adapter, TrainingOptions
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
@@ -89,3 +92,12 @@ def test_a_perfect_tagger_of_nothing_scores_full(
 def test_other_kinds_of_task_are_refused(kinds: DatasetFolder, bert: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="this baseline is for tagging tasks; found a task of kind 'generation'"):
         finetune_tagger.main("copies", kinds.path, tmp_path / "p.parquet", model=bert)
+
+
+def test_methods_train_taggers(kinds: DatasetFolder, bert: str, tmp_path: Path) -> None:
+    options = {"source": ["notes"], "target": ["notes"], "epochs": 1, "learning_rate": 5e-3, "train_size": 24}
+    methods = [WordMethod(name) for name in ("smoothing", "focal", "freelb", "eda")]
+    run(kinds, tmp_path / "p.parquet", model=bert, **options, method=methods, synonyms=SynonymSource.EMBEDDINGS)
+    assert read_card(tmp_path / "p.card.yaml").name == "bert0, eda, focal, freelb, smoothing"
+    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
+    assert (record["train_rows"], record["examples"]) == (24, 48)

@@ -1,5 +1,6 @@
 """MSCL as a program, on a tiny encoder."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ def test_it_learns_and_leaves_a_file_and_a_card(encoder: str, synthetic: Dataset
     card = read_card(tmp_path / "p.card.yaml")
     assert card.tuning_trials == 1
     assert (card.name, card.base_model, card.family, card.paradigm) == ("MSCL", encoder, "bert", "fine-tuned")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.card.yaml", "p.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.card.yaml", "p.parquet", "p.training.json"]
+    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
+    assert (record["source"], record["seed"], record["steps"]) == ("lamps", 0, 20 * 5)
+    assert record["train_rows"] == record["examples"] == len(synthetic.split("sa", "lamps", "train"))
 
 
 def test_the_papers_settings_are_those_trained_with(

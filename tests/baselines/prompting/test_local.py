@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from baselines.prompt_llm import main
@@ -116,6 +117,47 @@ def test_another_precision_is_asked_anew(plain: Path, monkeypatch: pytest.Monkey
     on_gpu = here["device"] == "cuda"
     monkeypatch.setattr("torch.cuda.is_available", lambda: not on_gpu)
     assert LocalModel(str(plain)).identity(request) != here
+
+
+@pytest.mark.parametrize("template", [None, TEMPLATE])
+def test_labels_score_as_each_does_behind_its_own_prompt(template: str | None, tmp_path: Path) -> None:
+    """Prompts of several lengths, labels of one to three tokens; each pair once more through the whole model."""
+    import torch
+
+    folder = save_model(tmp_path, template, words=[f"w{place}" for place in range(60)])
+    model: Any = LocalModel(str(folder), batch=3, scores_labels=True)
+    labels = ("positive", "w3 negative", "w9 w8 w7")
+    asked = [Request(request.messages, 6, labels) for request in requests(5)]
+    for request, answer in zip(asked, ask(model, asked), strict=True):
+        prompt = model._tokens(request.messages)
+        expected = []
+        for label in labels:
+            tokens = model._tokenizer(label, add_special_tokens=False)["input_ids"]
+            with torch.inference_mode():
+                log_p = model._model(torch.tensor([prompt + tokens])).logits[0].log_softmax(dim=-1)
+            expected.append(sum(float(log_p[len(prompt) - 1 + i, token]) for i, token in enumerate(tokens)))
+        assert json.loads(answer.text or "") == pytest.approx(expected, abs=1e-4)
+        assert (answer.tokens_in, answer.tokens_out) == (len(prompt) + 6, 0)
+    assert model.identity(asked[0]) != LocalModel(str(folder)).identity(asked[0])
+    long = Request(({"role": "user", "content": "w1 " * 300},), 6, labels)
+    assert ask(model, [long, asked[0], Request(asked[0].messages, 2)])[0] == Answer("", 0, 0)
+
+
+def test_a_local_model_gives_labels_with_probabilities(plain: Path, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    out = tmp_path / "p.parquet"
+    given: dict[str, Any] = {
+        "shots": 0,
+        "target": ["tents"],
+        "local": True,
+        "score_labels": True,
+        "probabilities": True,
+    }
+    main("sa", synthetic.path, out, str(plain), **given)
+    frame = pl.read_parquet(out)
+    labels = synthetic.task("sa").labels
+    for prediction, confidence, shares in frame.select("prediction", "confidence", "probabilities").iter_rows():
+        assert sum(shares) == pytest.approx(1)
+        assert (prediction, confidence) == (labels[shares.index(max(shares))], max(shares))
 
 
 def test_prompt_llm_on_a_local_model(plain: Path, synthetic: DatasetFolder, tmp_path: Path) -> None:

@@ -105,21 +105,25 @@ def test_the_loss_of_a_batch_uses_its_own_rows(bert, batch) -> None:  # type: ig
     torch.testing.assert_close(mixin(bert, batch | {"row": torch.tensor([7, 2])}), expected)
 
 
-def test_an_encoder_decoder_is_read_at_its_encoder(t5, batch) -> None:  # type: ignore[no-untyped-def]
-    """The logits of a verbalizer are those of one decoder position; the weight is read where the text is."""
+def test_an_encoder_decoder_is_pooled_over_its_decoder(t5, batch) -> None:  # type: ignore[no-untyped-def]
+    """As in BOSS's code: the logits are those of the last place, the weight is read from the mean over all."""
+    asked = torch.tensor([[0, 7], [0, 7]])
 
     class Verbalized(torch.nn.Module):
         def forward(self, **inputs: Tensor) -> object:
-            output = t5(**inputs, decoder_input_ids=torch.zeros((2, 1), dtype=torch.long))
-            output.logits = output.logits[:, 0, :3]
+            output = t5(**inputs, decoder_input_ids=asked)
+            output.logits = output.logits[:, -1, :3]
             return output
 
     mixin = LearnedMixin(np.full((2, 3), -1.0, np.float32), 32, seed=0)
     seen: list[Tensor] = []
     mixin.weight.register_forward_hook(lambda module, given, out: seen.append(given[0]))
     mixin(Verbalized(), batch | {"row": torch.tensor([0, 1])})
-    states = t5.encoder(batch["input_ids"], batch["attention_mask"]).last_hidden_state[:, 0]
-    torch.testing.assert_close(seen[0], states)
+    encoded = t5.encoder(batch["input_ids"], batch["attention_mask"]).last_hidden_state
+    states = t5.decoder(
+        asked, encoder_hidden_states=encoded, encoder_attention_mask=batch["attention_mask"]
+    ).last_hidden_state
+    torch.testing.assert_close(seen[0], (states[:, 0] + states[:, 1]) / 2)
 
 
 def test_the_weight_of_the_bias_is_trained_under_freelb_too(bert, batch) -> None:  # type: ignore[no-untyped-def]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baselines.robust.eda import augmented, noisy, words_of
+from baselines.robust.eda import augmented, augmented_words, noisy, words_of
 
 TEXT = 'The old "ferry" left Mole Street, slowly; nobody (not even Tom) waved from its deck or from the long quay.'
 NLI = ("premise", "hypothesis")
@@ -122,3 +122,44 @@ def test_a_copy_has_no_word_from_nowhere(parts: list[str], seed: int) -> None:
     copy = noisy(" ".join(parts), generator(seed), upside_down)
     found = words_of([copy])
     assert found <= words_of(parts) | {upside_down(word)[0] for word in words_of(parts) if len(word) > 3}
+
+
+SENTENCE = [
+    *("the", "old", "Ada", "Byron", "left", "Mole", "for", "Hope", "early"),
+    *("and", "nobody", "saw", "it", "go", "."),
+]
+TAGS = [0, 0, 1, 2, 0, 3, 0, 3, 0, 0, 0, 0, 0, 0, 0]
+
+
+def spans(tokens: list[str], tags: list[int]) -> list[tuple[str, int]]:
+    return [(token, tag) for token, tag in zip(tokens, tags, strict=True) if tag]
+
+
+def test_noise_in_tagged_words_leaves_the_spans_as_they_are() -> None:
+    """The first span is of two words: nothing is put between them."""
+    rows = pl.DataFrame(
+        {"id": [f"r{i}" for i in range(400)], "group": ["g"] * 400, "tokens": [SENTENCE] * 400, "tags": [TAGS] * 400}
+    )
+    both = augmented_words(rows, 0, generator(), lambda word: ["big ship"] if len(word) > 3 else [])
+    assert both[:400].equals(rows)
+    assert both.schema == rows.schema
+    kinds = Counter[str]()
+    for tokens, tags in both[400:].select("tokens", "tags").iter_rows():
+        assert spans(tokens, tags) == spans(SENTENCE, TAGS)
+        assert tokens[tags.index(1) + 1] == "Byron"
+        if len(tokens) < len(SENTENCE):
+            kinds["deleted"] += 1
+        elif "ship" in tokens:
+            kinds["replaced" if len(tokens) == len(SENTENCE) + 1 else "inserted"] += 1
+        elif tokens != SENTENCE:
+            kinds["swapped"] += 1
+            assert Counter(tokens) == Counter(SENTENCE)
+    # A tenth of eleven free words is one word; deletion leaves all of them in 3 of 10 cases.
+    assert all(60 < kinds[kind] < 140 for kind in ("inserted", "replaced", "swapped")), kinds
+    assert 40 < kinds["deleted"] < 100, kinds
+
+
+def test_a_text_of_spans_alone_is_copied() -> None:
+    rows = pl.DataFrame({"id": ["r"], "tokens": [["Ada", "Byron"]], "tags": [[1, 2]]})
+    copy = augmented_words(rows, 0, generator(), upside_down)[1]
+    assert (copy["tokens"].to_list(), copy["tags"].to_list()) == ([["Ada", "Byron"]], [[1, 2]])

@@ -1,21 +1,30 @@
 """The methods as options of ``finetune-classifier``, on tiny models."""
 
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import AutoModel, T5Config, T5ForConditionalGeneration
 
 from baselines import finetune_classifier
+from baselines.robust.dapt import adapt_body
 from baselines.robust.method import Method
+from baselines.robust.swad import StretchMean
 from baselines.robust.synonyms import SynonymSource
+from baselines.training.options import Adapter
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
-from tests.baselines.tiny import save_bert, words_in
+from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
 from validation.cards import read_card
+from validation.report import InvalidInput
+
+README = Path(__file__).parents[3] / "baselines/robust/README.md"
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +87,141 @@ def test_an_encoder_decoder_is_trained_by_the_words_of_the_labels(
     frame = finetuned(synthetic, tmp_path / "p.parquet", t5, ["ensemble", "freelb"])
     assert len(frame) == 60
     assert set(frame["prediction"]) <= set(synthetic.task("nli").labels)
+
+
+def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str], **options: Any) -> pl.DataFrame:
+    """Fine-tune on two domains at once."""
+    given = {"source": ["harbour+kitchen"], "target": ["orchard", "harbour"], "train_size": 48} | options
+    finetune_classifier.main(
+        "nli", folder.path, out, method=[Method(name) for name in methods], model=model, epochs=1,
+        learning_rate=3e-3, max_length=64, **given,
+    )  # fmt: skip
+    return pl.read_parquet(out)
+
+
+MORE = (["group-dro", "swad", "freelb"], ["coral", "tent"], ["lisa"], ["dann", "temperature"])
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        ["irm", "soup", "temperature"],
+        ["dann", "wise-ft", "dfr"],
+        *(pytest.param(each, marks=pytest.mark.long) for each in MORE),
+    ],
+    ids="+".join,
+)
+def test_methods_of_several_domains_and_those_after_training(
+    methods: list[str], encoder: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    out = tmp_path / "p.parquet"
+    states = {"keep_state": [0.0, 1.0]} if "soup" in methods else {}
+    frame = trained(synthetic, out, encoder, methods, **states)
+    assert set(frame["source"]) == {"harbour+kitchen"}
+    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
+    assert record["examples"] == 48
+    assert ("soup" in record) is ("soup" in methods)
+    card = read_card(tmp_path / "p.card.yaml")
+    assert card.name.endswith(", ".join(sorted(methods)))
+    assert (card.extra_data == "test texts of each target, without labels") is ("tent" in methods)
+
+
+@pytest.mark.long
+def test_tent_predicts_a_target_alike_whatever_else_is_predicted(
+    encoder: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    both = trained(synthetic, tmp_path / "a.parquet", encoder, ["tent"], source=["harbour"])
+    one = trained(synthetic, tmp_path / "b.parquet", encoder, ["tent"], source=["harbour"], target=["orchard"])
+    assert both.filter(pl.col("id").is_in(one["id"].implode())).equals(one)
+
+
+def test_dapt_reads_the_targets_texts_before_training_and_keeps_what_it_learnt(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = save_bert(tmp_path / "model", ["[MASK]", *words_in(synthetic, "nli")])
+    settings = json.loads((model / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (model / "tokenizer_config.json").write_text(json.dumps(settings | {"mask_token": "[MASK]"}), encoding="utf-8")
+    rows, bodies = [], []
+
+    def seen(name: str, texts: Any, *given: Any) -> Any:
+        rows.append(texts)
+        bodies.append(adapt_body(name, texts[:32], *given))
+        return bodies[-1]
+
+    monkeypatch.setattr("baselines.robust.dapt.adapt_body", seen)
+    options = {"target": ["orchard"], "source": ["harbour"], "keep_state": [0.0]}
+    trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], **options)
+    (texts,) = rows
+    assert len(texts) == len(synthetic.split("nli", "orchard", "train"))
+    assert all("labels" not in row for row in texts)
+    before = AutoModel.from_pretrained(str(model)).state_dict()
+    name = "embeddings.word_embeddings.weight"
+    assert not torch.equal(bodies[0][name], before[name])
+    assert read_card(tmp_path / "p.card.yaml").extra_data == "train texts of the targets, without labels"
+    with pytest.raises(InvalidInput, match="--method dapt, --adapter: an adapter is trained beside a body that stays"):
+        trained(synthetic, tmp_path / "p.parquet", str(model), ["dapt"], adapter=Adapter.LORA)
+
+
+@pytest.mark.parametrize(
+    ("methods", "options", "words"),
+    [
+        (["coral"], {"source": ["harbour"]}, "--method coral: this method tells domains apart, so it needs several"),
+        (["coral", "lisa"], {}, "--method: each of these is the whole loss; found 'coral' with 'lisa'"),
+        (["irm", "focal"], {}, "--method: each of these is the whole loss; found 'irm' with 'focal'"),
+        (["soup", "wise-ft"], {}, "--method: these undo each other; found 'soup' with 'wise-ft'"),
+        (["soup"], {"keep_state": [1.0]}, "--method soup: a soup is of kept states; give --keep-state at least twice"),
+        (["group-dro"], {"adapter": Adapter.LORA}, "would lose what 'group-dro' learns; leave one of them out"),
+        (["dfr"], {"adapter": Adapter.LORA}, "this method needs the last layer of a plain classifier"),
+    ],
+)
+def test_methods_that_lack_what_they_need_are_refused(
+    methods: list[str], options: dict[str, Any], words: str, encoder: str, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        trained(synthetic, tmp_path / "p.parquet", encoder, methods, **options)
+
+
+def test_a_decoder_takes_no_method_of_features(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    llama = str(save_llama(tmp_path / "model", words_in(synthetic, "nli")))
+    with pytest.raises(InvalidInput, match="--method: this method is for encoders; found 'coral' with llama"):
+        trained(synthetic, tmp_path / "p.parquet", llama, ["coral"])
+
+
+def test_the_example_of_an_own_method_trains(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.M | re.S)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 40
+    own: dict[str, Any] = {"__name__": "own_method"}
+    exec(compile(code, "own_method.py", "exec"), own)
+    options: dict[str, Any] = {"source": ["harbour"], "target": ["kitchen"], "epochs": 1, "train_size": 32}
+    own["main"]("nli", synthetic.path, tmp_path / "p.parquet", model=encoder, **options)
+    assert len(pl.read_parquet(tmp_path / "p.parquet")) == 30
+    assert read_card(tmp_path / "p.card.yaml").name.endswith(", confidence penalty")
+
+
+@pytest.mark.long
+def test_swad_goes_on_where_it_was(
+    encoder: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stop in the middle of a stretch leaves the bytes as they are."""
+    monkeypatch.setattr("baselines.robust.swad.LOOKS", 2)
+    monkeypatch.setattr("baselines.training.trainer._CHECKPOINT_SECONDS", 0)
+    options: dict[str, Any] = {"source": ["harbour"], "train_size": 48, "batch_size": 8}
+    trained(synthetic, tmp_path / "whole.parquet", encoder, ["swad"], **options)
+    steps = 0
+    add = StretchMean.add
+
+    def stopping(self: StretchMean, model: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 5:
+            raise KeyboardInterrupt
+        add(self, model)
+
+    monkeypatch.setattr(StretchMean, "add", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        trained(synthetic, tmp_path / "p.parquet", encoder, ["swad"], **options)
+    trained(synthetic, tmp_path / "p.parquet", encoder, ["swad"], **options)
+    assert (tmp_path / "p.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert steps == 7  # the interrupted step alone came twice
+    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
+    assert record["swad"][1] == record["steps"] == 6

@@ -58,3 +58,9 @@ def test_a_certain_prediction_has_finite_gradients() -> None:
 def test_the_loss_of_a_model_is_that_of_its_logits(bert, batch) -> None:  # type: ignore[no-untyped-def]
     ours = loss_of()(bert, batch | {"row": torch.tensor([5, 9])})
     torch.testing.assert_close(ours, bert(**batch).loss)
+
+
+def test_the_loss_of_a_model_that_writes_is_over_its_tokens(t5, batch) -> None:  # type: ignore[no-untyped-def]
+    t5.config.decoder_start_token_id = t5.config.pad_token_id = 0
+    pair = batch | {"labels": torch.tensor([[3, 1], [4, -100]])}
+    torch.testing.assert_close(loss_of(reads_labels=True)(t5, pair), t5(**pair).loss)

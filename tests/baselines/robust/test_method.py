@@ -106,7 +106,7 @@ def test_every_method_and_what_goes_together_trains(
     robustness = Robustness.of([Method(name) for name in methods])
     model, accuracy = trained(robustness, rows, bert, tmp_path)
     if "ensemble" in methods:  # the words give the labels away, so that the bias model leaves nothing to learn
-        assert hasattr(model, "learned_mixin")
+        assert hasattr(model, "own_loss")
     else:
         assert accuracy > 0.9
 
@@ -119,8 +119,8 @@ def test_a_training_that_goes_on_ends_as_one_that_was_not_stopped(
     start = {name: weight.clone() for name, weight in bert.state_dict().items()}
     whole, _ = trained(robustness, rows, bert, tmp_path / "whole", 2)
     end = {name: weight.clone() for name, weight in whole.state_dict().items()}
-    assert (whole.learned_mixin.weight.bias != 0).all()  # it is trained
-    del bert.learned_mixin
+    assert (whole.own_loss.weight.bias != 0).all()  # it is trained
+    del bert.own_loss
     bert.load_state_dict(start)
     monkeypatch.setattr("baselines.training.trainer._CHECKPOINT_SECONDS", 0)
     stop_at(bert, step=4)
@@ -158,7 +158,9 @@ def test_losses_of_two_models_and_of_one_do_not_go_together(other: str) -> None:
 def test_an_adapter_and_the_ensemble_do_not_go_together(rows: pl.DataFrame, bert: Any) -> None:
     adapted = get_peft_model(bert, LoraConfig(task_type="SEQ_CLS"))
     prepared = Robustness.of([Method.ENSEMBLE]).prepared(rows, ["text"], 3, 0, lambda: None, None)
-    with pytest.raises(InvalidInput, match="a stopped training would lose the ensemble's layer; leave one of them out"):
+    with pytest.raises(
+        InvalidInput, match="a stopped training would lose what 'ensemble' learns; leave one of them out"
+    ):
         prepared.objective(adapted)
 
 

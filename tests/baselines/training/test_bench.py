@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from baselines.training import bench
-from baselines.training.bench import run_training_bench, texts
+from baselines.training.bench import _timings, run_training_bench, texts
 from validation.command_line import console
 from validation.timing import print_timing
 
@@ -17,15 +17,29 @@ def test_both_sides_are_measured(
 ) -> None:
     monkeypatch.setattr(bench, "DEFAULT_ENCODER", str(tiny_bert))
     monkeypatch.setattr(bench, "_MAX_LENGTH", 64)
-    training, prediction = run_training_bench(0.001)
-    assert (training.unit, prediction.unit) == ("tokens", "rows")
-    for timing in (training, prediction):
+    timings = list(run_training_bench(0.001))
+    assert [timing.unit for timing in timings] == ["tokens", "tokens", "rows"]
+    assert timings[0].rate == timings[1].rate  # one measurement of ours beside two yardsticks
+    for timing in timings:
         assert timing.met is None
-        assert min(timing.rate, timing.yardstick_rate, timing.ratio) > 0
+        assert timing.rate is not None
+        assert timing.yardstick_rate is not None
+        assert timing.ratio == timing.rate / timing.yardstick_rate
         print_timing(timing, console())
     said = capsys.readouterr().out
-    assert "training: " in said
+    assert "Trainer's defaults, " in said
+    assert "Trainer with train_sampling_strategy=group_by_length, " in said
     assert "wanted 1.4 times at --scale 1" in said
+    assert "wanted 1 times at --scale 1" in said
+
+
+def test_the_ratio_is_that_of_the_figures_shown() -> None:
+    """Medians of 3 rounds: 30 beside 20 and 5; the ratios of the single rounds have other medians."""
+    ours, theirs, other = iter([10.0, 30.0, 40.0]), iter([20.0, 90.0, 10.0]), iter([5.0, 5.0, 5.0])
+    sides = {"": lambda: next(ours), "defaults": lambda: next(theirs), "lengths": lambda: next(other)}
+    first, second = _timings("training", "tokens", {"defaults": 1.4, "lengths": 1.0}, 1.0, sides)
+    assert (first.rate, first.yardstick_rate, first.ratio, first.met) == (30, 20, 1.5, True)
+    assert (second.yardstick, second.yardstick_rate, second.ratio, second.met) == ("lengths", 5, 6, True)
 
 
 def test_lengths_are_those_of_language_inference() -> None:

@@ -1,11 +1,20 @@
 """Loading models: which version a name stands for, and what a model must bring."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
-from baselines.training.models import load_model, load_tokenizer, model_version, padding_token
+from baselines.training.models import (
+    add_low_rank_updates,
+    determinism,
+    load_model,
+    load_tokenizer,
+    model_version,
+    padding_token,
+)
 from validation.report import InvalidInput
 
 
@@ -18,12 +27,48 @@ def test_other_weights_in_the_same_folder_are_another_version(tiny_bert: Path, t
     assert model_version(str(folder)) != before
 
 
-def test_a_model_without_padding_is_refused(tiny_bert: Path) -> None:
+def test_a_tokenizer_without_padding_gets_its_end_of_text_or_unknown_token(tiny_bert: Path) -> None:
     tokenizer = load_tokenizer(str(tiny_bert))
     assert padding_token(tokenizer, "bert") == 0
-    tokenizer.pad_token = None
-    with pytest.raises(InvalidInput, match="--model: the model's tokenizer has no padding token; found 'bert'"):
+    tokenizer.pad_token, tokenizer.eos_token = None, "[SEP]"
+    assert (padding_token(tokenizer, "bert"), tokenizer.pad_token) == (3, "[SEP]")
+    tokenizer.pad_token = tokenizer.eos_token = None
+    assert padding_token(tokenizer, "bert") == 1
+    tokenizer.pad_token = tokenizer.unk_token = None
+    with pytest.raises(InvalidInput, match="--model: the model's tokenizer has no token to fill up batches with"):
         padding_token(tokenizer, "bert")
+
+
+def test_low_rank_updates_go_where_they_are_asked_for(tiny_bert: Path) -> None:
+    def updated(targets: list[str] | None) -> set[str]:
+        model = load_model("AutoModelForSequenceClassification", str(tiny_bert), 0)
+        names = dict(add_low_rank_updates(model, "SEQ_CLS", 2, targets).named_parameters())
+        return {name.split(".lora_")[0].rpartition(".")[2] for name in names if ".lora_A" in name}
+
+    assert updated(None) == {"query", "value"}
+    assert updated(["key", "dense"]) == {"key", "dense"}
+    with pytest.raises(InvalidInput) as refused:
+        updated(["key", "q_proj"])
+    assert str(refused.value) == (
+        "--lora-targets: low-rank updates do not fit the model; found no layer is called 'q_proj'; name layers with "
+        "--lora-targets; this model has query, key, value, dense, classifier"
+    )
+
+
+def test_determinism_is_kept_where_asked_and_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    for asked in (True, False):
+        with determinism(asked=asked):
+            assert torch.are_deterministic_algorithms_enabled() is asked
+            assert ("CUBLAS_WORKSPACE_CONFIG" in os.environ) is asked
+    assert not torch.are_deterministic_algorithms_enabled()
+    assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
+    words = "--deterministic: the model computes what has no deterministic algorithm"
+    with pytest.raises(InvalidInput, match=words), determinism(asked=True):
+        raise RuntimeError("x_cuda does not have a deterministic implementation, but you set ...")
+    assert not torch.are_deterministic_algorithms_enabled()
+    with pytest.raises(RuntimeError, match="something else"), determinism(asked=True):
+        raise RuntimeError("something else")
 
 
 def test_a_folder_of_weights_alone_is_refused(tiny_bert: Path, tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""IRM: features on which one classifier is best in all domains at once (Arjovsky et al. 2019)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from baselines.robust.losses import ReadLogits, cross_entropy, inputs_of, logits_of
+from baselines.training.trainer import Batch
+
+WEIGHT = 100.0
+WARM_UP = 500
+"""Steps with weight 1 before the penalty gets its own."""
+
+
+class Irm(nn.Module):
+    """Cross entropy plus IRMv1's penalty, on average over the domains of a batch.
+
+    The penalty has weight 1 for the first 500 steps, then 100; from there the whole is divided by the weight, so that
+    gradients keep their size. A training of fewer steps is plain fine-tuning with a light penalty. Steps are counted in
+    the model's state.
+
+    Args:
+        read: gives the labels' logits of a model's output.
+    Source: Arjovsky et al. 2019, eq. IRMv1; weight and warm-up are DomainBed's, the division is of the authors' code.
+    """
+
+    step: Tensor
+
+    def __init__(self, read: ReadLogits = logits_of) -> None:
+        super().__init__()
+        self._read = read
+        self.register_buffer("step", torch.zeros((), dtype=torch.long))
+
+    def forward(self, model: Any, batch: Batch) -> Tensor:
+        """Return the loss of a batch with ``domain``, shape (B,)."""
+        logits, labels, domains = self._read(model(**inputs_of(batch))).float(), batch["labels"], batch["domain"]
+        penalties = [irm_penalty(logits[domains == one], labels[domains == one]) for one in torch.unique(domains)]
+        # On the device: a number here would make it wait.
+        weight = torch.where(self.step < WARM_UP, 1.0, WEIGHT)
+        self.step += 1
+        return (cross_entropy(logits, labels) + weight * torch.stack(penalties).mean()) / weight
+
+
+def irm_penalty(logits: Tensor, labels: Tensor) -> Tensor:
+    """Compute the squared gradient of a domain's cross entropy by a factor of its logits, at the factor 1.
+
+    With p the softmax of the logits z, it is the square of the mean over rows of ``sum_c (p_c - y_c) z_c``.
+
+    Args:
+        logits: of one domain, shape (B, C).
+        labels: shape (B,).
+    Returns: a scalar, at least 0.
+    """
+    wrong = torch.softmax(logits, dim=-1) - functional.one_hot(labels, logits.shape[-1])
+    return (wrong * logits).sum(dim=-1).mean().square()

@@ -1,0 +1,90 @@
+"""The last layer of a classifier and what it reads: the features that methods mix, align or fit anew."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from baselines.robust.losses import inputs_of, logits_of
+from baselines.training.prediction import HEADS
+from baselines.training.trainer import Batch
+from validation.report import InvalidInput, Problem
+
+
+def last_layer(model: Any) -> nn.Linear:
+    """Find the layer that turns a text's features into logits: the last linear one of the model's head.
+
+    Args:
+        model: a classifier of transformers.
+    Returns: the layer.
+    Raises: InvalidInput when the model has no such layer, or an adapter is around it.
+    """
+    heads = [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS]
+    layers = [module for head in heads for module in head.modules() if isinstance(module, nn.Linear)]
+    if hasattr(model, "peft_config") or not layers:
+        what, cure = "this method needs the last layer of a plain classifier", "leave it or --adapter out"
+        raise InvalidInput(Problem(what, "--method", type(model).__name__, cure))
+    return layers[-1]
+
+
+@contextmanager
+def reading_features(model: Any) -> Iterator[list[Tensor]]:
+    """Read what the last layer reads in each forward pass: features, shape (B, d)."""
+    seen: list[Tensor] = []
+    handle = last_layer(model).register_forward_pre_hook(lambda module, given: seen.append(given[0]))
+    try:
+        yield seen
+    finally:
+        handle.remove()
+
+
+def logits_and_features(model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Compute logits and features of a batch.
+
+    Args:
+        model: a classifier.
+        batch: tensors of B rows.
+    Returns: logits, shape (B, C), and features, shape (B, d), both with their graph.
+    """
+    with reading_features(model) as seen:
+        logits = logits_of(model(**inputs_of(batch)))
+    return logits, seen[0]
+
+
+def read_features(model: Any, batch: Mapping[str, Tensor]) -> list[NDArray[np.float32]]:
+    """Read the features of a batch, for prediction; one array of shape (d,) a row."""
+    return list(logits_and_features(model, dict(batch))[1].float().cpu().numpy())
+
+
+def set_last_layer(model: Any, weights: NDArray[np.float64], biases: NDArray[np.float64]) -> None:
+    """Write weights, shape (C, d), and biases, shape (C,), in place of those of the last layer."""
+    layer = last_layer(model)
+    with torch.no_grad():
+        layer.weight.copy_(torch.from_numpy(weights))
+        layer.bias.copy_(torch.from_numpy(biases))
+
+
+def fit_layer(
+    features: NDArray[np.float32], labels: NDArray[np.int64], n_classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit the last layer by logistic regression on standardised features (L2, C = 1).
+
+    Args:
+        features: shape (n, d).
+        labels: shape (n,), all classes among them.
+        n_classes: C.
+    Returns: weights, shape (C, d), and biases, shape (C,), for the features as they are.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    mean, scale = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    scale = np.where(scale > 0, scale, 1.0)
+    found = LogisticRegression(max_iter=1000).fit((features - mean) / scale, labels)
+    weights, biases = np.asarray(found.coef_) / scale, np.asarray(found.intercept_)
+    if n_classes == 2:  # one row: how much more the second class is likely
+        weights, biases = np.stack([np.zeros_like(weights[0]), weights[0]]), np.array([0.0, biases[0]])
+    return weights, biases - weights @ mean

@@ -1,0 +1,69 @@
+"""LISA: mixtures of rows that share the label and not the domain, or the domain and not the label (Yao et al. 2022)."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions import Beta
+from torch.nn import functional
+
+from baselines.robust.last_layer import last_layer, logits_and_features
+from baselines.training.trainer import Batch
+
+ALPHA = 2.0
+SAME_LABEL = 0.5
+"""How often rows of one label are mixed across domains, rather than rows of one domain across labels."""
+
+
+def lisa_loss(model: Any, batch: Batch) -> Tensor:
+    """Compute the loss of mixed rows; features are mixed where the model's last layer reads them.
+
+    Draws are torch's own, which dropout draws from and checkpoints keep.
+
+    Args:
+        model: a classifier.
+        batch: tensors of B rows, ``labels`` and ``domain`` among them.
+    Returns: the loss, a scalar.
+    Source: Yao et al. 2022, eq. 3 and 4, algorithm 1; a share a row, from Beta(2, 2), of what the last layer reads, as
+        for texts in their code (``huaxiuyao/LISA``). There a row's partner comes from the whole data set, here from its
+        batch.
+    """
+    _, features = logits_and_features(model, batch)
+    labels, domains = batch["labels"], batch["domain"]
+    across_domains = bool(torch.rand(()) < SAME_LABEL)
+    partner = draw_partners(labels, domains, across_domains=across_domains)
+    share = Beta(ALPHA, ALPHA).sample((len(labels),)).to(features)
+    return mixed_loss(last_layer(model), features, labels, partner, share)
+
+
+def mixed_loss(layer: Any, features: Tensor, labels: Tensor, partner: Tensor, share: Tensor) -> Tensor:
+    """Compute the cross entropy of ``share`` of each row and the rest of its partner, for both of their labels.
+
+    Args:
+        layer: gives logits of features.
+        features: shape (B, d).
+        labels: shape (B,).
+        partner: the place of each row's partner, shape (B,).
+        share: of the row itself, in [0, 1], shape (B,).
+    """
+    part = share.unsqueeze(1)
+    logits = layer(part * features + (1 - part) * features[partner]).float()
+    own = functional.cross_entropy(logits, labels, reduction="none")
+    other = functional.cross_entropy(logits, labels[partner], reduction="none")
+    return (share * own + (1 - share) * other).mean()
+
+
+def draw_partners(labels: Tensor, domains: Tensor, *, across_domains: bool) -> Tensor:
+    """Draw for each row another one: of its label and another domain, or of its domain and another label.
+
+    Args:
+        labels: shape (B,).
+        domains: shape (B,).
+        across_domains: which of the two.
+    Returns: places, shape (B,); a row's own where there is no such row.
+    """
+    same_label = labels.unsqueeze(1) == labels
+    same_domain = domains.unsqueeze(1) == domains
+    fits = same_label & ~same_domain if across_domains else same_domain & ~same_label  # (B, B)
+    drawn = torch.multinomial(fits.float() + 1e-12, 1).squeeze(1)
+    return torch.where(fits.any(dim=1), drawn, torch.arange(len(labels), device=labels.device))

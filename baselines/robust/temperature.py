@@ -1,0 +1,26 @@
+"""Temperature scaling: confidences that are worth what they say, in the source domain (Guo et al. 2017)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST, MOST = 0.05, 20.0
+
+
+def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
+    """Find the temperature T at which ``softmax(logits / T)`` gives the labels the highest likelihood.
+
+    Args:
+        logits: of validation rows of the source, shape (n, C).
+        labels: shape (n,).
+    Returns: T, between 0.05 and 20; above 1 where the model is too sure.
+    Source: Guo et al. 2017, sec. 4.2.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import log_softmax
+
+    def loss(log_t: float) -> float:
+        log_p = log_softmax(logits / np.exp(log_t), axis=1)
+        return float(-log_p[np.arange(len(labels)), labels].mean())
+
+    found = minimize_scalar(loss, bounds=(np.log(LEAST), np.log(MOST)), method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(found.x))

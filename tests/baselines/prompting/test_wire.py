@@ -1,0 +1,228 @@
+"""Completions, labels that are scored, guidance: what is sent, and what the answers are read as."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from fastapi.responses import JSONResponse
+
+from baselines.prompt_llm import Demonstrations, main
+from baselines.prompting.models import Answer, Request
+from baselines.prompting.options import PromptingOptions
+from baselines.prompting.server import Server
+from baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer, request_body
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import score_file
+from validation.report import InvalidInput
+
+from .chat_server import ChatServer, completion, refusal, text_completion
+
+LABELS = ("negative", "neutral", "positive")
+TURNS = ({"role": "system", "content": "Decide."}, {"role": "user", "content": "Text: it broke"})
+ASKED = Request(TURNS, 9, LABELS)
+
+
+def words_of(text: str) -> list[str]:
+    """Cut a text before each blank, as tokenizers do."""
+    return [(" " if place else "") + word for place, word in enumerate(text.split(" "))]
+
+
+def echoes(body: dict[str, Any], score: Any) -> JSONResponse:
+    """Echo each prompt with a log-probability of each word, and one word that was generated."""
+    tokens = [["<s>", *words_of(prompt), " and"] for prompt in body["prompt"]]
+    log_p = [[None, *(score(token) for token in each[1:])] for each in tokens]
+    return JSONResponse(text_completion(*body["prompt"], tokens=tokens, token_logprobs=log_p))
+
+
+def run(folder: DatasetFolder, server: ChatServer, out: Path, **options: Any) -> pl.DataFrame:
+    given = {"source": ["lamps"], "target": ["tents"], "api": Api.COMPLETIONS} | options
+    main("sa", folder.path, out, "m", server.url, **given)
+    return pl.read_parquet(out)
+
+
+def test_a_base_model_goes_on_with_a_text(synthetic: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
+    server.reply = lambda body: " positive" if "Answer: positive" in body["prompt"] else " no idea"
+    frame = run(synthetic, server, tmp_path / "p.parquet", shots=2)
+    assert server.paths == {"/v1/completions"}
+    body = server.asked[0]
+    assert body["stop"] == ["\n\n"]
+    instruction, *shown, asked = body["prompt"].split("\n\n")
+    assert instruction.startswith("Decide") or "sentiment" in instruction
+    assert [part.rpartition("\nAnswer: ")[2] in LABELS for part in shown] == [True, True]
+    assert asked.endswith("\nAnswer:")
+    assert set(frame["prediction"]) == {"positive"}
+
+
+def test_a_prompt_that_asks_by_itself_is_left_open() -> None:
+    text = "### Input ###\nText: it broke // Prediction:"
+    turn = {"role": "user", "content": text}
+    assert plain_text([turn], ends_open=True) == text
+    assert plain_text([*TURNS]) == "Decide.\n\nText: it broke\nAnswer:"
+
+
+@pytest.mark.parametrize(
+    ("api", "said", "cure"),
+    [
+        (Api.CHAT, "default chat template is no longer allowed, you must provide a chat template", "--api completions"),
+        (Api.CHAT, "This is not a chat model and thus not supported", "--api completions: this model has no chat"),
+        (Api.COMPLETIONS, "This is a chat model and not supported in the v1/completions endpoint", "--api chat"),
+    ],
+)
+def test_the_wrong_way_to_ask_is_told_with_the_other(api: Api, said: str, cure: str, server: ChatServer) -> None:
+    server.reply = lambda _: refusal(400, said)
+    model = Server("m", base_url=server.url, api_key="k", api=api)
+    with pytest.raises(InvalidInput, match=f"the server refuses the request; found .*; give {cure}"):
+        model.answer([ASKED], lambda place, answer: None)
+    assert len(server.asked) == 1
+
+
+def test_labels_are_scored_by_their_own_tokens(synthetic: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
+    """The last word decides; words of the prompt and the generated one do not."""
+    server.reply = lambda body: echoes(body, lambda token: {" negative": -1.0, " positive": -1.5}.get(token, -50.0))
+    out = tmp_path / "p.parquet"
+    frame = run(synthetic, server, out, score_labels=True, probabilities=True)
+    labels = synthetic.task("sa").labels
+    assert [prompt.rpartition(" ")[2] for prompt in server.asked[0]["prompt"]] == list(labels)
+    assert (server.asked[0]["echo"], server.asked[0]["max_tokens"]) == (True, 1)
+    expected = {"negative": math.exp(-1.0), "positive": math.exp(-1.5)}
+    total = sum(expected.get(label, math.exp(-50)) for label in labels)
+    assert set(frame["prediction"]) == {"negative"}
+    assert frame["confidence"].to_list() == pytest.approx([expected["negative"] / total] * len(frame))
+    assert frame["probabilities"][0].to_list() == pytest.approx([expected.get(each, 0) / total for each in labels])
+    score_file(out, synthetic, n_draws=0)
+    n_asked = len(server.asked)
+    assert run(synthetic, server, out, score_labels=True).equals(frame.drop("probabilities"))
+    assert len(server.asked) == n_asked
+
+
+def read(choices: list[Any], api: Api) -> list[float]:
+    found = read_answer(json.dumps({"choices": choices}), ASKED, api, scores_labels=True)
+    assert found.text is not None
+    return list(json.loads(found.text)) if found.text else []
+
+
+def test_tokens_of_a_label_add_up_however_they_are_cut() -> None:
+    tokens = [
+        ["\u2581it", ":", "\u2581neg", "ative"],
+        ["it:", " neutral", "</s>"],
+        ["it", ":", " posi", "tiv", "e", "."],
+    ]
+    log_p = [[None, -9.0, -0.5, -0.25], [-9.0, -2.0, -9.0], [None, -9.0, -1.0, -0.5, -0.25, -9.0]]
+    body = text_completion("", "", "", tokens=tokens, token_logprobs=log_p)
+    assert read(body["choices"][::-1], Api.COMPLETIONS) == [-0.75, -2.0, -1.75]
+
+
+def test_a_chat_scores_labels_by_their_first_token() -> None:
+    top = [("Pos", 0.5), (" positive", 0.1), ("ne", 0.2), ("Neg", 0.05), ("The", 0.02)]
+    alternatives = [{"token": token, "logprob": math.log(p)} for token, p in top]
+    choice = {"message": {"content": "Pos"}, "logprobs": {"content": [{"top_logprobs": alternatives}]}}
+    # 'ne' begins two labels; what was not among the alternatives has at most the probability of the last one.
+    assert read([choice], Api.CHAT) == pytest.approx([math.log(0.05), math.log(0.02), math.log(0.6)])
+    nothing = {"message": {"content": "x"}, "logprobs": {"content": [{"top_logprobs": alternatives[-1:]}]}}
+    assert read([nothing], Api.CHAT) == []
+    body = request_body(ASKED, Api.CHAT, {}, scores_labels=True, guided=None)
+    assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 1)
+
+
+@pytest.mark.parametrize(
+    ("api", "reply"),
+    [
+        (Api.COMPLETIONS, text_completion("x", "y", "z")),
+        (Api.COMPLETIONS, text_completion("x")),
+        (Api.COMPLETIONS, text_completion("x", "y", "z", tokens=[["x"]] * 3, token_logprobs=[[-1.0]] * 3)),
+        (Api.CHAT, completion("positive")),
+    ],
+    ids=["no log-probabilities", "one choice", "of the answer alone", "no alternatives"],
+)
+def test_a_server_that_does_not_score_is_told_with_the_cure(api: Api, reply: Any, server: ChatServer) -> None:
+    with pytest.raises(UnscoredError):
+        read_answer(json.dumps(reply), ASKED, api, scores_labels=True)
+    server.reply = lambda _: JSONResponse(reply)
+    model = Server("m", base_url=server.url, api_key="k", api=api, scores_labels=True)
+    with pytest.raises(InvalidInput, match=r"does not tell the log-probabilities .*; give --api .* --score-labels out"):
+        model.answer([ASKED], lambda place, answer: None)
+
+
+@pytest.mark.parametrize(
+    ("guided", "sent"),
+    [
+        (Guided.VLLM, {"structured_outputs": {"choice": list(LABELS)}}),
+        (Guided.VLLM_OLD, {"guided_choice": list(LABELS)}),
+        (Guided.LLAMA_CPP, {"grammar": 'root ::= "negative" | "neutral" | "positive"'}),
+    ],
+)
+def test_answers_are_held_to_the_labels(guided: Guided, sent: dict[str, Any], server: ChatServer) -> None:
+    model = Server("m", base_url=server.url, api_key="k", guided=guided)
+    model.answer([ASKED, Request(TURNS, 9)], lambda place, answer: None)
+    bodies = sorted(server.asked, key=len)
+    assert {name: bodies[1][name] for name in sent} == sent
+    assert bodies[0].keys() == {"model", "messages", "temperature", "max_tokens"}  # no labels, nothing to hold to
+
+
+def test_an_answer_by_a_schema_is_read_as_its_label(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path
+) -> None:
+    server.reply = lambda body: json.dumps({"label": "negative"})
+    frame = run(synthetic, server, tmp_path / "p.parquet", api=Api.CHAT, guided=Guided.JSON_SCHEMA)
+    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+    assert schema["properties"]["label"]["enum"] == list(synthetic.task("sa").labels)
+    assert set(frame["prediction"]) == {"negative"}
+
+
+def test_prompts_that_begin_alike_are_asked_one_after_the_other(server: ChatServer) -> None:
+    begins = ["b", "a", "b", "c", "a", "b"]
+    asked = [Request(({"role": "system", "content": begin}, TURNS[1]), 9) for begin in begins]
+    answers: dict[int, Answer] = {}
+    server.reply = lambda body: body["messages"][0]["content"]
+    Server("m", base_url=server.url, api_key="k", concurrency=1).answer(asked, answers.__setitem__)
+    assert [body["messages"][0]["content"] for body in server.asked] == sorted(begins)
+    assert [answers[place].text for place in range(6)] == begins
+
+
+def test_boss_has_one_set_of_demonstrations(boss: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
+    def shown(**options: Any) -> set[str]:
+        server.asked.clear()
+        main("sa", boss.path, tmp_path / "p.parquet", "m", server.url, target=["dynasent"], **options)
+        return {turn.split("### Input ###")[0] for turn in server.last_turns()}
+
+    assert len(shown(seed=[1, 2])) == 2
+    assert len(shown(demonstrations=Demonstrations.DRAWN)) > 5
+
+
+@pytest.mark.parametrize(
+    ("address", "typed", "concurrency"),
+    [
+        ("http://127.0.0.1:8000/v1", None, 64),
+        ("http://localhost:8000/v1", None, 64),
+        ("http://192.168.3.4/v1", None, 64),
+        ("http://api.example.org/v1", None, 8),
+        ("http://localhost:8000/v1", 3, 3),
+    ],
+)
+def test_servers_nearby_are_asked_more_at_once(address: str, typed: int | None, concurrency: int) -> None:
+    options = PromptingOptions("sa", Path(), Path("p.csv"), "m", base_url=address, concurrency=typed)
+    model = options.open_model()
+    assert isinstance(model, Server)
+    assert model._concurrency == concurrency
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"score_labels": True, "guided": Guided.VLLM}, "--score-labels, --guided: labels that are scored need no"),
+        ({"probabilities": True}, "--probabilities: an answer in words has no probabilities; give --score-labels"),
+        (
+            {"task": "ab", "guided": Guided.VLLM},
+            "--guided: this is for tasks of labels; found a task of kind 'tagging'",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    options: dict[str, Any], words: str, grid: DatasetFolder, server: ChatServer, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        main(options.pop("task", "sa"), grid.path, tmp_path / "p.parquet", "m", server.url, **options)
+    assert server.asked == []

@@ -1,0 +1,172 @@
+"""What comes after training: a layer fitted anew, averages of weights, temperature, and norms that follow a target."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import softmax
+from torch import Tensor
+
+from baselines.robust.averages import copied_state, greedy_soup, mean_state, wise_ft
+from baselines.robust.dapt import mask_pieces
+from baselines.robust.dfr import fit_balanced_layer
+from baselines.robust.last_layer import fit_layer, set_last_layer
+from baselines.robust.losses import IGNORED, logits_of
+from baselines.robust.swad import Stretches, find_valley
+from baselines.robust.temperature import fit_temperature
+from baselines.robust.tent import adapt_and_predict, mean_entropy, norm_weights
+from validation.report import InvalidInput
+
+
+def test_masks_are_drawn_as_their_shares_say() -> None:
+    """Devlin et al. 2019, app. A.1: of 15% of the pieces, 80% masked, 10% any other, 10% as they are."""
+    torch.manual_seed(0)
+    ids = torch.randint(5, 1000, (200, 500))
+    labels = ids.clone()
+    labels[:, 0] = IGNORED
+    shown, asked = mask_pieces(ids, labels, 4, 1000)
+    chosen = asked != IGNORED
+    assert not chosen[:, 0].any()
+    assert torch.equal(asked[chosen], ids[chosen])
+    assert torch.equal(shown[~chosen], ids[~chosen])
+    assert chosen[:, 1:].float().mean().item() == pytest.approx(0.15, abs=0.005)
+    assert (shown[chosen] == 4).float().mean().item() == pytest.approx(0.8, abs=0.02)
+    assert (shown[chosen] == ids[chosen]).float().mean().item() == pytest.approx(0.1, abs=0.02)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_fitted_layer_predicts_as_the_regression_on_standardised_features(n_classes: int) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    features = (rng.normal(size=(90, 5)) * [1, 10, 0.1, 3, 0] + 4).astype(np.float32)
+    labels = rng.integers(0, n_classes, 90)
+    weights, biases = fit_layer(features, labels, n_classes)
+    expected = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(features, labels)
+    np.testing.assert_allclose(
+        softmax(features @ weights.T + biases, axis=1), expected.predict_proba(features), atol=2e-3
+    )
+
+
+def test_dfr_gives_each_label_in_each_domain_as_much_weight() -> None:
+    """One feature is the label, the other follows it in nine of ten rows: balanced, the second is worth nothing."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 4000)
+    domains = np.where(rng.random(4000) < 0.9, labels, 1 - labels)
+    features = np.stack([labels + rng.normal(size=4000), domains + rng.normal(size=4000) * 0.3], axis=1)
+    plain, _ = fit_layer(features.astype(np.float32), labels, 2)
+    balanced, _ = fit_balanced_layer(features.astype(np.float32), labels, domains, 2, np.random.default_rng(0))
+    learnt = [weights[1] - weights[0] for weights in (plain, balanced)]
+    assert learnt[0][1] > 3 * learnt[0][0]
+    assert abs(learnt[1][1]) < 0.2 * learnt[1][0]
+    with pytest.raises(InvalidInput, match=r"validation rows lack a label.*; found labels \[2\]"):
+        fit_balanced_layer(features.astype(np.float32), labels, domains, 3, np.random.default_rng(0))
+
+
+def test_the_mean_of_weights_lies_where_its_equation_says(bert: Any) -> None:
+    """(1 - a) probe + a tuned, weight by weight."""
+    probe = copied_state(bert)
+    tuned = {name: value + 1 for name, value in probe.items()}
+    for name, value in wise_ft(probe, tuned, share=0.25).items():
+        torch.testing.assert_close(value, probe[name] + 0.25)
+    bert.load_state_dict(wise_ft(probe, tuned), strict=False)
+    torch.testing.assert_close(bert.classifier.weight.detach(), probe["classifier.weight"] + 0.5)
+    set_last_layer(bert, np.ones((3, 32)), np.array([1.0, 2.0, 3.0]))
+    assert bert.classifier.bias.tolist() == [1, 2, 3]
+
+
+def test_a_greedy_soup_takes_what_helps() -> None:
+    """Scores are higher the nearer the mean is to 1: 0.8 is the best, 0.7 makes it worse, 1.4 better, 3 worse."""
+    states = [{"w": torch.tensor([value])} for value in (3.0, 0.8, 0.7, 1.4)]
+    seen: list[float] = []
+
+    def score(state: Any) -> float:
+        seen.append(round(float(state["w"]), 4))
+        return -abs(float(state["w"]) - 1)
+
+    mean, kept = greedy_soup(states, score)
+    assert kept == [1, 3]
+    assert seen == [3.0, 0.8, 0.7, 1.4, 0.75, 1.1, 1.7333]
+    torch.testing.assert_close(mean["w"], torch.tensor([1.1]))
+    torch.testing.assert_close(mean_state(states, [0.25] * 4)["w"], torch.tensor([1.475]))
+
+
+@pytest.mark.parametrize(
+    ("losses", "first_last"),
+    [
+        ([5, 4, 3, 2, 1], (4, 4)),  # still falling: the last stretch
+        ([3, 2, 1, 1.1, 1.2, 1.0], (2, 5)),  # 1 is the lowest of three; the threshold is 1.3 * 1.1 = 1.43
+        ([3, 1, 1.1, 1.2, *[1.5] * 6, 1.0], (1, 3)),  # six looks above 1.43 end it before them
+        ([3, 1, 1.1, 1.2, *[1.5] * 5, 1.4, 1.5], (1, 10)),  # five do not
+        ([1], (0, 0)),
+    ],
+)
+def test_the_valley_starts_and_ends_as_in_the_papers_algorithm(
+    losses: list[float], first_last: tuple[int, int]
+) -> None:
+    assert find_valley(losses) == first_last
+
+
+def test_the_mean_over_a_valley_counts_each_step_alike(bert: Any, tmp_path: Path) -> None:
+    """Weights grow by 1 a step; of 41 steps each stretch has two, the last one has one; the loss falls until step 8."""
+    start = copied_state(bert)["classifier.bias"]
+    losses = iter([5, 4, 3, 1, *[1.1] * 17])
+    stretches = Stretches(bert, tmp_path, lambda model: next(losses))
+    for step in range(1, 42):
+        with torch.no_grad():
+            bert.classifier.bias += 1
+        stretches.on_step_end(None, SimpleNamespace(global_step=step, max_steps=41), None)
+    mean, begins, ends = stretches.mean()
+    assert (begins, ends) == (6, 41)
+    torch.testing.assert_close(mean["classifier.bias"], start + sum(range(7, 42)) / 35)
+    assert set(mean) == {name for name, _ in bert.named_parameters()}
+    assert "stretch_mean.mean_0" in bert.state_dict()  # a checkpoint holds the stretch under way
+
+
+def test_the_temperature_is_the_one_that_made_the_labels() -> None:
+    """Labels drawn from softmax(z / 2.5) give 2.5 back, and the gradient of the likelihood is 0 there."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(4000, 3)) * 6
+    p = softmax(logits / 2.5, axis=1)
+    labels = (p.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
+    found = fit_temperature(logits, labels)
+    assert found == pytest.approx(2.5, rel=0.06)
+    p = softmax(logits / found, axis=1)
+    assert ((p * logits).sum(axis=1) - logits[np.arange(4000), labels]).mean() == pytest.approx(0, abs=1e-3)
+
+
+def test_entropy_is_that_of_the_authors_code() -> None:
+    """``softmax_entropy(x).mean(0)`` of DequanWang/tent on the same tensor."""
+    rng = np.random.default_rng(7)
+    rng.normal(size=(9, 4))
+    assert mean_entropy(torch.tensor(rng.normal(size=(9, 3)) * 2)).item() == pytest.approx(0.6352624014580944, rel=1e-6)
+
+
+def test_tent_moves_the_norms_alone_and_leaves_the_model_as_it_was(bert: Any) -> None:
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(1, 50, (3, 8, 6), generator=generator)
+    batches = [{"input_ids": part, "attention_mask": torch.ones_like(part)} for part in ids]
+    before = copied_state(bert)
+    moved: list[dict[str, Tensor]] = []
+
+    def read(output: Any) -> Tensor:
+        moved.append(copied_state(bert))
+        return logits_of(output)
+
+    found = adapt_and_predict(bert, batches, read)
+    changed = {name for name in before if not torch.equal(before[name], moved[2][name])}
+    assert changed == {name for name in before if "LayerNorm" in name}
+    assert all(torch.equal(before[name], value) for name, value in bert.state_dict().items() if name in before)
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in bert.parameters())
+    plain = bert(**batches[0]).logits.detach()
+    torch.testing.assert_close(found[0], plain)  # predicted before the first step
+    assert mean_entropy(found[2]) < mean_entropy(bert(**batches[2]).logits)
+    assert [torch.equal(a, b) for a, b in zip(adapt_and_predict(bert, batches, logits_of), found, strict=True)] == [
+        True
+    ] * 3
+    assert len(norm_weights(bert)) == 6

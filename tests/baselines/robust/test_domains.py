@@ -1,0 +1,140 @@
+"""Losses of several domains: values of the authors' code on the same tensors, and derivations in numpy."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from baselines.robust import irm as irm_module
+from baselines.robust.coral import coral_loss, coral_penalty
+from baselines.robust.dann import Dann, reversed_gradient
+from baselines.robust.group_dro import GroupDro
+from baselines.robust.irm import Irm, irm_penalty
+from baselines.robust.last_layer import last_layer, logits_and_features
+from baselines.robust.lisa import draw_partners, lisa_loss, mixed_loss
+from baselines.robust.losses import cross_entropy
+
+RNG = np.random.default_rng(7)
+FEATURES = torch.tensor(RNG.normal(size=(9, 4)))
+DOMAINS = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 0])
+LOGITS = torch.tensor(RNG.normal(size=(9, 3)) * 2)
+LABELS = torch.tensor([0, 2, 1, 1, 0, 2, 2, 0, 1])
+WEIGHTS = torch.tensor(RNG.normal(size=(3, 4)))
+
+
+class Fixed(nn.Module):
+    """A model whose logits are given, a batch at a time."""
+
+    def forward(self, logits: Tensor) -> Any:
+        return type("Output", (), {"logits": logits})
+
+
+def batch(part: slice) -> dict[str, Tensor]:
+    return {"logits": LOGITS[part], "labels": LABELS[part], "domain": DOMAINS[part]}
+
+
+def test_group_dro_gives_what_its_authors_code_gives() -> None:
+    """``compute_group_avg`` and ``compute_robust_loss`` of kohpangwei/group_DRO; the fourth group has no rows."""
+    loss = GroupDro(4)
+    found = [loss(Fixed(), batch(part)).item() for part in (slice(0, 5), slice(5, 9))]
+    assert found == pytest.approx([1.7568058967590332, 1.0216052532196045], rel=1e-6)
+    assert loss.q.tolist() == pytest.approx(
+        [0.2507820427417755, 0.2555127739906311, 0.25052744150161743, 0.24317774176597595], rel=1e-6
+    )
+    assert "q" in loss.state_dict()  # a checkpoint holds the weights
+
+
+def test_coral_gives_what_domainbed_gives() -> None:
+    """``AbstractMMD.mmd`` with ``mean_cov``, over the three pairs; and numpy's own covariances."""
+    assert coral_penalty(FEATURES, DOMAINS).item() == pytest.approx(0.8206455491686054, rel=1e-9)
+    groups = [FEATURES[domain == DOMAINS].numpy() for domain in range(3)]
+    terms = [
+        ((a.mean(0) - b.mean(0)) ** 2).mean() + ((np.cov(a.T) - np.cov(b.T)) ** 2).mean()
+        for a, b in combinations(groups, 2)
+    ]
+    assert coral_penalty(FEATURES, DOMAINS).item() == pytest.approx(np.mean(terms), rel=1e-9)
+    assert coral_penalty(FEATURES[:3], DOMAINS[:3]) == 0  # one row of each domain says nothing of covariances
+
+
+def test_irm_gives_what_its_authors_code_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``penalty`` of facebookresearch/InvariantRiskMinimization, by domain; then the whole loss and its rescaling."""
+    found = [irm_penalty(LOGITS[domain == DOMAINS], LABELS[domain == DOMAINS]).item() for domain in range(3)]
+    expected = [0.6833817958831787, 4.326832294464111, 1.0193394422531128]
+    assert found == pytest.approx(expected, rel=1e-6)
+    monkeypatch.setattr(irm_module, "WARM_UP", 1)
+    loss, plain = Irm(), cross_entropy(LOGITS, LABELS).item()
+    assert loss(Fixed(), batch(slice(None))).item() == pytest.approx(plain + np.mean(expected), rel=1e-6)
+    assert loss(Fixed(), batch(slice(None))).item() == pytest.approx(plain / 100 + np.mean(expected), rel=1e-6)
+    assert loss.state_dict()["step"] == 2
+
+
+def test_lisa_gives_what_its_authors_code_gives() -> None:
+    """``mix_up`` of huaxiuyao/LISA with its shares, then the cross entropy with mixed labels."""
+    share = [0.6939528721766572, 0.5163090403364688, 0.5891258706390877, 0.3818292635732373, 0.7452946604813213,
+             0.2825043984221765, 0.4229697917088159, 0.3822127703957359, 0.346798220223001]  # fmt: skip
+    partner = torch.tensor([3, 4, 5, 6, 7, 8, 0, 1, 2])
+    found = mixed_loss(lambda features: features @ WEIGHTS.T, FEATURES, LABELS, partner, torch.tensor(share))
+    assert found.item() == pytest.approx(1.599668264389038, rel=1e-6)
+
+
+@pytest.mark.parametrize("across", [True, False])
+def test_partners_share_the_one_and_not_the_other(across: bool) -> None:
+    torch.manual_seed(0)
+    seen = set()
+    for _ in range(50):
+        partner = draw_partners(LABELS, DOMAINS, across_domains=across)
+        for row, other in enumerate(partner.tolist()):
+            same = (LABELS[row] == LABELS[other], DOMAINS[row] == DOMAINS[other])
+            assert same == (across, not across) or row == other
+            seen.add((row, other))
+    alone = {row for row, other in seen if row == other}
+    fits = {
+        row
+        for row in range(9)
+        for other in range(9)
+        if (LABELS[row] == LABELS[other], DOMAINS[row] == DOMAINS[other]) == (across, not across)
+    }
+    assert alone == set(range(9)) - fits
+    assert len(seen) > 9
+
+
+def test_a_reversed_gradient_teaches_the_features_the_opposite() -> None:
+    values = torch.tensor([[1.0, -2.0]], requires_grad=True)
+    assert torch.equal(reversed_gradient(values, 0.5), values)
+    (reversed_gradient(values, 0.5) ** 2).sum().backward()
+    assert values.grad is not None
+    torch.testing.assert_close(values.grad, -0.5 * 2 * values.detach())
+
+
+def test_dann_adds_the_loss_of_the_domains_and_takes_its_gradient_from_the_features(bert, batch) -> None:  # type: ignore[no-untyped-def]
+    """Ganin et al. 2016, eq. 10: E = L_y - L_d for the features, + L_d for the classifier of domains."""
+    rows = batch | {"domain": torch.tensor([1, 0])}
+    state = torch.get_rng_state()
+    dann = Dann(32, 2, seed=0)
+    assert torch.equal(torch.get_rng_state(), state)
+    logits, features = logits_and_features(bert, rows)
+    first, _, second = dann.tell_domain
+    hidden = (features.detach().numpy() @ first.weight.detach().numpy().T).clip(min=0)
+    told = torch.tensor(hidden @ second.weight.detach().numpy().T)
+    by_hand = cross_entropy(logits, rows["labels"]) + cross_entropy(told, rows["domain"])
+    found = dann(bert, rows)
+    assert found.item() == pytest.approx(by_hand.item(), rel=1e-5)
+    found.backward()
+    reversed_, forward = bert.bert.pooler.dense.weight.grad.clone(), first.weight.grad.clone()
+    bert.zero_grad(), dann.zero_grad()
+    logits, features = logits_and_features(bert, rows)
+    (cross_entropy(logits, rows["labels"]) - cross_entropy(dann.tell_domain(features), rows["domain"])).backward()
+    torch.testing.assert_close(bert.bert.pooler.dense.weight.grad, reversed_)
+    torch.testing.assert_close(first.weight.grad, -forward)
+
+
+def test_features_are_what_the_last_layer_reads(bert, batch) -> None:  # type: ignore[no-untyped-def]
+    rows = batch | {"domain": torch.tensor([1, 0])}
+    logits, features = logits_and_features(bert, rows)
+    assert features.shape == (2, 32)
+    torch.testing.assert_close(last_layer(bert)(features), logits)
+    assert coral_loss(bert, rows).item() == pytest.approx(cross_entropy(logits, rows["labels"]).item())
+    assert torch.isfinite(lisa_loss(bert, rows))
