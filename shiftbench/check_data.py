@@ -106,8 +106,11 @@ def _of_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, 
         raise InvalidInput(problems)
     folder.refuse_withheld()
     chosen = task or names[0]
-    tested = [name for name, facts in folder.task(chosen).domains.items() if "test" in facts.splits]
-    return CheckData(folder, chosen, _home(trained_on, {name: name for name in tested}))
+    info = folder.task(chosen).model_copy(update={"min_texts": options.min_texts})
+    tasks = {**folder.manifest.tasks, chosen: info}
+    tested = [name for name, facts in info.domains.items() if "test" in facts.splits]
+    counting = replace(folder, manifest=folder.manifest.model_copy(update={"tasks": tasks}))
+    return CheckData(counting, chosen, _home(trained_on, {name: name for name in tested}))
 
 
 def _named(columns: Columns) -> list[tuple[str, str]]:

@@ -124,7 +124,7 @@ def _demo_check(raw: Path | None, out: Path) -> None:
         [
             *train,
             "--train-size",
-            "1500",
+            "1000",
             "--batch-size",
             "16",
             "--learning-rate",

@@ -270,5 +270,6 @@ def _errors(shown: CheckShown) -> Iterator[Markup]:
     for domain in shown.check.domains:
         found = shown.examples.get(domain.domain, ())
         most = "; ".join(f"{each.gold} taken for {each.predicted} ({each.n:,})" for each in domain.confusions)
-        head = tag("h3", domain.domain, " ", tag("span", most, class_="sb-soft"))
-        yield tag("div", head, examples_list(found, shown.check.home or ELSEWHERE, domain.domain), class_="sb-worst")
+        words = [tag("p", most, class_="sb-soft")] if most else []
+        wrong = examples_list(found, shown.check.home or ELSEWHERE, domain.domain)
+        yield tag("div", tag("h3", domain.domain), *words, wrong, class_="sb-worst")
