@@ -32,7 +32,7 @@ MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials")
 _FORM = (
-    ("name", "base_model", "family", "parameters", "tunable_parameters"),
+    ("name", "model", "base_model", "family", "parameters", "tunable_parameters"),
     ("paradigm", "model_selection", "tuning_trials", "shots", "training_size", "extra_data", "pretraining_domains"),
     ("url", "contact", "licence"),
 )
