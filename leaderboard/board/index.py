@@ -120,15 +120,17 @@ class Index:
         found = snapshot.frames.get(board.name)
         if found is None:
             found = snapshot.frames[board.name] = board_frame(board, snapshot.rows)
+            snapshot.placed.pop(board.name, None)
         if not board.folder.has_public_labels:
             return released_frame(found, self.release(board))
-        if found.height and found["rank_low"].null_count() == found.height and ranks.height:
+        if found.height and ranks.height and snapshot.placed.get(board.name) is not ranks:
             complete = found.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
                 # A left join keeps the order of the rows.
                 placed = [name for name in ranks.columns if name != "id"]
                 found = found.drop(placed).join(ranks, on="id", how="left", maintain_order="left")
                 snapshot.frames[board.name] = found
+                snapshot.placed[board.name] = ranks
         return found
 
     def benchmarks(self) -> list[Benchmark]:

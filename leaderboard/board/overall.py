@@ -169,6 +169,6 @@ def _mean(
     if None in lows or None in highs:
         return mean, None, None
     n = len(values)
-    ends = [np.array(each, dtype=np.float64) for each in (values, lows, highs)]
-    low, high = combined_interval(np.full(n, 1 / n), *ends, np.eye(n))
+    points, bottoms, tops = (np.array(each, dtype=np.float64) for each in (values, lows, highs))
+    low, high = combined_interval(np.full(n, 1 / n), points, bottoms, tops, np.eye(n))
     return mean, low, high

@@ -83,8 +83,9 @@ class OverallRanks:
 def mean_over_tasks(drawn: Sequence[Replicates]) -> Replicates:
     """Return the replicates of the mean over tasks, whose test sets and training runs are independent."""
     n = len(drawn)
+    values = np.stack([each.values for each in drawn]).astype(np.float64)
     return Replicates(
-        np.mean([each.values for each in drawn], axis=0, dtype=np.float64).astype(np.float32),
+        np.asarray(values.mean(axis=0), dtype=np.float32),
         training=sum(each.training for each in drawn) / n**2,
         per_df=sum(each.per_df for each in drawn) / n**4,
         n_runs=min(each.n_runs for each in drawn),

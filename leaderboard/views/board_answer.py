@@ -41,7 +41,7 @@ def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, h
         return tag("p", none, class_="sb-lead-words")
     rows = list(ranked.filter(pl.col("with_leader").fill_null(value=False)).iter_rows(named=True))
     leader = next((row for row in rows if row["corrected"] is not None), ranked.row(0, named=True))
-    tied = [row for row in rows if row["id"] != leader["id"]]
+    tied: list[Row] = [row for row in rows if row["id"] != leader["id"]]
     parts: list[str | Markup] = [*_lead(leader, tied, ranked.height, where, link, is_round=not has_public_labels)]
     if leader["average_drop"] is not None and not leader.get("at_floor"):
         parts += [" ", *_loss(leader)]

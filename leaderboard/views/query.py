@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any
 
 from leaderboard.views.addresses import BOARD, with_query
@@ -33,17 +34,20 @@ class TableQuery:
         """Return the address of this question, or of one that differs in some fields, which begins at page 1."""
         asked = replace(self, **{"page": 1, **changes}) if changes else self
         pairs = []
-        for field in sorted(fields(self), key=lambda field: field.name in _LAST):
-            value = getattr(asked, field.name)
-            is_default = value == field.default and (field.name != "order" or asked.sort == "rank")
-            if field.name == "notes" or is_default:
+        for name, default in _asked_fields(type(self)):
+            value = getattr(asked, name)
+            if value == default and (name != "order" or asked.sort == "rank"):
                 continue
-            pairs.append((field.name, ",".join(value) if isinstance(value, tuple) else str(value)))
+            pairs.append((name, ",".join(value) if isinstance(value, tuple) else str(value)))
         return with_query(path, pairs)
 
 
-_LAST = frozenset(field.name for field in fields(TableQuery))
-"""What a table shows comes first in addresses, then how it is shown."""
+@cache
+def _asked_fields(kind: type[TableQuery]) -> list[tuple[str, Any]]:
+    """List what addresses hold, with the defaults: what a table shows comes first, then how it is shown."""
+    shared = [field.name for field in fields(TableQuery)]
+    found = [(field.name, field.default) for field in fields(kind) if field.name != "notes"]
+    return sorted(found, key=lambda pair: pair[0] in shared)
 
 
 def values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.pictures.under_shift import Across, Point, stated, under_shift_plane
 from leaderboard.views.query import CROSS_AXES, TableQuery
 
-MOST_POINTS = 60
+MOST_POINTS = 40
 """Entries on a picture: the best ones; more would hide each other."""
 _COLUMNS: dict[Across, str] = {"": "mean_ss", "parameters": "parameters", "cost": "cost_usd", "date": "date"}
 

@@ -169,7 +169,7 @@ def _link(point: Point, across: Across, left: float, top: float, x: Axis, y: Axi
     words = f"{point.name}: under shift {score_text(point.y)}, {_x_words(point, across)}"
     parts.append(mark(left, top, "circle", colour, size=4.5, words=words))
     # Rows of the table lead to the same pages, so that the keyboard need not pass through every mark.
-    return tag("a", *parts, href=point.address, aria_label=words, tabindex="-1")
+    return tag("a", *parts, href=point.address, tabindex="-1")
 
 
 def _x_words(point: Point, across: Across) -> str:

@@ -213,6 +213,52 @@ def test_the_board_works_without_script(browser: Any, served: tuple[str, Filled]
         context.close()
 
 
+def test_heads_explain_themselves_and_intervals_unfold_without_script(browser: Any, served: tuple[str, Filled]) -> None:
+    context = browser.browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    try:
+        page = context.new_page()
+        page.goto(served[0] + TASK)
+        # The first row is on a phone's first screen, and can be picked there.
+        first = page.locator("#board-rows tbody tr").first
+        box = first.bounding_box()
+        assert box["y"] + box["height"] < 844
+        assert first.locator("input[type=checkbox]").is_visible()
+        button = page.get_by_role("button", name="What is Score under shift (ST)?")
+        button.focus()
+        page.keyboard.press("Enter")
+        note = page.locator("#about-mean-st")
+        assert "trained on domain s, tested on domain t" in note.inner_text()
+        assert note.bounding_box()["x"] >= 0
+        page.keyboard.press("Escape")
+        assert not note.is_visible()
+        assert "[" not in first.locator("td.sb-fig").first.inner_text()
+        page.get_by_role("link", name="Intervals in full").click()
+        assert "[" in first.locator("td.sb-fig").first.inner_text()
+        # The picture is folded there; its marks lead to entries.
+        mark = page.locator(".sb-map svg a").first
+        assert not mark.is_visible()
+        page.get_by_text("Picture", exact=True).click()
+        assert mark.is_visible()
+        page.goto(served[0] + mark.get_attribute("href"))
+        assert page.locator("h1").inner_text() in ("Good model", "Poor model", SCRIPT)
+    finally:
+        context.close()
+
+
+def test_the_front_page_leads_to_the_boards(served: tuple[str, Filled], open_page: Open) -> None:
+    page = open_page(served[0])
+    assert set(entries(page)) == {"Good model", "Poor model", SCRIPT}
+    assert "1 of 2" in page.locator("#board-rows").inner_text()
+    page.locator("input[name=q]").fill("poor")
+    until(page, lambda: entries(page) == ["Poor model"])
+    page.locator("#board-rows thead").get_by_role("link", name="Inference", exact=True).click()
+    page.get_by_role("heading", name="Inference").wait_for()
+    # Rows pass below the head, which stays.
+    page.locator("#board-rows .sb-scroll").evaluate("box => { box.style.maxHeight = '120px'; box.scrollTop = 60; }")
+    head, box = (page.locator(where).first.bounding_box() for where in ("#board-rows thead th >> nth=2", ".sb-scroll"))
+    assert abs(head["y"] - box["y"]) < 3
+
+
 def test_an_entrys_page(served: tuple[str, Filled], open_page: Open) -> None:
     url, filled = served
     page = open_page(url + TASK)
