@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import Any
 
 from leaderboard.views.addresses import BOARD, with_query
@@ -34,20 +33,17 @@ class TableQuery:
         """Return the address of this question, or of one that differs in some fields, which begins at page 1."""
         asked = replace(self, **{"page": 1, **changes}) if changes else self
         pairs = []
-        for name, default in _asked_fields(type(self)):
-            value = getattr(asked, name)
-            if value == default and (name != "order" or asked.sort == "rank"):
+        # What a table shows comes first, then how it is shown.
+        own = [field for field in fields(self) if field.name not in _SHARED]
+        for field in (*own, *fields(TableQuery)):
+            name, value = field.name, getattr(asked, field.name)
+            if name == "notes" or (value == field.default and (name != "order" or asked.sort == "rank")):
                 continue
             pairs.append((name, ",".join(value) if isinstance(value, tuple) else str(value)))
         return with_query(path, pairs)
 
 
-@cache
-def _asked_fields(kind: type[TableQuery]) -> list[tuple[str, Any]]:
-    """List what addresses hold, with the defaults: what a table shows comes first, then how it is shown."""
-    shared = [field.name for field in fields(TableQuery)]
-    found = [(field.name, field.default) for field in fields(kind) if field.name != "notes"]
-    return sorted(found, key=lambda pair: pair[0] in shared)
+_SHARED = frozenset(field.name for field in fields(TableQuery))
 
 
 def values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
