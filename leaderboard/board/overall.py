@@ -23,7 +23,7 @@ LINE = ("submitter", "model")
 MEANS = ("mean_st", "mean_ss", "average_drop")
 """Figures of which the overall board has the mean over tasks."""
 CELL = ("id", "mean_st", "mean_st.low", "mean_st.high", "rank", "with_leader")
-"""What a line has of each task, as ``<task>/<name>``."""
+"""What a line has of each task, as ``<task>:<name>``."""
 NO_RANKS = pl.DataFrame(schema=OVERALL_RANKS)
 _FACTS = ("date", "submitted_at", "paradigm", "base_model", "family", "parameters", "cost_usd")
 
@@ -96,7 +96,7 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
         searched); ``n_tasks``, ``complete`` (all of them); ``MEANS`` with ``.low`` and ``.high`` and
         ``average_drop.placebo``, null of lines that are not complete or lack the figure on a task; ``rank`` (equal
         means share it) and the columns of ``OVERALL_RANKS``, null of others; ``CELL`` of each task, null where it has
-        no complete entry, and ``<task>/partial``, whether it has a partial one.
+        no complete entry, and ``<task>:partial``, whether it has a partial one.
     """
     whole = [*LINE, *_FACTS, *CELL, "task", "complete"]
     figures = [f"{figure}{part}" for figure in MEANS for part in ("", ".low", ".high")]
@@ -107,12 +107,12 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
     for board in benchmark.boards:
         cells = newest.filter(pl.col("task") == board.task)
         lines = lines.join(
-            cells.select(*LINE, *(pl.col(name).alias(f"{board.task}/{name}") for name in CELL)),
+            cells.select(*LINE, *(pl.col(name).alias(f"{board.task}:{name}") for name in CELL)),
             on=LINE, how="left", maintain_order="left",
         )  # fmt: skip
         some = partial.filter(pl.col("task") == board.task).select(LINE).unique()
         lines = lines.join(
-            some.with_columns(pl.lit(value=True).alias(f"{board.task}/partial")),
+            some.with_columns(pl.lit(value=True).alias(f"{board.task}:partial")),
             on=LINE, how="left", maintain_order="left",
         )  # fmt: skip
     lines = lines.join(_means(newest, benchmark), on=LINE, how="left", maintain_order="left")

@@ -21,6 +21,7 @@ from leaderboard.views.table_parts import (
     intervals_switch,
     last_page,
     pager,
+    plain_head,
     shown_rows,
     sort_head,
 )
@@ -121,7 +122,7 @@ def _head(query: BoardQuery, column: Column) -> Markup:
     arrow, better = BETTER.get(column.better, ("", ""))
     info = info_button(column.key, column.head, f"{column.words} {better}".strip(), column.formula)
     if column.kind == "scenarios":
-        return tag("th", column.head, info, scope="col")
+        return plain_head(column.head, info)
     return sort_head(query, column.key, column.head, column.first_order, info, class_=class_, arrow=arrow)
 
 

@@ -28,9 +28,12 @@ from leaderboard.views.table_parts import (
     info_button,
     intervals_switch,
     last_page,
+    next_order,
     pager,
+    plain_head,
     shown_rows,
     sort_head,
+    sort_state,
 )
 from leaderboard.views.task_names import benchmark_name, task_name
 
@@ -165,11 +168,11 @@ def _heads(query: OverallQuery, benchmark: Benchmark) -> Iterable[Markup]:
     covers = info_button(COVERAGE, "Coverage", about[COVERAGE])
     yield sort_head(query, COVERAGE, "Coverage", "desc", covers, class_="sb-num")
     rank_info = info_button(MEAN_RANK, "Mean rank", about[MEAN_RANK], "(rank on task 1 + ... + rank on task n) / n")
-    yield tag("th", "Mean rank", rank_info, scope="col", class_="sb-num")
+    yield plain_head("Mean rank", rank_info, class_="sb-num")
     win_info = info_button(
         WIN_RATE, "Win rate", about[WIN_RATE], "(models \N{MINUS SIGN} mean rank) / (models \N{MINUS SIGN} 1)"
     )
-    yield tag("th", "Win rate", win_info, scope="col", class_="sb-num")
+    yield plain_head("Win rate", win_info, class_="sb-num")
 
 
 def _task_head(query: OverallQuery, board: Board) -> Markup:
@@ -179,20 +182,17 @@ def _task_head(query: OverallQuery, board: Board) -> Markup:
         f"{board.info.title}: score under shift ({metric}); the heading leads to the task's board. {BETTER['up'][1]}"
     )
     info = info_button(board.task, name, words, "mean of ST(s, t) over all s \N{NOT EQUAL TO} t")
-    is_sorted = query.sort == board.task
-    order = "asc" if is_sorted and query.order == "desc" else "desc"
-    state = {"asc": "ascending", "desc": "descending"}[query.order] if is_sorted else None
     sort = tag(
         "a",
         BETTER["up"][0],
-        href=query.address(sort=board.task, order=order),
+        href=query.address(sort=board.task, order=next_order(query, board.task, "desc")),
         id=f"sort-{board.task}",
         data_rows="",
         aria_label=f"Sort by {name}",
         class_="sb-arrow",
     )
     link = tag("a", name, href=BoardQuery(board=board.name).address(), class_="sb-to-board")
-    return tag("th", link, " ", sort, info, scope="col", class_="sb-num", aria_sort=state)
+    return plain_head(link, info, class_="sb-num", after=sort, sorted_=sort_state(query, board.task))
 
 
 def _line(row: Row, benchmark: Benchmark, *, is_full: bool) -> Markup:
@@ -237,15 +237,15 @@ def _score(row: Row, name: str, *, is_full: bool) -> Markup:
 def _task_cell(row: Row, task: str, *, is_full: bool) -> Markup:
     """Build the score of one task as a link to its entry, marked where it cannot be told from its board's leader."""
     names = ("", ".low", ".high")
-    value, low, high = (row[f"{task}/mean_st{name}"] for name in names)
+    value, low, high = (row[f"{task}:mean_st{name}"] for name in names)
     if value is None:
-        words = "partial" if row[f"{task}/partial"] else _DASH
+        words = "partial" if row[f"{task}:partial"] else _DASH
         return tag("td", words, class_="sb-num sb-na")
-    link = tag("a", points(value), href=entry_address(row[f"{task}/id"], task), class_="sb-v")
+    link = tag("a", points(value), href=entry_address(row[f"{task}:id"], task), class_="sb-v")
     around = spread(Estimate(value=value, low=low, high=high), None, is_full=is_full)
     tied = []
-    if row[f"{task}/with_leader"]:
-        leads = row[f"{task}/rank"] == 1
+    if row[f"{task}:with_leader"]:
+        leads = row[f"{task}:rank"] == 1
         words = "leads its board" if leads else "cannot be told from the leader of its board"
         mark = [_LEAD if leads else _TIE, tag("span", f" {words}", class_="sb-hidden")]
         tied = [tag("span", *mark, class_="sb-tie-mark", title=words)]
@@ -276,6 +276,6 @@ def _model_link(benchmark: Benchmark) -> Any:
 
 def _first_address(row: Row, benchmark: Benchmark) -> str:
     """Return the address of a line's entry on the first task that it covers; empty where it covers none."""
-    found = ((row[f"{task}/id"], task) for task in benchmark.tasks if row[f"{task}/id"] is not None)
+    found = ((row[f"{task}:id"], task) for task in benchmark.tasks if row[f"{task}:id"] is not None)
     identity, task = next(found, (None, ""))
     return entry_address(identity, task) if identity else ""

@@ -59,7 +59,7 @@ def matching_lines(frame: pl.DataFrame, query: OverallQuery) -> pl.DataFrame:
         return kept.sort(
             "complete", pl.col("model").str.to_lowercase(), "place", descending=[True, is_down, False], nulls_last=True
         )
-    key = query.sort if query.sort in ("mean_st", COVERAGE) else f"{query.sort}/mean_st"
+    key = query.sort if query.sort in ("mean_st", COVERAGE) else f"{query.sort}:mean_st"
     return kept.sort("complete", key, "place", descending=[True, is_down, False], nulls_last=True)
 
 

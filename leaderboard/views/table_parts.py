@@ -1,13 +1,22 @@
 """What tables of boards share: headings that sort and explain themselves, pages, what stands above the rows."""
 
-from leaderboard.views.html import Markup, join, tag
+from typing import NamedTuple
+
+from leaderboard.views.html import Markup, tag
 from leaderboard.views.query import PAGE_ROWS, TableQuery
 from validation.report import counted
 
 BETTER = {"up": ("\N{UPWARDS ARROW}", "Higher is better."), "down": ("\N{DOWNWARDS ARROW}", "Lower is better.")}
 
 
-def info_button(key: str, head: str, words: str, formula: str = "") -> Markup:
+class Info(NamedTuple):
+    """A heading's i-button, and the explanation that it opens."""
+
+    button: Markup
+    note: Markup
+
+
+def info_button(key: str, head: str, words: str, formula: str = "") -> Info:
     """Build the i-button of a heading, which opens a short explanation, by keyboard and without script, too.
 
     Args:
@@ -19,12 +28,26 @@ def info_button(key: str, head: str, words: str, formula: str = "") -> Markup:
     name = f"about-{''.join(letter if letter.isalnum() else '-' for letter in key)}"
     lines = [tag("strong", head), tag("p", words), *([tag("p", tag("code", formula))] if formula else [])]
     button = tag("button", "i", type="button", popovertarget=name, class_="sb-i", aria_label=f"What is {head}?")
-    # No line ends between the heading and its button.
-    return join([Markup("\N{NO-BREAK SPACE}"), button, tag("div", *lines, id=name, popover="", class_="sb-pop")])
+    return Info(button, tag("div", *lines, id=name, popover="", class_="sb-pop"))
+
+
+def plain_head(
+    link: str | Markup, info: Info, *, class_: str | None = None, after: str | Markup = "", sorted_: str | None = None
+) -> Markup:
+    """Build a heading with its i-button on the line of its last word.
+
+    Args:
+        link: its words, or a link.
+        info: its i-button.
+        class_: of the cell.
+        after: what stands between both, such as an arrow.
+        sorted_: how the table is sorted by it (``sort_state``).
+    """
+    return tag("th", link, *_beside(after, info), scope="col", class_=class_, aria_sort=sorted_)
 
 
 def sort_head(
-    query: TableQuery, key: str, head: str, first: str, info: Markup, *, class_: str | None = None, arrow: str = ""
+    query: TableQuery, key: str, head: str, first: str, info: Info, *, class_: str | None = None, arrow: str = ""
 ) -> Markup:
     """Build a heading that sorts: the best first, and the other way when it is chosen again.
 
@@ -37,12 +60,27 @@ def sort_head(
         class_: of the cell.
         arrow: which way is better; empty where none is.
     """
-    is_sorted = query.sort == key
-    order = {"asc": "desc", "desc": "asc"}[query.order] if is_sorted else first
-    label = [head, *([tag("span", f"\N{NO-BREAK SPACE}{arrow}", class_="sb-arrow")] if arrow else [])]
-    link = tag("a", *label, href=query.address(sort=key, order=order), id=f"sort-{key}", data_rows="")
-    state = {"asc": "ascending", "desc": "descending"}[query.order] if is_sorted else None
-    return tag("th", link, info, scope="col", class_=class_, aria_sort=state)
+    address = query.address(sort=key, order=next_order(query, key, first))
+    link = tag("a", head, href=address, id=f"sort-{key}", data_rows="")
+    mark = tag("span", arrow, class_="sb-arrow") if arrow else ""
+    return plain_head(link, info, class_=class_, after=mark, sorted_=sort_state(query, key))
+
+
+def next_order(query: TableQuery, key: str, first: str) -> str:
+    """Return the order of the next click on a heading: that of a first click, or the other way round."""
+    return {"asc": "desc", "desc": "asc"}[query.order] if query.sort == key else first
+
+
+def sort_state(query: TableQuery, key: str) -> str | None:
+    """Return how a table is sorted by a heading, in the words of ``aria-sort``; None where it is not."""
+    return {"asc": "ascending", "desc": "descending"}[query.order] if query.sort == key else None
+
+
+def _beside(after: str | Markup, info: Info) -> tuple[Markup, Markup]:
+    """Return what follows a heading's last word on its line, and the explanation."""
+    space = "\N{NO-BREAK SPACE}"
+    parts = [space, after, space, info.button] if after else [space, info.button]
+    return tag("span", *parts, class_="sb-nowrap"), info.note
 
 
 def intervals_switch(query: TableQuery) -> Markup:

@@ -71,8 +71,8 @@ def test_a_line_is_a_model_of_a_submitter_with_its_newest_whole_entries() -> Non
     )
     assert found.select("submitter", "model", "rank", "n_tasks").rows() == [("ana", "A", 1, 3), ("bo", "A", 2, 3)]
     row = found.row(0, named=True)
-    assert (row["sa/id"], row["sa/mean_st"], row["nli/mean_st"]) == ("ana-A-sa-3", 0.9, 0.7)
-    assert (row["nli/partial"], row["sa/partial"]) == (True, None)
+    assert (row["sa:id"], row["sa:mean_st"], row["nli:mean_st"]) == ("ana-A-sa-3", 0.9, 0.7)
+    assert (row["nli:partial"], row["sa:partial"]) == (True, None)
     assert row["mean_st"] == pytest.approx((0.9 + 0.7 + 0.6) / 3)
     assert row["date"] == "2026-01-04"
 
