@@ -39,7 +39,7 @@ document.addEventListener('click', async (event) => {
     rows.innerHTML = text;
     rows.removeAttribute('aria-busy');
     const next = rows.querySelector('.sb-scroll');
-    if (next) next.scrollLeft = left;
+    if (next && left) next.scrollLeft = left;  // setting it at all would lay the page out at once
     if (focused) (document.getElementById(focused) || next || rows).focus({ preventScroll: true });
     said.textContent = rows.querySelector('.sb-count')?.textContent || 'Nothing matches';
     if (remember) remember.call(history, null, '', board + search);
