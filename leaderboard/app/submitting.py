@@ -33,7 +33,7 @@ _LISTS = ("pretraining_domains",)
 _TRUTHS = {"yes": True, "no": False}
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials")
 _FORM = (
-    ("name", "base_model", "family", "parameters", "tunable_parameters"),
+    ("name", "model", "base_model", "family", "parameters", "tunable_parameters"),
     ("paradigm", "model_selection", "tuning_trials", "shots", "training_size", "extra_data", "pretraining_domains"),
     ("paper_url", "code_url", "model_url", "url", "contact", "licence", "share_predictions"),
 )

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from leaderboard.views import addresses
 
-__all__ = ["Markup", "join", "link", "render", "tag"]
+__all__ = ["Markup", "escape", "join", "link", "render", "tag"]
 
 VOID = frozenset({"br", "col", "input", "link", "meta"})
 TEMPLATES = Path(__file__).parent / "templates"

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.html import Markup, tag
+from leaderboard.views.html import Markup, escape
 
-WIDTH, HEIGHT = 72, 12
+WIDTH, HEIGHT = 72, 6
 _INSET = 4
 
 
@@ -33,25 +33,24 @@ def picture(estimate: Estimate, scale: Scale, words: str, placebo: float | None 
         placebo: the same figure of the task's placebo.
     """
     assert estimate.value is not None
-    parts = [tag("title", words)]
-    middle = HEIGHT / 2
+    # Written out, because a board has hundreds: of all that stands here only the words are text.
+    parts = [f"<title>{escape(words)}</title>"]
     if scale.low < 0 < scale.high:
-        parts.append(_line(scale.place(0), "sb-iv-zero", 0, HEIGHT))
+        parts.append(_upright(scale.place(0), "sb-iv-zero", 0, HEIGHT))
     if estimate.low is not None and estimate.high is not None:
         left, right = scale.place(estimate.low), scale.place(estimate.high)
-        parts.append(
-            tag("rect", x=_px(left), y=_px(middle - 2), width=_px(max(right - left, 1)), height="4", rx="2",
-                class_="sb-iv-bar")
-        )  # fmt: skip
+        place = f'x="{_px(left)}" y="{_px(HEIGHT / 2 - 1.5)}" width="{_px(max(right - left, 1))}"'
+        parts.append(f'<rect {place} height="3" rx="1.5" class="sb-iv-bar"></rect>')
     if placebo is not None:
-        parts.append(tag("circle", cx=_px(scale.place(placebo)), cy=_px(middle), r="3", class_="sb-iv-placebo"))
-    parts.append(_line(scale.place(estimate.value), "sb-iv-value", 1.5, HEIGHT - 1.5))
-    box = f"0 0 {WIDTH} {HEIGHT}"
-    return tag("svg", *parts, viewBox=box, width=str(WIDTH), height=str(HEIGHT), class_="sb-iv", role="img")
+        place = f'cx="{_px(scale.place(placebo))}" cy="{_px(HEIGHT / 2)}"'
+        parts.append(f'<circle {place} r="2.4" class="sb-iv-placebo"></circle>')
+    parts.append(_upright(scale.place(estimate.value), "sb-iv-value", 0.5, HEIGHT - 0.5))
+    box = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+    return Markup(f'<svg {box} class="sb-iv" role="img">{"".join(parts)}</svg>')
 
 
-def _line(x: float, class_: str, top: float, bottom: float) -> Markup:
-    return tag("line", x1=_px(x), x2=_px(x), y1=_px(top), y2=_px(bottom), class_=class_)
+def _upright(x: float, class_: str, top: float, bottom: float) -> str:
+    return f'<line x1="{_px(x)}" x2="{_px(x)}" y1="{_px(top)}" y2="{_px(bottom)}" class="{class_}"></line>'
 
 
 def _px(number: float) -> str:

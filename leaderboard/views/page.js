@@ -40,7 +40,7 @@ document.addEventListener('click', async (event) => {
     rows.innerHTML = text;
     rows.removeAttribute('aria-busy');
     const next = rows.querySelector('.sb-scroll');
-    if (next) next.scrollLeft = left;
+    if (next && left) next.scrollLeft = left;  // setting it at all would lay the page out at once
     if (focused) (document.getElementById(focused) || next || rows).focus({ preventScroll: true });
     said.textContent = rows.querySelector('.sb-count')?.textContent || 'Nothing matches';
     if (remember) remember.call(history, null, '', board + search);
@@ -62,7 +62,8 @@ document.addEventListener('click', async (event) => {
   // The form says what the rows show, also after a sort link or the browser's way back.
   function fill(search) {
     const pairs = new URLSearchParams(search);
-    for (const name of ['q', 'paradigm', 'size', 'shots', 'selection', 'extra', 'origin', 'sort', 'order']) {
+    for (const name of ['q', 'paradigm', 'size', 'shots', 'selection', 'extra', 'origin', 'sort', 'order', 'x',
+      'intervals', 'reported']) {
       const field = form.elements[name];
       if (field) field.value = pairs.get(name) || '';
     }

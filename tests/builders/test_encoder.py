@@ -1,6 +1,7 @@
 """The encoder: every distinct text once, vectors kept by content, long texts by windows; mostly with a stub model."""
 
 import hashlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -189,6 +190,28 @@ def test_other_settings_make_another_revision(encoder: Encoder, weights: Path, t
     assert other.revision != encoder.revision
     (weights / "README.md").write_text("words about it")
     assert Encoder(str(weights), cache=tmp_path).revision == other.revision
+
+
+def test_the_hash_of_weights_is_kept_until_a_file_changes(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(tmp_path / "cache"))
+    first = Encoder(str(weights), cache=tmp_path).revision
+    (note,) = (tmp_path / "cache" / "models").iterdir()
+    note.write_text(note.read_text().replace(first, "f" * 64))
+    assert Encoder(str(weights), cache=tmp_path).revision == "f" * 64
+    # Another file of the same size and date is another model.
+    path = weights / "model.safetensors"
+    before = path.stat()
+    path.write_bytes(b"WEIGHTS")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    changed = Encoder(str(weights), cache=tmp_path).revision
+    assert changed == hashlib.sha256(b"model.safetensors\nWEIGHTS").hexdigest() != first
+    # A damaged note is not believed, and where none can be written the weights are read.
+    note.write_text("\N{SNOWMAN}")
+    assert Encoder(str(weights), cache=tmp_path).revision == changed
+    monkeypatch.setenv("SHIFTBENCH_CACHE", str(path))
+    assert Encoder(str(weights), cache=tmp_path).revision == changed
 
 
 def test_weights_may_lie_deeper_and_must_be_there(weights: Path, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def main(
     board = next(board for board in index.boards() if index.frame(board).height)
     ids = index.frame(board)["id"].head(3).to_list()
     paths = {
+        "overall": "/",
         "board": f"/?board={board.name}&origin=scored",
         "entry": f"/entry?id={ids[0]}&task={board.task}",
         "compare": f"/compare?task={board.task}" + "".join(f"&id={identity}" for identity in ids),

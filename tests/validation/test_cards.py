@@ -35,6 +35,14 @@ def test_what_was_left_out_stays_out() -> None:
     assert parse_card(LEAST_YAML).as_dict() == LEAST
 
 
+def test_the_model_is_the_name_until_the_card_says_otherwise() -> None:
+    plain = parse_card(LEAST_YAML)
+    # What is left out stays out of what ids are made of, so that ids of older entries do not change.
+    assert (plain.model_name, "model" in plain.as_dict()) == (LEAST["name"], False)
+    named = parse_card(LEAST_YAML + "\nmodel: M\n")
+    assert (named.model_name, named.as_dict()["model"]) == ("M", "M")
+
+
 @pytest.mark.parametrize("key", ["name", "paradigm", "data"])
 def test_a_missing_key_is_named(key: str) -> None:
     message = refusal(json.dumps({name: value for name, value in LEAST.items() if name != key}))

@@ -16,6 +16,8 @@ from validation.cards import write_card
 
 pytestmark = pytest.mark.browser
 
+BOARD = "/?board=synthetic/nli"
+
 
 def test_a_bad_submission_lists_its_problems(pages_served: tuple[str, Filled], open_page: Open, tmp_path: Path) -> None:
     url, filled = pages_served
@@ -88,7 +90,7 @@ def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open
         page.locator("#answer a").first.click()
         page.wait_for_selector("svg[role=img]")
         assert page.locator("h1").inner_text() == "From the page"
-        board = open_page(server.url)
+        board = open_page(server.url + BOARD)
         # The same predictions as 'Poor model': the same rank, by name before it.
         assert entries(board)[2:4] == ["From the page", "Poor model"]
         page = open_page(f"{server.url}/submit")
@@ -97,6 +99,6 @@ def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open
         page.locator("#withdraw-id input, #withdraw-id textarea").fill(entry)
         page.get_by_role("button", name="Withdraw", exact=True).click()
         page.get_by_text(f"Entry {entry} is withdrawn").wait_for()
-        assert "From the page" not in entries(open_page(server.url))
+        assert "From the page" not in entries(open_page(server.url + BOARD))
     finally:
         server.close()

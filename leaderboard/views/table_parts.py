@@ -1,0 +1,126 @@
+"""What tables of boards share: headings that sort and explain themselves, pages, what stands above the rows."""
+
+from typing import NamedTuple
+
+from leaderboard.views.html import Markup, tag
+from leaderboard.views.query import PAGE_ROWS, TableQuery
+from validation.report import counted
+
+BETTER = {"up": ("\N{UPWARDS ARROW}", "Higher is better."), "down": ("\N{DOWNWARDS ARROW}", "Lower is better.")}
+
+
+class Info(NamedTuple):
+    """A heading's i-button, and the explanation that it opens."""
+
+    button: Markup
+    note: Markup
+
+
+def info_button(key: str, head: str, words: str, formula: str = "") -> Info:
+    """Build the i-button of a heading, which opens a short explanation, by keyboard and without script, too.
+
+    Args:
+        key: tells the buttons of a page apart.
+        head: the heading.
+        words: what it is, in one sentence.
+        formula: how it is computed; empty where there is nothing to compute.
+    """
+    name = f"about-{''.join(letter if letter.isalnum() else '-' for letter in key)}"
+    lines = [tag("strong", head), tag("p", words), *([tag("p", tag("code", formula))] if formula else [])]
+    button = tag("button", "i", type="button", popovertarget=name, class_="sb-i", aria_label=f"What is {head}?")
+    return Info(button, tag("div", *lines, id=name, popover="", class_="sb-pop"))
+
+
+def plain_head(
+    link: str | Markup, info: Info, *, class_: str | None = None, after: str | Markup = "", sorted_: str | None = None
+) -> Markup:
+    """Build a heading with its i-button on the line of its last word.
+
+    Args:
+        link: its words, or a link.
+        info: its i-button.
+        class_: of the cell.
+        after: what stands between both, such as an arrow.
+        sorted_: how the table is sorted by it (``sort_state``).
+    """
+    return tag("th", link, *_beside(after, info), scope="col", class_=class_, aria_sort=sorted_)
+
+
+def sort_head(
+    query: TableQuery, key: str, head: str, first: str, info: Info, *, class_: str | None = None, arrow: str = ""
+) -> Markup:
+    """Build a heading that sorts: the best first, and the other way when it is chosen again.
+
+    Args:
+        query: what the table shows now.
+        key: what the heading sorts by.
+        head: its words.
+        first: the order of a first click.
+        info: its i-button.
+        class_: of the cell.
+        arrow: which way is better; empty where none is.
+    """
+    address = query.address(sort=key, order=next_order(query, key, first))
+    link = tag("a", head, href=address, id=f"sort-{key}", data_rows="")
+    mark = tag("span", arrow, class_="sb-arrow") if arrow else ""
+    return plain_head(link, info, class_=class_, after=mark, sorted_=sort_state(query, key))
+
+
+def next_order(query: TableQuery, key: str, first: str) -> str:
+    """Return the order of the next click on a heading: that of a first click, or the other way round."""
+    return {"asc": "desc", "desc": "asc"}[query.order] if query.sort == key else first
+
+
+def sort_state(query: TableQuery, key: str) -> str | None:
+    """Return how a table is sorted by a heading, in the words of ``aria-sort``; None where it is not."""
+    return {"asc": "ascending", "desc": "descending"}[query.order] if query.sort == key else None
+
+
+def _beside(after: str | Markup, info: Info) -> tuple[Markup, Markup]:
+    """Return what follows a heading's last word on its line, and the explanation."""
+    space = "\N{NO-BREAK SPACE}"
+    parts = [space, after, space, info.button] if after else [space, info.button]
+    return tag("span", *parts, class_="sb-nowrap"), info.note
+
+
+def intervals_switch(query: TableQuery) -> Markup:
+    """Build the link that shows intervals with both ends, or as half-widths again."""
+    is_full = query.intervals == "full"
+    words = "Half-widths" if is_full else "Intervals in full"
+    changed = query.address(intervals="" if is_full else "full", page=query.page)
+    return tag("a", words, href=changed, class_="sb-button", id="board-intervals", data_rows="")
+
+
+def shown_rows(first: int, n_shown: int, n_found: int, word: str) -> str:
+    """Format which rows of how many stand on a page.
+
+    >>> shown_rows(51, 20, 70, "row"), shown_rows(1, 1, 1, "row")
+    ('51–70 of 70 rows', '1–1 of 1 row')
+    """
+    return f"{first:,}\N{EN DASH}{first + n_shown - 1:,} of {counted(n_found, word)}"
+
+
+def last_page(n_rows: int) -> int:
+    """Return the number of the last page of so many rows."""
+    return max(-(-n_rows // PAGE_ROWS), 1)
+
+
+def pager(query: TableQuery, page: int, last: int) -> Markup:
+    """Build the links to a table's other pages."""
+    if last == 1:
+        return Markup("")
+    near = sorted({1, *range(max(page - 2, 1), min(page + 2, last) + 1), last})
+    parts = [_page_link(query, page - 1, "Previous", "prev")] if page > 1 else []
+    for before, number in zip([0, *near], near, strict=False):
+        if number > before + 1:
+            parts.append(tag("span", "\N{HORIZONTAL ELLIPSIS}"))
+        if number == page:
+            parts.append(tag("span", f"{number:,}", aria_current="page"))
+        else:
+            parts.append(_page_link(query, number, f"{number:,}"))
+    parts += [_page_link(query, page + 1, "Next", "next")] if page < last else []
+    return tag("nav", *parts, class_="sb-pager", aria_label="Pages of the table")
+
+
+def _page_link(query: TableQuery, number: int, words: str, rel: str | None = None) -> Markup:
+    return tag("a", words, href=query.address(page=number), rel=rel, id=f"page-{words.lower()}", data_rows="")
