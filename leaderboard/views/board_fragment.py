@@ -111,7 +111,7 @@ def _fixed_heads(query: BoardQuery) -> list[Markup]:
     rank = info_button("rank", "Rank", _RANK_WORDS, "1 + number clearly better ... number not clearly worse")
     name = info_button("name", "Entry", "Name of the entry, what it lacks, paradigm and number of parameters.")
     return [
-        sort_head(query, "rank", "#", "asc", rank, class_="sb-num"),
+        sort_head(query, "rank", "#", "asc", rank, class_="sb-num sb-rank"),
         sort_head(query, "name", "Entry", "asc", name),
     ]
 

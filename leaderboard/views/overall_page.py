@@ -159,7 +159,7 @@ def _heads(query: OverallQuery, benchmark: Benchmark) -> Iterable[Markup]:
         WIN_RATE: "Share of comparisons with another ranked model on a task that it wins, which depends on who else "
         "submitted; an equal score counts a half.",
     }
-    yield sort_head(query, "rank", "#", "asc", info_button("rank", "Rank", about["rank"]), class_="sb-num")
+    yield sort_head(query, "rank", "#", "asc", info_button("rank", "Rank", about["rank"]), class_="sb-num sb-rank")
     yield sort_head(query, "model", "Model", "asc", info_button("model", "Model", about["model"]))
     mean = info_button("mean_st", "Mean under shift", about["mean_st"], "(ST of task 1 + ... + ST of task n) / n")
     yield sort_head(query, "mean_st", "Mean under shift", "desc", mean, class_="sb-num", arrow=up)

@@ -35,7 +35,7 @@ def main(
     ids = index.frame(board)["id"].head(3).to_list()
     paths = {
         "overall": "/",
-        "board": f"/?board={board.name}&origin=scored",
+        "board": f"/?board={board.name}",
         "entry": f"/entry?id={ids[0]}&task={board.task}",
         "compare": f"/compare?task={board.task}" + "".join(f"&id={identity}" for identity in ids),
         "submit": "/submit",

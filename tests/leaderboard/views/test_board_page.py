@@ -110,7 +110,6 @@ def test_the_page_opens_on_the_first_board_with_entries(filled: Filled, id_folde
     assert query(index).board == "synthetic/nli"
     assert query(index, "board=boss/sa").board == "boss/sa"
     shown = Visible(board_page(index, query(index)))
-    # Other benchmarks are tabs, and the tasks of this one are below them.
     assert {"/?benchmark=boss", "/?benchmark=synthetic", "/?board=synthetic%2Fsa"} <= set(shown.links)
 
 
@@ -184,7 +183,6 @@ def test_figures_have_digits_bounds_and_a_picture(index: Index) -> None:
     half = f"{100 * (row['mean_st.high'] - row['mean_st.low']) / 2:.1f}"
     assert found.rows[0][3] == f"{value}\N{PLUS-MINUS SIGN}{half}"
     assert found.titles[0] == f"Score under shift (ST) {value}, 95% interval from {low} to {high}"
-    # Both ends on demand, by a link that keeps the rest of the question.
     address = found.addresses["board-intervals"]
     assert address == "/?board=synthetic%2Fnli&columns=mean_st%2Cworst_td&intervals=full"
     assert rows(index, urlsplit(address).query).rows[0][3] == f"{value}[{low}, {high}]"
