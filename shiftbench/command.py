@@ -19,6 +19,7 @@ from leaderboard.commands.rounds import nominate, release_round
 from leaderboard.commands.scores import analyse, compare, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.bench_command import bench
+from shiftbench.card_command import card
 from shiftbench.demo_command import demo
 from shiftbench.score_command import score
 
@@ -85,7 +86,7 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    build, publish, plan, validate, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
+    build, publish, plan, validate, card, score, compare, submit, withdraw, nominate, serve, rescore, release_round,
     publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip

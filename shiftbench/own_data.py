@@ -22,8 +22,8 @@ from builders.folder.reader import DatasetFolder
 from builders.specs.transforms import as_texts
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
-from leaderboard.views.folder_report import card_beside
 from leaderboard.views.report_page import report_html
+from validation.cards import Card
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem, and_more
@@ -63,6 +63,7 @@ def scored_own_data(
     min_texts: int = MIN_TEXTS,
     encoder: Encoder | None = None,
     margin: float | None = None,
+    labels_by_index: bool = False,
 ) -> Iterator[OwnScores]:
     """Score a prediction file on the rows of a file of one's own; nothing is left behind.
 
@@ -74,13 +75,14 @@ def scored_own_data(
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         margin: test whether no drop is above this fraction.
+        labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
     """
     tables = read_tables([csv])
     rows = own_rows(tables, columns, kind)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    frame = read_predictions(predictions)
+    frame = read_predictions(predictions, labels_by_index=labels_by_index)
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = "these are no ids of 'shiftbench build own'", "name the CSV's column of ids with --id-column"
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
@@ -93,7 +95,8 @@ def scored_own_data(
             _check_trained(folder, str(csv))
         ids = _ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
-        checked = _checked(frame, folder, ids, own_ids, names, str(predictions), str(csv), columns.id)
+        place_names = str(predictions), str(csv), columns.id
+        checked = _checked(frame, folder, ids, own_ids, names, *place_names, labels_by_index=labels_by_index)
         scores = score_predictions(checked, folder, margin=margin).scores
         kept = Path(place) / "predictions.parquet"
         checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
@@ -101,9 +104,9 @@ def scored_own_data(
         yield OwnScores(scores, folder, kept, own_ids, repeats)
 
 
-def own_report(predictions: Path, csv: Path, found: OwnScores) -> str:
-    """Build the report of a prediction file for a CSV, while its scores' context lasts."""
-    title, card = f"{predictions.name} on {csv.name}", card_beside(predictions)
+def own_report(predictions: Path, csv: Path, found: OwnScores, card: Card | None = None) -> str:
+    """Build the report of a prediction file for a CSV, while its scores' context lasts; ``card`` is the file's."""
+    title = f"{predictions.name} on {csv.name}"
     return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
 
 
@@ -151,6 +154,8 @@ def _checked(
     file: str,
     csv: str,
     id_column: str | None,
+    *,
+    labels_by_index: bool,
 ) -> pl.DataFrame:
     """Check predictions as those of any dataset, in the CSV's own words."""
     task = next(name for name in folder.manifest.tasks)
@@ -162,7 +167,7 @@ def _checked(
     if id_column:
         frame = _with_ids(frame, ids, file, csv, id_column)
     try:
-        return check_predictions(frame, [facts], file)
+        return check_predictions(frame, [facts], file, labels_by_index=labels_by_index)
     except InvalidInput as error:
         problems = [replace(problem, found=_in_own_ids(problem.found, own_ids)) for problem in error.problems]
         raise InvalidInput(problems) from error

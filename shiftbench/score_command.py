@@ -8,12 +8,14 @@ import typer
 
 from validation.command_line import (
     JsonOption,
+    LabelsByIndexOption,
     MarginOption,
     PredictionsArgument,
     SubsetOption,
     as_fraction,
     console,
     require,
+    sound_card,
     writable_file,
     write_json,
 )
@@ -73,6 +75,7 @@ def score(
         bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
     ] = False,
     margin: MarginOption = None,
+    labels_by_index: LabelsByIndexOption = False,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
@@ -101,7 +104,14 @@ def score(
             raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
         vectors = encoder or (DEFAULT_ENCODER if depth else None)
         scores, titles = _score_file(
-            predictions, data, columns, (find_kind(kind), least), vectors, as_fraction(margin), report
+            predictions,
+            data,
+            columns,
+            (find_kind(kind), least),
+            vectors,
+            as_fraction(margin),
+            report,
+            labels_by_index=labels_by_index,
         )
     else:
         options: dict[str, Any] = {f"--{name}-column": column for name, column in columns.items()}
@@ -113,11 +123,20 @@ def score(
         titles = domain_titles(folder)
         tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
         share = as_fraction(margin)
-        scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference, margin=share)
+        scores = score_file(
+            predictions,
+            folder,
+            subset,
+            encoder=tokens,
+            reference=reference,
+            margin=share,
+            labels_by_index=labels_by_index,
+        )
         if report is not None:
             from leaderboard.views.folder_report import folder_report
 
-            _write_report(report, folder_report(predictions, scores, folder))
+            card = sound_card(predictions)
+            _write_report(report, folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
@@ -131,6 +150,8 @@ def _score_file(
     encoder: str | None,
     margin: float | None,
     report: Path | None,
+    *,
+    labels_by_index: bool,
 ) -> "tuple[Scores, dict[str, str]]":
     """Score predictions on a file; write the report while what it is made from is there.
 
@@ -150,14 +171,21 @@ def _score_file(
     named = Columns(columns["domain"], columns["label"], texts, columns["id"], columns["split"])
     kind, min_texts = how
     with scored_own_data(
-        predictions, csv, named, kind=kind, min_texts=min_texts, encoder=vectors, margin=margin
+        predictions,
+        csv,
+        named,
+        kind=kind,
+        min_texts=min_texts,
+        encoder=vectors,
+        margin=margin,
+        labels_by_index=labels_by_index,
     ) as found:
         if found.repeats:
             typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
         if report is not None:
             from shiftbench.own_data import own_report
 
-            _write_report(report, own_report(predictions, csv, found))
+            _write_report(report, own_report(predictions, csv, found, sound_card(predictions)))
         return found.scores, domain_titles(found.folder)
 
 

@@ -121,6 +121,24 @@ def read_card(path: Path) -> Card:
     return parse_card(text, str(path))
 
 
+def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
+    """Read the card that lies beside a prediction file, where whatever it is read for can go on without it.
+
+    Args:
+        predictions: the file; its card is ``<name>.card.yaml``.
+    Returns: the card, None where there is none or it is not sound; and what is wrong with it, for the user to hear.
+    """
+    path = predictions.with_name(f"{predictions.stem}.card.yaml")
+    if not path.is_file():
+        return None, []
+    try:
+        return read_card(path), []
+    except InvalidInput as error:
+        return None, error.problems
+    except OSError as error:
+        return None, [Problem("the card cannot be read", str(path), error.strerror or str(error))]
+
+
 def parse_card(text: str, file: str = "card") -> Card:
     """Parse the text of a YAML or JSON card, within the bounds of ``validation.yaml_text``.
 

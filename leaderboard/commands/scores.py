@@ -9,10 +9,12 @@ import typer
 from validation.command_line import (
     DataOption,
     JsonOption,
+    LabelsByIndexOption,
     MarginOption,
     SubsetOption,
     as_fraction,
     console,
+    sound_card,
     writable_file,
     write_json,
 )
@@ -28,6 +30,7 @@ def validate(
         Path | None, typer.Option("--card", metavar="FILE", help="Card to check with the predictions.")
     ] = None,
     subset: SubsetOption = "all",
+    labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
     """Check a prediction file (and its card), or a dataset folder; every problem is listed.
@@ -52,7 +55,7 @@ def validate(
         checked = read_card(card)
         folder_of(checked, [folder])
         subset = checked.subset
-    frame = checked_predictions(path, folder, subset)
+    frame = checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
     runs = frame.select("task", "source", "target", "seed").n_unique()
     typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
     write_json({"ok": True, "predictions": len(frame), "runs": runs}, json_)
@@ -83,14 +86,13 @@ def compare(
     from leaderboard.comparing.files import Entrant, compare_first
     from leaderboard.scoring.score import token_encoder
     from leaderboard.views import exports
-    from leaderboard.views.folder_report import card_beside
     from leaderboard.views.terminal import print_comparisons
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
     folder = DatasetFolder.open(data)
     encoder = token_encoder(folder)
-    cards = [card_beside(path) for path in (a, *others)]
+    cards = [sound_card(path) for path in (a, *others)]
     trials = [card.tuning_trials if card else None for card in cards]
     entrants = [
         Entrant(path, folder, subset, encoder, tuning_trials=each)

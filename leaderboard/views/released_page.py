@@ -6,7 +6,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.release import Released
 from leaderboard.store import Entry
 from leaderboard.views.cells import scroll_box
-from leaderboard.views.entry_page import card_html, heading
+from leaderboard.views.entry_head import card_html, heading
 from leaderboard.views.html import Markup, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import points

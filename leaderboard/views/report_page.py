@@ -8,7 +8,7 @@ from pathlib import Path
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.examples import WrongExample, wrong_examples
 from leaderboard.scoring.shape import Scores
-from leaderboard.views.entry_page import card_html
+from leaderboard.views.entry_head import card_html
 from leaderboard.views.html import Markup, render, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.score_parts import Shown, find_task, score_parts, shown_tasks
