@@ -1,6 +1,9 @@
-"""The user's cache folder: encoder vectors, and where dataset folders were built on this machine."""
+"""The user's cache folder: encoder vectors, hashes of models, and where dataset folders were built on this machine."""
 
+import hashlib
 import os
+import re
+import tempfile
 from pathlib import Path
 
 from validation.output_files import check_folder
@@ -48,3 +51,40 @@ def recall_folder(content_hash: str) -> Path | None:
     note = cache_folder() / "folders" / content_hash
     folder = Path(note.read_text(encoding="utf-8")) if note.is_file() else None
     return folder if folder is not None and folder.is_dir() else None
+
+
+def remember_model(folder: Path, state: str, digest: str) -> None:
+    """Note the hash of a model's files, which takes half a second to compute.
+
+    Args:
+        folder: of the model.
+        state: changes whenever one of its files does.
+        digest: of their content, 64 hex digits.
+    """
+    note = _model_note(folder)
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False, encoding="utf-8") as file:
+            file.write(f"{state} {digest}")
+        Path(file.name).replace(note)
+    except OSError:
+        return  # without the note the hash is computed again, and who must write into the cache says so
+
+
+def recall_model(folder: Path, state: str) -> str | None:
+    """Find the hash of a model's files.
+
+    Args:
+        folder: of the model.
+        state: of its files now.
+    Returns: the hash; None when it was not noted, or a file has changed since.
+    """
+    try:
+        known, _, digest = _model_note(folder).read_text(encoding="utf-8").partition(" ")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return digest if known == state and re.fullmatch("[0-9a-f]{64}", digest) else None
+
+
+def _model_note(folder: Path) -> Path:
+    return cache_folder() / "models" / hashlib.sha256(str(folder.resolve()).encode()).hexdigest()

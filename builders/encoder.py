@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.cache import cache_folder
+from builders.cache import cache_folder, recall_model, remember_model
 from builders.folder.manifest import EncoderFacts
 from builders.hub_access import reaching_hub
 from validation.report import InvalidInput, Problem
@@ -228,10 +228,25 @@ def _model_sha256(folder: Path) -> str:
         # All such folders would share one cache.
         found, cure = "no *.safetensors or *.bin file in it", "give the folder that SentenceTransformer.save wrote"
         raise InvalidInput(Problem("the folder holds no sentence encoder", str(folder), found, cure))
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES)
+    state = _file_state(folder, paths)
+    if (known := recall_model(folder, state)) is not None:
+        return known
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in _MODEL_FILES):
+    for path in paths:
         digest.update(f"{path.relative_to(folder).as_posix()}\n".encode() + path.read_bytes())
+    remember_model(folder, state, digest.hexdigest())
     return digest.hexdigest()
+
+
+def _file_state(folder: Path, paths: Sequence[Path]) -> str:
+    """Return what changes whenever a file does: names, sizes, and the times of the last change of content and of state.
+
+    A change of state, which nobody can set back, tells of a file that was replaced by one of the same size and date.
+    """
+    facts = [(path.relative_to(folder).as_posix(), path.stat()) for path in paths]
+    lines = [f"{name} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}" for name, stat in facts]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 _MODEL_FILES = (".safetensors", ".bin", ".json", ".txt")

@@ -51,7 +51,10 @@ class Card(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    name: Text = pydantic.Field(description="Name of the model as the board shows it")
+    name: Text = pydantic.Field(description="Name of the entry as the board shows it")
+    model: Text | None = pydantic.Field(
+        None, description="Model that entries for several tasks share on the overall board; default: the name"
+    )
     base_model: Text | None = pydantic.Field(None, description="Pretrained model it starts from")
     family: Text | None = pydantic.Field(None, description="Model family, such as 'deberta-v3'")
     parameters: Count | None = pydantic.Field(None, description="Number of parameters")
@@ -92,6 +95,11 @@ class Card(pydantic.BaseModel):
     def allows_download(self) -> bool:
         """Whether the predictions may be downloaded by themselves; cards that do not say so keep that."""
         return self.share_predictions is not False
+
+    @property
+    def model_name(self) -> str:
+        """Name of the model, by which a submitter's entries are one line of the overall board."""
+        return self.model or self.name
 
     def as_dict(self) -> dict[str, Any]:
         """Give the card as plain JSON data, without the keys that were left out."""

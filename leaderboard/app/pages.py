@@ -10,9 +10,12 @@ from leaderboard.board import Index
 from leaderboard.views import addresses
 from leaderboard.views.about_page import about_page
 from leaderboard.views.board_data import board_csv
-from leaderboard.views.board_page import board_page, rows_fragment
+from leaderboard.views.board_fragment import rows_fragment
+from leaderboard.views.board_page import board_page
 from leaderboard.views.board_query import BoardQuery
 from leaderboard.views.data_page import data_page
+from leaderboard.views.overall_page import overall_fragment, overall_page
+from leaderboard.views.overall_query import OverallQuery
 from leaderboard.views.site import script, style_sheet
 from validation.report import InvalidInput
 
@@ -61,11 +64,15 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
         entry = request.query_params.get("entry")
         if entry is not None:  # the address that an entry had before it got a page of its own
             return RedirectResponse(addresses.entry_address(entry))
-        return page_answer("", board_page(*_asked(request, keeper)), "board")
+        if "board" in request.query_params:
+            return page_answer("", board_page(*_asked(request, keeper)), "board")
+        return page_answer("", overall_page(*_asked_overall(request, keeper)), "board")
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:
-        return html_answer(rows_fragment(*_asked(request, keeper)))
+        if "board" in request.query_params:
+            return html_answer(rows_fragment(*_asked(request, keeper)))
+        return html_answer(overall_fragment(*_asked_overall(request, keeper)))
 
     @app.get(addresses.BOARD_CSV)
     def csv(request: Request) -> Response:
@@ -77,3 +84,8 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
 def _asked(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
     index = keeper.index
     return index, BoardQuery.parse(request.query_params.multi_items(), index)
+
+
+def _asked_overall(request: Request, keeper: Keeper) -> tuple[Index, OverallQuery]:
+    index = keeper.index
+    return index, OverallQuery.parse(request.query_params.multi_items(), index)

@@ -7,6 +7,7 @@ Pages (``leaderboard.app.pages``) need no script and answer in milliseconds. Gra
 named endpoints (``leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
 """
 
+import gc
 import logging
 import signal
 import socket
@@ -207,6 +208,9 @@ def serve(
     with _told_to_stop() if block else nullcontext() as stopped:
         server = Server(create_app(folders, store, settings), host, port)
         if stopped is not None:
+            # What the start has made stays: collections need not look through it between requests.
+            gc.freeze()
+            gc.enable()
             print(f"the leaderboard is at {server.url}", file=sys.stderr, flush=True)
             stopped.wait()
             server.close()

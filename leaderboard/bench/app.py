@@ -31,7 +31,7 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
 from leaderboard.store.entries import entry_bytes
-from leaderboard.views.addresses import ROWS, entry_address
+from leaderboard.views.addresses import BOARD, ROWS, entry_address, with_query
 from validation.cards import Card
 from validation.report import InvalidInput, Problem
 from validation.timing import Timing
@@ -140,7 +140,7 @@ def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: st
 
 def _moved(task: dict[str, Any], moved: float) -> dict[str, Any]:
     def higher(estimate: dict[str, Any]) -> dict[str, Any]:
-        return {key: None if value is None else value + moved for key, value in estimate.items()}
+        return {key: value + moved if isinstance(value, float) else value for key, value in estimate.items()}
 
     summary = task["summary"]
     return {**task, "summary": {**summary, **{name: higher(summary[name]) for name in ("mean_ss", "mean_st")}}}
@@ -170,13 +170,18 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     with _serving(folders, store) as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
-            yield from _pages(browser, url, store)
+            yield from _pages(browser, url, url + _board_address(DatasetFolder.open(folders[0]), _TASK), store)
         finally:
             browser.close()
         yield _under("full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0)
 
 
-def _pages(browser: Any, url: str, store: Store) -> Iterator[Timing]:
+def _board_address(folder: DatasetFolder, task: str) -> str:
+    """Return the address of a task's board; several versions of the benchmark are served."""
+    return with_query(BOARD, [("board", f"{folder.manifest.benchmark}/{task}@{folder.content_hash[:8]}")])
+
+
+def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]:
     def cold(address: str, wanted: str) -> float:
         with closing(browser.new_context()) as context:
             page = context.new_page()
@@ -187,7 +192,8 @@ def _pages(browser: Any, url: str, store: Store) -> Iterator[Timing]:
 
     identities = store.ids()
     asked = iter(identities)
-    yield _under("first row of the board, cold", _median_of(lambda: cold(url, "#board-rows tbody tr")), 0.8)
+    yield _under("first row of the overall board, cold", _median_of(lambda: cold(url, "#board-rows tbody tr")), 0.8)
+    yield _under("first row of a task's board, cold", _median_of(lambda: cold(board, "#board-rows tbody tr")), 0.8)
     yield _under("entry page, cold", _median_of(lambda: cold(url + entry_address(next(asked)), "svg")), 1.2)
     with closing(browser.new_context()) as context:
         page = context.new_page()
@@ -206,7 +212,7 @@ def _pages(browser: Any, url: str, store: Store) -> Iterator[Timing]:
             "sort": lambda number: [f"#board-rows thead th:nth-child({4 + number % 3}) a", None],
         }
         for name, change in changes.items():
-            page.goto(url)
+            page.goto(board)
             times = [page.evaluate(_CHANGED, change(number)) / 1000 for number in range(TIMES)]
             yield _under(f"{name}, from the change to the rows", statistics.median(times), 0.1)
 

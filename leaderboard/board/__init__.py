@@ -5,6 +5,8 @@ snapshot  what it found at one look
 boards  which tables there are, and their rows
 released  what the last round released, where labels are withheld
 effective  an entry above or below the line of the others, on logits
+overall   a benchmark's overall board: one line for each model of a submitter
+overall_ranks  ranks of the models that cover all tasks
 rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
 rank_intervals  intervals of ranks, computed in the background from snapshots
@@ -16,7 +18,18 @@ In: a store and dataset folders. Out: boards with their rows, ranks and interval
 
 from leaderboard.board.boards import Board, find_board
 from leaderboard.board.index import Index, say
+from leaderboard.board.overall import Benchmark, find_benchmark
 from leaderboard.board.rows import missing_lines, task_scores
 from leaderboard.board.snapshot import Unscored
 
-__all__ = ["Board", "Index", "Unscored", "find_board", "missing_lines", "say", "task_scores"]
+__all__ = [
+    "Benchmark",
+    "Board",
+    "Index",
+    "Unscored",
+    "find_benchmark",
+    "find_board",
+    "missing_lines",
+    "say",
+    "task_scores",
+]

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from leaderboard.metrics.baseline_line import against_others
+from leaderboard.metrics.baseline_line import one_against_others
 from leaderboard.scoring.shape import Estimate
 from validation.vocabulary import NO_SOURCE
 
@@ -41,10 +41,11 @@ def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | N
     trained = pl.col("trained_on").fill_null("") != NO_SOURCE
     mine = frame.filter(pl.col("complete") & ~pl.col("at_floor").fill_null(value=False) & trained)
     own, away = next((pair for pair in _PAIRS if mine[pair[0]].null_count() < mine.height), _PAIRS[0])
-    compared = against_others(_with_ends(mine, own), _with_ends(mine, away))
     place = mine["id"].index_of(identity)
-    found = compared[place] if place is not None else None
-    if place is None or found is None:
+    if place is None:
+        return None
+    found = one_against_others(_with_ends(mine, own), _with_ends(mine, away), place)
+    if found is None:
         return None
     line, (value, low, high) = found
     ends = (None, None) if np.isnan(low) else (low, high)

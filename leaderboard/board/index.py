@@ -5,13 +5,14 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import index_cache
 from leaderboard.board.boards import Board, board_frame, rows_of
+from leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
 from leaderboard.board.rank_intervals import RankIntervals
 from leaderboard.board.released import released_frame
 from leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
@@ -26,6 +27,13 @@ READ_AT_ONCE = 500
 N_SCORES = 300
 """Entries whose nested scores are held in memory."""
 _WAITING = "its scores are being computed: look again in a while"
+
+
+class _KeptOverall(NamedTuple):
+    """An overall board, and the tables that it was made of: it is made again when one of them is another."""
+
+    parts: tuple[pl.DataFrame, ...]
+    frame: pl.DataFrame
 
 
 class Index:
@@ -50,6 +58,7 @@ class Index:
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
         self._snapshot = Snapshot(self.folders, rows, frozenset(rows["id"]), {})
+        self._overall: dict[str, _KeptOverall] = {}
         self._ranks = RankIntervals(store, saved=self._snapshot.ids)
         # Many entries are read while the first ones are shown.
         self._reader = threading.Thread(target=self.refresh, name="reading entries", daemon=True)
@@ -111,16 +120,36 @@ class Index:
         found = snapshot.frames.get(board.name)
         if found is None:
             found = snapshot.frames[board.name] = board_frame(board, snapshot.rows)
+            snapshot.placed.pop(board.name, None)
         if not board.folder.has_public_labels:
             return released_frame(found, self.release(board))
-        if found.height and found["rank_low"].null_count() == found.height and ranks.height:
+        if found.height and ranks.height and snapshot.placed.get(board.name) is not ranks:
             complete = found.filter("complete")
             if complete.height == ranks.height and complete["id"].is_in(ranks["id"].implode()).all():
                 # A left join keeps the order of the rows.
                 placed = [name for name in ranks.columns if name != "id"]
                 found = found.drop(placed).join(ranks, on="id", how="left", maintain_order="left")
                 snapshot.frames[board.name] = found
+                snapshot.placed[board.name] = ranks
         return found
+
+    def benchmarks(self) -> list[Benchmark]:
+        """List the benchmarks there are, each with an overall board."""
+        return benchmarks_of(self._snapshot.boards())
+
+    def overall(self, benchmark: Benchmark) -> pl.DataFrame:
+        """Return a benchmark's overall board (see ``leaderboard.board.overall.overall_frame``)."""
+        frames = {board.task: self.frame(board) for board in benchmark.boards}
+        parts = (*frames.values(), self._ranks.of_benchmark(benchmark))
+        kept = self._overall.get(benchmark.name)
+        if (
+            kept is None
+            or len(kept.parts) != len(parts)
+            or any(a is not b for a, b in zip(kept.parts, parts, strict=True))
+        ):
+            kept = _KeptOverall(parts, overall_frame(benchmark, frames, parts[-1]))
+            self._overall[benchmark.name] = kept
+        return kept.frame
 
     def release(self, board: Board) -> tuple[str, ReleasedBoard] | None:
         """Return the last round's name and what it released on a board of withheld labels; None before the first."""

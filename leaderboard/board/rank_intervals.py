@@ -7,6 +7,8 @@ import polars as pl
 
 from leaderboard.board import index_cache
 from leaderboard.board.boards import Board, rows_of
+from leaderboard.board.overall import NO_RANKS, Benchmark, benchmarks_of, line_key, newest_entries
+from leaderboard.board.overall_ranks import OverallRanks
 from leaderboard.board.ranks import INTERVALS, BoardRanks, Replicates, ranked_replicates
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.store import Store
@@ -30,6 +32,8 @@ class RankIntervals:
         self._saved = saved
         self._boards: dict[tuple[str, str, str], BoardRanks] = {}
         self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
+        self._overall: dict[str, OverallRanks] = {}
+        self._found_overall: dict[str, pl.DataFrame] = {}
         self._replicates: dict[index_cache.Key, Replicates] | None = None
         self._thread: threading.Thread | None = None
         self._wanted: Snapshot | None = None
@@ -38,6 +42,10 @@ class RankIntervals:
     def of(self, key: tuple[str, str, str]) -> pl.DataFrame:
         """Return the intervals last computed for a board."""
         return self._found.get(key, _NO_INTERVALS)
+
+    def of_benchmark(self, benchmark: Benchmark) -> pl.DataFrame:
+        """Return the ranks last computed for a benchmark's lines (``leaderboard.board.overall_ranks``)."""
+        return self._found_overall.get(benchmark.folder.content_hash, NO_RANKS)
 
     def start(self, snapshot: Snapshot) -> None:
         """Compute what is not known yet of a snapshot; one that waits for its turn is replaced by a newer one."""
@@ -89,6 +97,40 @@ class RankIntervals:
                 ranks.add(new)
                 self._found[board.key] = ranks.intervals()
         self._save(snapshot, anew)
+        for benchmark in benchmarks_of(snapshot.boards()):
+            if benchmark.folder.has_public_labels:
+                self._update_overall(benchmark, snapshot)
+
+    def _update_overall(self, benchmark: Benchmark, snapshot: Snapshot) -> None:
+        """Rank the lines that cover all tasks; anew when one of them has another entry than before, or is gone."""
+        key, boards = benchmark.folder.content_hash, benchmark.boards
+        named = pl.concat([rows_of(board, snapshot.rows) for board in boards])
+        newest = newest_entries(named).select("task", "id", line=line_key())
+        by_line = {
+            line: dict(zip(tasks, ids, strict=True))
+            for line, tasks, ids in newest.group_by("line", maintain_order=True).agg("task", "id").iter_rows()
+            if len(tasks) == len(boards)
+        }
+        entries = {line: tuple(ids[task] for task in benchmark.tasks) for line, ids in by_line.items()}
+        ranks = self._overall.get(key)
+        if ranks is None or any(entries.get(line) != ids for line, ids in ranks.entries.items()):
+            ranks = self._overall[key] = OverallRanks(benchmark.tasks)
+        new = {line: ids for line, ids in entries.items() if line not in ranks.entries}
+        if new:
+            asked = [each for ids in new.values() for each in ids]
+            drawn = {
+                board.task: self._of_board(board, rows_of(board, snapshot.rows).filter(pl.col("id").is_in(asked)))
+                for board in boards
+            }
+            ranks.add(
+                new,
+                {
+                    line: [drawn[task].get(identity) for task, identity in zip(benchmark.tasks, ids, strict=True)]
+                    for line, ids in new.items()
+                },
+            )
+        if new or key not in self._found_overall or self._found_overall[key].height != len(entries):
+            self._found_overall[key] = ranks.intervals() if entries else NO_RANKS
 
     def _of_board(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
         """Return the replicates of a board's entries, read where they are not known; None where that fails."""

@@ -125,13 +125,16 @@ class BoardRanks:
         self._runs += [each.n_runs for each in drawn.values()]
         self._unknown += [name for name, values in replicates.items() if values is None]
 
-    def intervals(self) -> pl.DataFrame:
+    def intervals(self, level: float = 0.95) -> pl.DataFrame:
         """Return the interval of ranks of each entry (see ``metrics.ranking.rank_intervals``), as ``INTERVALS``.
 
         An entry without replicates has none, and may be better than any other one.
+
+        Args:
+            level: coverage of each entry's interval, in (0, 1).
         """
-        low, high = self._ranked.intervals()
-        leader = self._ranked.leader()
+        low, high = self._ranked.intervals(level)
+        leader = self._ranked.leader(level)
         nothing = [None] * len(self._unknown)
         corrected = [leader.corrected if each == leader.entry else None for each in range(len(self._known))]
         columns = {

@@ -32,14 +32,15 @@ OOD = "ood."
 UNRELEASED = "no round has released figures of it"
 
 _TEXTS = (
-    "id", "data", "subset", "task", "name", "submitter", "submitted_at", "date", "paradigm", "base_model", "family",
-    "model_selection", "extra_data", "basis", "trained_on", "stamp",
+    "id", "data", "subset", "task", "name", "model", "submitter", "submitted_at", "date", "paradigm", "base_model",
+    "family", "model_selection", "extra_data", "basis", "trained_on", "stamp",
 )  # fmt: skip
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "n_shifts")
 SCHEMA = pl.Schema(
     {
         **dict.fromkeys(_TEXTS, pl.String()),
         **dict.fromkeys(_COUNTS, pl.Int64()),
+        "cost_usd": pl.Float64(),
         "complete": pl.Boolean(),
         "at_floor": pl.Boolean(),
         "missing": pl.List(pl.String),
@@ -53,11 +54,11 @@ SCHEMA = pl.Schema(
 """Columns of a row, one entry and task each; scores on single domains (``ood.<domain>``, with ``PARTS``
 and ``NO_INTERVAL``) come after.
 
-Rows are in no order. Never null: ``id``, ``data``, ``subset``, ``task``, ``name``, ``submitter``, ``submitted_at``,
-``date``, ``paradigm``, ``basis``, ``stamp`` (what the row was made with, see ``index_cache.stamp``), ``n_shifts``,
-``complete``, ``missing`` (empty where nothing is) and ``unparsed``. ``at_floor`` marks a mean ST that is not shown to
-be above the level that needs no skill: its drops say nothing. Null elsewhere: the card does not say, or the
-figure is undefined. Figures and shares are fractions.
+Rows are in no order. Never null: ``id``, ``data``, ``subset``, ``task``, ``name``, ``model`` (the card's, else the
+name), ``submitter``, ``submitted_at``, ``date``, ``paradigm``, ``basis``, ``stamp`` (what the row was made with, see
+``index_cache.stamp``), ``n_shifts``, ``complete``, ``missing`` (empty where nothing is) and ``unparsed``. ``at_floor``
+marks a mean ST that is not shown to be above the level that needs no skill: its drops say nothing. Null elsewhere: the
+card does not say, or the figure is undefined. Figures and shares are fractions.
 """
 
 
@@ -91,6 +92,7 @@ def _about(entry: Entry, stamp: str) -> dict[str, Any]:
         "data": card.data,
         "subset": card.subset,
         "name": card.name,
+        "model": card.model_name,
         "submitter": entry.submitter,
         "submitted_at": entry.submitted_at,
         "date": entry.submitted_at[:10],
@@ -99,7 +101,7 @@ def _about(entry: Entry, stamp: str) -> dict[str, Any]:
             name: getattr(card, name)
             for name in (
                 "paradigm", "base_model", "family", "model_selection", "extra_data", "parameters", "tunable_parameters",
-                "shots", "training_size",
+                "shots", "training_size", "cost_usd",
             )
         },
     }  # fmt: skip

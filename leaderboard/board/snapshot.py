@@ -33,6 +33,7 @@ class Snapshot:
         unscored: the others, by id.
         unread: number of entries that are still to be read.
         frames: what ``Index.frame`` made of the rows, by board.
+        placed: the intervals of ranks that it put into them, by board.
     """
 
     folders: Sequence[DatasetFolder]
@@ -41,6 +42,7 @@ class Snapshot:
     unscored: dict[str, Unscored]
     unread: int = 0
     frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    placed: dict[str, pl.DataFrame] = field(default_factory=dict)
     _boards: list[Board] = field(default_factory=list)
 
     def boards(self) -> list[Board]:

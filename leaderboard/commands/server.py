@@ -1,5 +1,6 @@
 """The commands that send entries to a leaderboard, and that run one. What is heavier than typer is imported inside."""
 
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -107,6 +108,15 @@ def serve(
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
     require("gradio", "app")
+    # Hundreds of modules are read, and nothing of them is ever garbage: to look for it takes a sixth of the start.
+    gc.disable()
+    try:
+        _serve(data, store, host, port, sign_in=sign_in, quota=quota)
+    finally:
+        gc.enable()
+
+
+def _serve(data: list[Path], store: str, host: str, port: int, *, sign_in: bool, quota: int | None) -> None:
     from builders.folder.reader import DatasetFolder
     from leaderboard.app.server import Settings
     from leaderboard.app.server import serve as serve_page

@@ -131,20 +131,31 @@ def against_others(id_scores: ArrayLike, ood_scores: ArrayLike) -> list[tuple[Ba
     Args:
         id_scores: ID scores with the ends of their 95% intervals, shape (n, 3), fractions; NaN where unknown.
         ood_scores: OOD scores likewise.
-    Returns: for each model the line of the others and its effective robustness; None where it or fewer than three
-        others have both scores strictly between 0 and 1, or all others have one ID score.
+    Returns: for each model what ``one_against_others`` does.
+    """
+    own = np.asarray(id_scores, dtype=np.float64)
+    return [one_against_others(own, ood_scores, model) for model in range(len(own))]
+
+
+def one_against_others(
+    id_scores: ArrayLike, ood_scores: ArrayLike, model: int
+) -> tuple[BaselineLine, Effective] | None:
+    """Compare one of several models with the line through all others.
+
+    Args:
+        id_scores: ID scores with the ends of their 95% intervals, shape (n, 3), fractions; NaN where unknown.
+        ood_scores: OOD scores likewise.
+        model: its row.
+    Returns: the line of the others and its effective robustness; None where it or fewer than three others have both
+        scores strictly between 0 and 1, or all others have one ID score.
     """
     own, away = np.asarray(id_scores, dtype=np.float64), np.asarray(ood_scores, dtype=np.float64)
     usable = (own[:, 0] > 0) & (own[:, 0] < 1) & (away[:, 0] > 0) & (away[:, 0] < 1)
-    found: list[tuple[BaselineLine, Effective] | None] = []
-    for model in range(len(own)):
-        others = usable & (np.arange(len(own)) != model)
-        if not usable[model] or others.sum() < MIN_BASELINES or np.ptp(own[others, 0]) == 0:
-            found.append(None)
-            continue
-        line = baseline_line(own[others, 0], away[others, 0])
-        found.append((line, effective_interval(line, own[model], away[model])))
-    return found
+    others = usable & (np.arange(len(own)) != model)
+    if not usable[model] or others.sum() < MIN_BASELINES or np.ptp(own[others, 0]) == 0:
+        return None
+    line = baseline_line(own[others, 0], away[others, 0])
+    return line, effective_interval(line, own[model], away[model])
 
 
 def _logit(score: ArrayLike) -> Floats:

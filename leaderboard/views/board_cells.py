@@ -14,7 +14,7 @@ from leaderboard.views.board_columns import Column
 from leaderboard.views.board_query import RANKED, REPORTED
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.intervals import Scale, picture
-from leaderboard.views.numbers import MISSING, count, drop_points, interval, points, share
+from leaderboard.views.numbers import MISSING, count, drop_points, half_width, interval, points, share
 from validation.report import counted
 from validation.vocabulary import NO_SOURCE
 
@@ -32,7 +32,12 @@ SCENARIO_WORDS = {
 
 
 def scales_of(table: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Scale]:
-    """Give each figure's scale: from the lowest to the highest of the whole board, so that rows compare by eye."""
+    """Return each figure's scale: from the lowest to the highest of the ranked rows, so that these compare by eye.
+
+    What lies beyond stands at the end; of a board without ranked rows all rows count.
+    """
+    ranked = table.filter(pl.col("group") == RANKED)
+    table = table if ranked.is_empty() else ranked
     found = {}
     for column in columns:
         names = [f"{column.key}{part}" for part in PARTS if f"{column.key}{part}" in table.columns]
@@ -44,10 +49,21 @@ def scales_of(table: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Scale
     return found
 
 
-def row_cells(row: Row, board: Board, columns: Sequence[Column], scales: Mapping[str, Scale]) -> Markup:
-    """Give a row of the table."""
-    cells = [_pick(row, board), _rank(row), _name(row, board.task), *(_cell(row, column, scales) for column in columns)]
-    return tag("tr", *cells, class_=None if row["group"] == RANKED else "sb-unranked")
+def row_cells(
+    row: Row, board: Board, columns: Sequence[Column], scales: Mapping[str, Scale], *, is_full: bool = False
+) -> Markup:
+    """Build a row of the table, shaded where the entry cannot be told from the leader.
+
+    Args:
+        row: the row.
+        board: its board.
+        columns: what stands after rank and name.
+        scales: of the figures' pictures, by column.
+        is_full: whether intervals stand with both ends, not as half-widths.
+    """
+    figures = [_cell(row, column, scales, is_full=is_full) for column in columns]
+    class_ = ("sb-tied" if row["with_leader"] else None) if row["group"] == RANKED else "sb-unranked"
+    return tag("tr", _pick(row, board), _rank(row), _name(row, board.task), *figures, class_=class_)
 
 
 def _pick(row: Row, board: Board) -> Markup:
@@ -68,29 +84,31 @@ def _rank(row: Row) -> Markup:
     subject = "as a recipe" if row["rank_about"] == RECIPES else TRAINED_MODELS
     words = f"rank {rank}; {subject}, with 95% confidence from {low} to {high}"
     words += "; not told apart from the leader" if row["with_leader"] else ""
-    return tag(
-        "td", rank, tag("span", f"[{low}{_DASH}{high}]", class_="sb-interval"), class_="sb-num sb-rank", title=words
-    )
+    return tag("td", rank, tag("span", f"[{low}{_DASH}{high}]", class_="sb-hw"), class_="sb-num sb-rank", title=words)
 
 
 def _name(row: Row, task: str) -> Markup:
     if row["group"] == REPORTED:
         notes = [tag("span", note, class_="sb-note") for note in (row["paradigm"], *(row["footnotes"] or ())) if note]
-        return tag("th", row["name"], *notes, scope="row")
+        return tag("th", row["name"], *apart(notes), scope="row")
     same = [" ", tag("code", row["same_name"], title="first digits of the entry's id")] if row["same_name"] else []
     link = tag("a", row["name"], href=entry_address(row["id"], task))
-    return tag("th", link, *same, *_remarks(row), scope="row")
+    return tag("th", link, *same, *apart(_remarks(row)), scope="row")
+
+
+def apart(notes: Sequence[Markup]) -> list[Markup]:
+    """Return notes that stand on one line, each after a space."""
+    return [join([Markup(" "), note]) for note in notes]
 
 
 def _remarks(row: Row) -> list[Markup]:
-    """Say what kind of model it is, and what is not seen in its figures: another training set, what it lacks."""
-    facts = [row["paradigm"], *([short_count(row["parameters"])] if row["parameters"] is not None else [])]
-    remarks = [tag("span", " \N{MIDDLE DOT} ".join(facts), class_="sb-note")]
+    """List what is not seen in its figures (another training set, what it lacks), then what kind of model it is."""
+    remarks = []
     if row.get("corrected") is not None:
-        words = "the best of several noisy scores overstates itself; this is its mean ST less what that adds on average"
-        remarks.append(tag("span", f"leads; less selection {points(row['corrected'])}", class_="sb-note", title=words))
+        remarks.append(tag("span", "leads", class_="sb-note sb-mark"))
     elif row.get("with_leader"):
-        remarks.append(tag("span", "not told apart from the leader", class_="sb-note"))
+        words = "cannot be told from the leader"
+        remarks.append(tag("span", "tied", class_="sb-note sb-mark", title=words))
     if (row["trained_on"] == NO_SOURCE or row["basis"] == "zero-shot") and row["paradigm"] != "zero-shot":
         remarks.append(tag("span", "trained on none of the domains", class_="sb-note"))
     elif row["trained_on"] is not None and "+" in row["trained_on"]:
@@ -98,22 +116,24 @@ def _remarks(row: Row) -> list[Markup]:
     if row.get("at_floor"):
         words = "mean ST is not shown to be above chance or one label for all texts"
         remarks.append(tag("span", "at chance: drops say nothing", class_="sb-note", title=words))
+    size = [short_count(row["parameters"])] if row["parameters"] is not None else []
+    facts = tag("span", " \N{MIDDLE DOT} ".join([row["paradigm"], *size]), class_="sb-note")
     if row["group"] != RANKED:
         missing = list(row["missing"] or ())
         has = [counted(row["n_shifts"], "shift")] if row["n_shifts"] is not None else []
         text = "; ".join([*has, *missing[:1]])
         text += f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         remarks.append(tag("span", text, class_="sb-note", title="\n".join(missing[:40])))
-    return remarks
+    return [*remarks, facts]
 
 
-def _cell(row: Row, column: Column, scales: Mapping[str, Scale]) -> Markup:
+def _cell(row: Row, column: Column, scales: Mapping[str, Scale], *, is_full: bool) -> Markup:
     value = row.get(column.key)
     if column.kind == "scenarios":
         shares = {name: row.get(f"share.{name}") for name in SHARES}
         return tag("td", scenario_bar(shares) if row["group"] != REPORTED else "")
     if column.is_figure:
-        return _figure(row, column, scales.get(column.key))
+        return _figure(row, column, scales.get(column.key), is_full=is_full)
     if value is None:
         return tag(
             "td", "" if row["group"] == REPORTED else _DASH, class_="sb-na" if column.kind == "text" else "sb-num sb-na"
@@ -125,31 +145,40 @@ def _cell(row: Row, column: Column, scales: Mapping[str, Scale]) -> Markup:
     return tag("td", value, class_="sb-date" if column.key == "date" else "sb-text")
 
 
-def _figure(row: Row, column: Column, scale: Scale | None) -> Markup:
-    """Give a figure with its digits and its picture."""
+def _figure(row: Row, column: Column, scale: Scale | None, *, is_full: bool) -> Markup:
+    """Build the cell of a figure: its digits, its interval, and below them a picture of both."""
     key = column.key
     estimate = Estimate(value=row.get(key), low=row.get(f"{key}.low"), high=row.get(f"{key}.high"))
     if estimate.value is None or scale is None:
         return tag("td", "" if row["group"] == REPORTED else MISSING, class_="sb-num sb-fig sb-na")
     written = drop_points if column.kind == "drop" else points
     placebo, four = row.get(f"{key}.placebo"), row.get(f"{key}.four")
-    bounds = interval(estimate)
+    bounds, reason = interval(estimate), row.get(f"{key}{NO_INTERVAL}")
     words = f"{column.head} {written(estimate.value)}"
     words += f", 95% interval from {points(estimate.low)} to {points(estimate.high)}" if bounds else ""
-    reason = row.get(f"{key}{NO_INTERVAL}")
     words += f", no interval: {reason}" if reason else ""
     words += f"; placebo {written(placebo)}" if placebo is not None else ""
-    parts: list[str | Markup] = [
-        tag("span", written(estimate.value), class_="sb-v"),
-        picture(estimate, scale, words, placebo),
-    ]
-    if bounds:
-        parts.append(tag("span", bounds, class_="sb-interval"))
-    elif reason:
-        parts.append(tag("span", "no interval", class_="sb-interval", title=f"no 95% interval: {reason}"))
-    if four is not None:
-        parts.append(tag("span", f"4 types {points(four)}", class_="sb-interval"))
-    return tag("td", *parts, class_="sb-num sb-fig")
+    around = spread(estimate, reason, is_full=is_full)
+    four_types = [tag("span", f"4 types {points(four)}", class_="sb-hw")] if is_full and four is not None else []
+    value = tag("span", written(estimate.value), class_="sb-v")
+    return tag("td", value, *around, *four_types, picture(estimate, scale, words, placebo), class_="sb-num sb-fig")
+
+
+def spread(estimate: Estimate, reason: str | None, *, is_full: bool) -> list[Markup]:
+    """Build what stands after a value: half the width of its interval or both ends, or that there is none.
+
+    Args:
+        estimate: the figure.
+        reason: why it has no interval, where that is known.
+        is_full: whether both ends are asked for.
+    """
+    written = interval(estimate) if is_full else half_width(estimate)
+    if written:
+        return [tag("span", written, class_="sb-hw")]
+    if not reason:
+        return []
+    words = "no interval" if is_full else "\N{PLUS-MINUS SIGN}?"
+    return [tag("span", words, class_="sb-hw", title=f"no 95% interval: {reason}")]
 
 
 def scenario_bar(shares: Mapping[str, float | None]) -> Markup:
@@ -192,3 +221,12 @@ def legend_keys() -> Markup:
         for name, words in SCENARIO_WORDS.items()
     ]
     return tag("ul", join(keys), class_="sb-keys")
+
+
+def scenario_key() -> Markup:
+    """Build the short key of the scenario bar that always stands above the table."""
+    keys = [
+        tag("li", tag("span", class_=f"sb-keybox {swatch(name)}"), name, title=SCENARIO_WORDS[name])
+        for name in SCENARIO_WORDS
+    ]
+    return tag("ul", tag("li", "Scenarios:"), *keys, class_="sb-key-line", aria_label="Scenarios")

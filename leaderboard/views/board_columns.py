@@ -16,7 +16,10 @@ DROP_HEAD = "ID \N{MINUS SIGN} OOD"
 
 @dataclass(frozen=True)
 class Column:
-    """One column. ``better`` is the direction of a better value, empty where there is none."""
+    """One column. ``better`` is the direction of a better value, empty where there is none.
+
+    ``words`` and ``formula`` are what the i-button of its heading says: one sentence, and how the figure is computed.
+    """
 
     key: str
     head: str
@@ -24,6 +27,7 @@ class Column:
     kind: Kind
     better: Literal["up", "down", ""] = ""
     default: bool = True
+    formula: str = ""
 
     @property
     def is_figure(self) -> bool:
@@ -36,51 +40,95 @@ class Column:
         return "desc" if self.better == "up" or self.kind == "count" or self.key == "date" else "asc"
 
 
-def _score(key: str, head: str, words: str, *, default: bool = True) -> Column:
-    return Column(key, head, words, "score", "up", default)
+def _score(key: str, head: str, words: str, *, default: bool = True, formula: str = "") -> Column:
+    return Column(key, head, words, "score", "up", default, formula)
 
 
-def _drop(key: str, head: str, words: str, *, default: bool = True) -> Column:
-    return Column(key, head, words, "drop", "down", default)
+def _drop(key: str, head: str, words: str, *, default: bool = True, formula: str = "") -> Column:
+    return Column(key, head, words, "drop", "down", default, formula)
 
 
+_UNDER_SHIFT = "Score under shift"
 _GRID = (
-    _score("mean_ss", "Mean SS", "in-domain score: trained and tested on the same domain, mean over domains"),
-    _score("mean_st", "Mean ST", "cross-domain score: mean over all shifts; the table is ranked by it"),
-    _drop("average_drop", "Avg. drop", "mean SS minus mean ST; it equals both mean SD and mean TD"),
-    _drop("worst_sd", "Worst SD", "largest source drop, SS minus ST, of any shift"),
-    _drop("worst_td", "Worst TD", "largest target drop, TT minus ST, of any shift"),
+    _score(
+        "mean_st",
+        f"{_UNDER_SHIFT} (ST)",
+        "Score of models on domains that they were not trained on, mean over all shifts; the table is ranked by it.",
+        formula="mean of ST(s, t) over all s \N{NOT EQUAL TO} t: trained on domain s, tested on domain t",
+    ),
+    _score(
+        "mean_ss",
+        "In domain (SS)",
+        "Score of models on the domain that they were trained on, mean over domains.",
+        formula="mean of SS(s) over all s: trained and tested on domain s",
+    ),
+    _drop(
+        "average_drop",
+        "Average drop",
+        "Score that the shift costs on average; mean SD and mean TD are both equal to it.",
+        formula="mean SS \N{MINUS SIGN} mean ST",
+    ),
+    _drop(
+        "worst_sd",
+        "Worst source drop (SD)",
+        "Largest loss of any shift, measured against the same model at home.",
+        formula="max of SD(s, t) = SS(s) \N{MINUS SIGN} ST(s, t)",
+    ),
+    _drop(
+        "worst_td",
+        "Worst target drop (TD)",
+        "Largest loss of any shift, measured against a model trained on the target itself.",
+        formula="max of TD(s, t) = TT(t) \N{MINUS SIGN} ST(s, t)",
+    ),
 )
 _SCENARIOS = Column(
-    "scenarios", "Scenarios", "share of shifts in each scenario, by the signs of SD and TD", "scenarios"
+    "scenarios",
+    "Scenarios",
+    "Share of the shifts in each scenario, which the signs of the two drops decide; the key stands above the table.",
+    "scenarios",
+    formula="signs of SD and TD of each shift",
 )
 _MEAN_DROPS = (
-    _drop("mean_sd", "Mean SD", "mean source drop of the shifts that there are", default=False),
-    _drop("mean_td", "Mean TD", "mean target drop of the shifts that there are", default=False),
+    _drop(
+        "mean_sd",
+        "Mean SD",
+        "Mean source drop of the shifts that there are.",
+        default=False,
+        formula="mean of SS(s) \N{MINUS SIGN} ST(s, t)",
+    ),
+    _drop(
+        "mean_td",
+        "Mean TD",
+        "Mean target drop of the shifts that there are.",
+        default=False,
+        formula="mean of TT(t) \N{MINUS SIGN} ST(s, t)",
+    ),
 )
 _SHARES = (
     Column(
         "resolved_share",
         "Resolved",
-        "share of shifts whose 95% region lies in one scenario",
+        "Share of the shifts whose 95% region lies in one scenario.",
         "share",
         "up",
         False,
     ),
-    Column("unparsed", "Unparsed", "share of outputs that could not be read (wrong)", "share", "down", False),
+    Column(
+        "unparsed", "Unparsed", "Share of outputs that could not be read, which count as wrong.", "share", "down", False
+    ),
 )
 _FACTS = (
-    Column("paradigm", "Paradigm", "how the model came to the task", "text", default=False),
-    Column("parameters", "Parameters", "size of the model", "count", default=False),
-    Column("base_model", "Base model", "pretrained model that it starts from", "text", default=False),
-    Column("family", "Family", "model family", "text", default=False),
-    Column("shots", "Shots", "demonstrations in a prompt", "count", default=False),
-    Column("model_selection", "Selection", "rule by which the model was selected", "text", default=False),
-    Column("extra_data", "Extra data", "data used besides the source domain", "text", default=False),
-    Column("submitter", "Submitter", "who sent it", "text", default=False),
-    Column("n_shifts", "Shifts", "number of shifts that are there", "count", default=False),
+    Column("paradigm", "Paradigm", "How the model came to the task.", "text", default=False),
+    Column("parameters", "Parameters", "Number of parameters of the model.", "count", default=False),
+    Column("base_model", "Base model", "Pretrained model that it starts from.", "text", default=False),
+    Column("family", "Family", "Model family.", "text", default=False),
+    Column("shots", "Shots", "Demonstrations in a prompt.", "count", default=False),
+    Column("model_selection", "Selection", "Rule by which the model was selected.", "text", default=False),
+    Column("extra_data", "Extra data", "Data used besides the source domain.", "text", default=False),
+    Column("submitter", "Submitter", "Who sent it.", "text", default=False),
+    Column("n_shifts", "Shifts", "Number of shifts that are there.", "count", default=False),
 )
-_DATE = Column("date", "Submitted", "when it was sent", "text", default=False)
+_DATE = Column("date", "Submitted", "When it was sent.", "text", default=False)
 
 
 def columns_of(board: Board) -> list[Column]:
@@ -92,9 +140,9 @@ def columns_of(board: Board) -> list[Column]:
         figures = [*_id_ood(board), *_depth(board, "mean over the OOD data sets")]
         figures += [Column(**{**vars(column), "default": False}) for column in (*_GRID[3:], _MEAN_DROPS[1])]
     elif info.joined_source is not None:
-        words = f"trained on {' + '.join(info.joined_source.split('+'))}, tested on the target"
+        words = f"Score of models trained on {' + '.join(info.joined_source.split('+'))} and tested on the target"
         figures = [
-            _score("mean_st", "ST", f"{words}; the table is ranked by it"),
+            _score("mean_st", f"{_UNDER_SHIFT} (ST)", f"{words}; the table is ranked by it.", formula="ST"),
             *_depth(board, "of the target's texts"),
         ]
     else:
@@ -113,27 +161,49 @@ def shown_columns(board: Board, chosen: Sequence[str]) -> list[Column]:
 def _released(board: Board) -> list[Column]:
     """List the columns of a board of withheld labels: what a round releases, and nothing else."""
     names = titles(board.info)
-    words = "mean score under shift on the ranking half, released by the last round"
+    words = "Mean score under shift on the ranking half of the labels, as the last round released it"
     return [
-        _score("mean_st", "Mean ST", f"{words}: mean over targets; the table is ranked by it"),
-        Column(TIES, "Ties", "entries that share a letter cannot be told apart", "text"),
-        *(_score(f"{OOD}{domain}", names.get(domain, domain), words) for domain in board.single_targets),
-        Column(ROUND, "Round", "the round that the row stands in", "text"),
+        _score(
+            "mean_st",
+            f"{_UNDER_SHIFT} (ST)",
+            f"{words}: mean over targets; the table is ranked by it.",
+            formula="mean of ST(s, t) over all s \N{NOT EQUAL TO} t",
+        ),
+        Column(TIES, "Ties", "Entries that share a letter cannot be told apart.", "text"),
+        *(_score(f"{OOD}{domain}", names.get(domain, domain), f"{words}.") for domain in board.single_targets),
+        Column(ROUND, "Round", "The round that the row stands in.", "text"),
     ]
 
 
 def _id_ood(board: Board) -> list[Column]:
     info, names = board.info, titles(board.info)
     home = str(info.id_domain)
-    folded = " (below it: the four rarer entity types counted as one)" if info.kind is TaskKind.TAGGING else ""
+    folded = ""
+    if info.kind is TaskKind.TAGGING:
+        folded = " With intervals in full, the score with the four rarer entity types counted as one stands below it."
     away = [domain for domain, facts in info.domains.items() if domain != home and "test" in facts.splits]
     return [
-        _score("mean_ood", "Mean OOD", "mean over the OOD data sets; the table is ranked by it" + folded),
         _score(
-            "id_score", f"{names.get(home, home)} (ID)", "score on the data set that models are trained on" + folded
+            "mean_ood",
+            f"{_UNDER_SHIFT} (mean OOD)",
+            f"Score on data sets out of distribution (OOD), mean over them; the table is ranked by it.{folded}",
+            formula=f"mean over {', '.join(names[domain] for domain in away)}",
         ),
-        *(_score(f"{OOD}{domain}", names[domain], "score out of distribution (OOD)" + folded) for domain in away),
-        _drop("drop", DROP_HEAD, "ID score minus mean OOD score; zero-shot models have none"),
+        _score(
+            "id_score",
+            f"In domain: {names.get(home, home)} (ID)",
+            f"Score on the data set that models are trained on (in distribution).{folded}",
+        ),
+        _drop(
+            "drop",
+            f"Drop ({DROP_HEAD})",
+            "Score that the shift costs; zero-shot models have none.",
+            formula="ID score \N{MINUS SIGN} mean OOD score",
+        ),
+        *(
+            _score(f"{OOD}{domain}", names[domain], f"Score on {names[domain]}, out of distribution (OOD).{folded}")
+            for domain in away
+        ),
     ]
 
 
@@ -145,7 +215,8 @@ def _depth(board: Board, over: str) -> list[Column]:
             f"depth_f1_{key}",
             f"DF1 λ={key}",
             f"Depth F1, {over}: texts weigh more the further they lie from the source's"
-            + (f", the {key}% most source-like are left out" if key != "0" else ""),
+            + (f", and the {key}% most source-like are left out." if key != "0" else "."),
+            formula="F1 with weights w(x) = max(0, D(s0) \N{MINUS SIGN} D(x)), D the depth of a text in the source",
         )
         for key in LAMBDAS
     ]

@@ -1,21 +1,18 @@
 """What a reader asks of a board, from the address of the page: filters, search, order, page and columns."""
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import polars as pl
 
 from leaderboard.board import Board, Index, find_board
-from leaderboard.views.addresses import BOARD, with_query
 from leaderboard.views.board_columns import Column, columns_of
+from leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
 from leaderboard.views.reported import ReportedTable, reported_tables
 from validation.cards import Card
 from validation.report import InvalidInput
 
-PAGE_ROWS = 50
-MAX_SEARCH = 100
 RANKED, PARTIAL, REPORTED = 0, 1, 2
 """Groups of rows: they stand in this order however the table is sorted."""
 _MILLION = 1_000_000
@@ -34,10 +31,10 @@ FILTERS: dict[str, tuple[str, dict[str, str]]] = {
             "100m-1b": "100M to 1B",
             "1b-10b": "1B to 10B",
             "gt10b": "over 10B",
-            "unknown": "not told",
+            "unknown": "not stated",
         },
     ),
-    "shots": ("Shots", {"0": "none", "1-4": "1 to 4", "5-16": "5 to 16", "gt16": "over 16", "unknown": "not told"}),
+    "shots": ("Shots", {"0": "none", "1-4": "1 to 4", "5-16": "5 to 16", "gt16": "over 16", "unknown": "not stated"}),
     "selection": ("Model selection", _choices("model_selection")),
     "extra": ("Extra data", {"no": "none", "yes": "some"}),
     "origin": ("Origin", {"scored": "scored here", "reported": "reported by papers"}),
@@ -55,23 +52,19 @@ _BRACKETS = {
 }
 
 
-@dataclass(frozen=True)
-class BoardQuery:
-    """A reader's question. What was not asked is empty; ``notes`` say what was asked and is not known."""
+@dataclass(frozen=True, kw_only=True)
+class BoardQuery(TableQuery):
+    """A reader's question about a board; ``reported`` is 'shown' where the rows of papers are unfolded."""
 
     board: str = ""
-    q: str = ""
     paradigm: str = ""
     size: str = ""
     shots: str = ""
     selection: str = ""
     extra: str = ""
     origin: str = ""
-    sort: str = "rank"
-    order: str = "asc"
-    page: int = 1
     columns: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    reported: str = ""
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "BoardQuery":
@@ -81,45 +74,33 @@ class BoardQuery:
             pairs: names and values; a name may come several times (columns).
             index: its boards are the ones that can be asked for; the first with entries is the default.
         """
-        given: dict[str, list[str]] = {}
-        for name, value in pairs:
-            given.setdefault(name, []).append(value)
+        given = values_by_name(pairs)
         one = {name: values[-1].strip() for name, values in given.items()}
         notes: list[str] = []
-        boards = index.boards()
-        board = _board(one.get("board", ""), boards, index, notes)
-        found: dict[str, Any] = {"q": one.get("q", "")[:MAX_SEARCH]}
+        board = _board(one.get("board", ""), index.boards(), index, notes)
+        found: dict[str, Any] = {}
         for name, (label, values) in FILTERS.items():
             if one.get(name, "") in values:
                 found[name] = one[name]
             elif one.get(name):
                 notes.append(f"{label}: there is no choice '{one[name][:40]}'")
-        if board is not None:
-            found |= _order(one, columns_of(board), notes)
-            asked = [key for value in given.get("columns", []) for key in value.split(",") if key]
-            keys = {column.key for column in columns_of(board)}
-            found["columns"] = tuple(dict.fromkeys(key for key in asked if key in keys))
-            notes += [f"there is no column '{key[:40]}'" for key in dict.fromkeys(asked) if key not in keys][:3]
-        page = one.get("page", "1")
-        if not re.fullmatch("[0-9]{1,9}", page) or int(page) < 1:
-            notes.append(f"there is no page '{page[:40]}'")
-            page = "1"
-        return cls(board=board.name if board else "", page=int(page), notes=tuple(notes), **found)
+        columns = columns_of(board) if board is not None else []
+        sortable = {column.key: str(column.first_order) for column in columns if column.kind != "scenarios"}
+        found |= how_it_is_shown(one, {"rank": "asc", "name": "asc", **sortable}, notes)
+        asked = [key for value in given.get("columns", []) for key in value.split(",") if key]
+        keys = {column.key for column in columns}
+        found["columns"] = tuple(dict.fromkeys(key for key in asked if key in keys))
+        notes += [f"there is no column '{key[:40]}'" for key in dict.fromkeys(asked) if key not in keys][:3]
+        found["reported"] = "shown" if one.get("reported") == "shown" else ""
+        return cls(board=board.name if board else "", notes=tuple(notes), **found)
 
-    def address(self, path: str = BOARD, **changes: Any) -> str:
-        """Give the address of this question, or of one that differs in some fields; a change goes to the first page."""
-        asked = replace(self, **{"page": 1, **changes}) if changes else self
-        pairs = []
-        for field in fields(self):
-            value = getattr(asked, field.name)
-            is_default = value == field.default and (field.name != "order" or asked.sort == "rank")
-            if field.name == "notes" or is_default:
-                continue
-            pairs.append((field.name, ",".join(value) if isinstance(value, tuple) else str(value)))
-        return with_query(path, pairs)
+    @property
+    def n_filters(self) -> int:
+        """Number of filters that are set."""
+        return sum(bool(getattr(self, name)) for name in FILTERS)
 
     def address_of_all(self) -> str:
-        """Give the address of the same board and columns without filters."""
+        """Return the address of the same board and columns without filters."""
         return BoardQuery(board=self.board, columns=self.columns).address()
 
 
@@ -214,15 +195,3 @@ def _board(name: str, boards: Sequence[Board], index: Index, notes: list[str]) -
         except InvalidInput as error:
             notes.append(str(error.problems[0]).partition(": ")[2])
     return next((board for board in boards if index.has_entries(board)), boards[0] if boards else None)
-
-
-def _order(one: dict[str, str], columns: Sequence[Column], notes: list[str]) -> dict[str, str]:
-    """Read what is sorted by, and which way."""
-    known = {column.key: column.first_order for column in columns if column.kind != "scenarios"}
-    known |= {"rank": "asc", "name": "asc"}
-    sort = one.get("sort") or "rank"
-    if sort not in known:
-        notes.append(f"the table cannot be sorted by '{sort[:40]}'")
-        sort = "rank"
-    order = one.get("order", "")
-    return {"sort": sort, "order": order if order in ("asc", "desc") else known[sort]}

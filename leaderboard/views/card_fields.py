@@ -7,7 +7,7 @@ from builders.folder.reader import DatasetFolder
 from validation.cards import Card
 
 COLUMNS = (
-    ("name", "base_model", "family", "parameters", "tunable_parameters"),
+    ("name", "model", "base_model", "family", "parameters", "tunable_parameters"),
     ("paradigm", "model_selection", "tuning_trials", "shots", "training_size", "extra_data", "pretraining_domains"),
     ("paper_url", "code_url", "model_url", "url", "contact", "licence", "share_predictions"),
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from leaderboard.scoring.shape import Estimate
 from leaderboard.views.html import Markup, tag
 
-WIDTH, HEIGHT = 72, 12
+WIDTH, HEIGHT = 72, 6
 _INSET = 4
 
 
@@ -40,12 +40,12 @@ def picture(estimate: Estimate, scale: Scale, words: str, placebo: float | None 
     if estimate.low is not None and estimate.high is not None:
         left, right = scale.place(estimate.low), scale.place(estimate.high)
         parts.append(
-            tag("rect", x=_px(left), y=_px(middle - 2), width=_px(max(right - left, 1)), height="4", rx="2",
+            tag("rect", x=_px(left), y=_px(middle - 1.5), width=_px(max(right - left, 1)), height="3", rx="1.5",
                 class_="sb-iv-bar")
         )  # fmt: skip
     if placebo is not None:
-        parts.append(tag("circle", cx=_px(scale.place(placebo)), cy=_px(middle), r="3", class_="sb-iv-placebo"))
-    parts.append(_line(scale.place(estimate.value), "sb-iv-value", 1.5, HEIGHT - 1.5))
+        parts.append(tag("circle", cx=_px(scale.place(placebo)), cy=_px(middle), r="2.4", class_="sb-iv-placebo"))
+    parts.append(_line(scale.place(estimate.value), "sb-iv-value", 0.5, HEIGHT - 0.5))
     box = f"0 0 {WIDTH} {HEIGHT}"
     return tag("svg", *parts, viewBox=box, width=str(WIDTH), height=str(HEIGHT), class_="sb-iv", role="img")
 

@@ -69,6 +69,17 @@ def interval(estimate: Estimate, decimals: int = 1) -> str:
     return f"[{points(estimate.low, decimals)}, {points(estimate.high, decimals)}]"
 
 
+def half_width(estimate: Estimate, decimals: int = 1) -> str:
+    """Format half the width of a figure's interval, in points; empty where none was computed.
+
+    >>> half_width(Estimate(value=0.87, low=0.862, high=0.88)), half_width(Estimate(value=0.87))
+    ('±0.9', '')
+    """
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"\N{PLUS-MINUS SIGN}{points((estimate.high - estimate.low) / 2, decimals)}"
+
+
 def score_text(estimate: Estimate) -> str:
     """Format a score in points, with its interval where there is one.
 

@@ -62,7 +62,8 @@ document.addEventListener('click', async (event) => {
   // The form says what the rows show, also after a sort link or the browser's way back.
   function fill(search) {
     const pairs = new URLSearchParams(search);
-    for (const name of ['q', 'paradigm', 'size', 'shots', 'selection', 'extra', 'origin', 'sort', 'order']) {
+    for (const name of ['q', 'paradigm', 'size', 'shots', 'selection', 'extra', 'origin', 'sort', 'order', 'x',
+      'intervals', 'reported']) {
       const field = form.elements[name];
       if (field) field.value = pairs.get(name) || '';
     }

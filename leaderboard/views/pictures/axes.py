@@ -3,6 +3,7 @@
 Pictures are 420 units wide: lettering of 12 units can be read on a phone, where a unit is a bit less than a pixel.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -29,13 +30,22 @@ SYMBOLS = tuple(_SHAPES)
 
 @dataclass(frozen=True)
 class Axis:
-    """A linear axis from ``low`` at ``start`` to ``high`` at ``end`` (units of the picture)."""
+    """A linear axis from ``low`` at ``start`` to ``high`` at ``end`` (units of the picture).
+
+    ``words`` are the words of its ticks, where they are not their numbers.
+    """
 
     low: float
     high: float
     start: float
     end: float
     ticks: tuple[float, ...]
+    words: tuple[str, ...] = ()
+
+    @property
+    def tick_words(self) -> tuple[str, ...]:
+        """What stands at each tick."""
+        return self.words or tuple(tick_text(tick) for tick in self.ticks)
 
     def at(self, value: float) -> float:
         """Place a value on the picture; what lies beyond the axis is put at its end."""
@@ -53,16 +63,25 @@ def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: in
         n_ticks: at most so many parts.
         whole: whether ticks are whole numbers.
     """
-    # matplotlib takes a third of a second to load, which a page without pictures need not wait for.
-    from matplotlib.ticker import MaxNLocator
-
     found = list(values) or [0.0, 1.0]
     low, high = min(found), max(found)
     if high - low < 1e-9:
         low, high = low - 1, high + 1
-    ticks = MaxNLocator(n_ticks, steps=[1, 2, 2.5, 5, 10], integer=whole).tick_values(low, high)
-    found = [float(tick) for tick in ticks]
-    return Axis(found[0], found[-1], start, end, tuple(found))
+    ticks = _round_ticks(low, high, n_ticks, whole=whole)
+    return Axis(ticks[0], ticks[-1], start, end, ticks)
+
+
+def _round_ticks(low: float, high: float, n_ticks: int, *, whole: bool) -> tuple[float, ...]:
+    """Return ticks from at most ``low`` to at least ``high``: multiples of the smallest round step of few parts.
+
+    matplotlib's ``MaxNLocator`` chooses the same, and takes a third of a second to load, for which a board would wait.
+    """
+    least = (high - low) / n_ticks
+    power = math.floor(math.log10(least))
+    steps = (part * 10.0**exponent for exponent in range(power, power + 9) for part in (1, 2, 2.5, 5))
+    step = next(step for step in steps if step >= least * (1 - 1e-9) and (not whole or step == round(step)))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return tuple(number * step for number in range(first, last + 1))
 
 
 def tick_text(value: float) -> str:
@@ -74,14 +93,15 @@ def tick_text(value: float) -> str:
     return f"{round(value, 6) + 0:g}".replace("-", MINUS)
 
 
-def picture(title: str, description: str, height: float, *parts: Markup) -> Markup:
-    """Give a whole picture, which screen readers read as one image.
+def picture(title: str, description: str, height: float, *parts: Markup, has_links: bool = False) -> Markup:
+    """Build a whole picture, which screen readers read as one image.
 
     Args:
         title: what it shows.
         description: what can be seen on it, in a sentence or two.
         height: in units; the width is ``WIDTH``.
         parts: what is drawn, from back to front.
+        has_links: whether there are links in it, which a single image would hide.
     """
     return tag(
         "svg",
@@ -89,7 +109,7 @@ def picture(title: str, description: str, height: float, *parts: Markup) -> Mark
         tag("desc", description),
         *parts,
         viewBox=f"0 0 {WIDTH} {height:g}",
-        role="img",
+        role="group" if has_links else "img",
         class_="sb-picture",
     )
 
@@ -97,12 +117,12 @@ def picture(title: str, description: str, height: float, *parts: Markup) -> Mark
 def frame(x: Axis, y: Axis, x_name: str, y_name: str, *, below: float = 0) -> Markup:
     """Draw grid lines, ticks and the names of both axes; ``below`` leaves room for notes under the ticks."""
     parts = []
-    for value in y.ticks:
+    for value, words in zip(y.ticks, y.tick_words, strict=True):
         parts.append(line(x.start, y.at(value), x.end, y.at(value), "sb-grid"))
-        parts.append(text(x.start - 6, y.at(value) + 4, tick_text(value), "end", "sb-tick"))
-    for value in x.ticks:
+        parts.append(text(x.start - 6, y.at(value) + 4, words, "end", "sb-tick"))
+    for value, words in zip(x.ticks, x.tick_words, strict=True):
         parts.append(line(x.at(value), y.start, x.at(value), y.start + 4, "sb-axis"))
-        parts.append(text(x.at(value), y.start + 17, tick_text(value), "middle", "sb-tick"))
+        parts.append(text(x.at(value), y.start + 17, words, "middle", "sb-tick"))
     parts.append(line(x.start, y.start, x.end, y.start, "sb-axis"))
     middle = (x.start + x.end) / 2
     parts.append(text(middle, y.start + 34 + below, x_name, "middle", "sb-axis-name"))

@@ -10,6 +10,8 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+TASK = "/?board=synthetic/nli"
+"""The board that the entries are on; the front page has one line a model."""
 Open = Callable[..., Any]
 
 

@@ -11,14 +11,14 @@ import pytest
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.server import serve
 from leaderboard.store import Store
-from tests.leaderboard.app.chromium import Open, entries, ready_to_submit, until
+from tests.leaderboard.app.chromium import TASK, Open, entries, ready_to_submit, until
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import SCRIPT, Filled
 from tests.leaderboard.id_folder import fill_id_store
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("/", "/entry?id={partial}", "/compare?id={good}&id={poor}", "/data", "/about", "/submit")
+PAGES = ("/", TASK, "/entry?id={partial}", "/compare?id={good}&id={poor}", "/data", "/about", "/submit")
 
 # Elements whose own text has too little contrast with what is painted behind it.
 FAINT = """() => {
@@ -80,19 +80,20 @@ def id_served(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory
 
 def test_the_board_ranks_sorts_filters_and_is_exported(pages_served: tuple[str, Filled], open_page: Open) -> None:
     url, _ = pages_served
-    page = open_page(url)
+    page = open_page(url + TASK)
     names = entries(page)
     assert sorted(names[:2]) == sorted(["Good model", SCRIPT])
     assert names[2:] == ["Poor model", "Partial model", "Zero-shot model"]
-    head = page.locator("#board-rows thead th").filter(has_text="Mean SS")
+    head = page.locator("#board-rows thead th").filter(has_text="In domain (SS)")
     for order, best in (("descending", "Good model"), ("ascending", "Poor model")):
         head.locator("a").click()
-        page.locator(f"#board-rows thead th[aria-sort={order}]").filter(has_text="Mean SS").wait_for()
+        page.locator(f"#board-rows thead th[aria-sort={order}]").filter(has_text="In domain (SS)").wait_for()
         ranked = [name for name in entries(page) if name in ("Good model", "Poor model")]
         assert ranked[0] == best
         # What is missing stays last in either direction.
         assert entries(page)[-1] == "Zero-shot model"
     assert "sort=mean_ss" in page.url
+    page.locator("summary").filter(has_text="Filters").click()
     page.locator("select[name=paradigm]").select_option("zero-shot")
     until(page, lambda: len(entries(page)) == 1)
     assert "paradigm=zero-shot" in page.url
@@ -113,20 +114,68 @@ def test_the_board_works_without_script(browser: Any, pages_served: tuple[str, F
     context = browser.browser.new_context(java_script_enabled=False)
     try:
         page = context.new_page()
-        page.goto(pages_served[0])
+        page.goto(pages_served[0] + TASK)
         page.locator("input[name=q]").fill("poor")
         page.get_by_role("button", name="Apply").click()
         assert entries(page) == ["Poor model"]
-        page.get_by_role("link", name="Poor model").click()
+        page.get_by_role("rowheader").get_by_role("link", name="Poor model").click()
         assert page.locator("h1").inner_text() == "Poor model"
     finally:
         context.close()
 
 
+def test_heads_explain_themselves_and_intervals_unfold_without_script(
+    browser: Any, pages_served: tuple[str, Filled]
+) -> None:
+    context = browser.browser.new_context(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    try:
+        page = context.new_page()
+        page.goto(pages_served[0] + TASK)
+        # The first row is on a phone's first screen, and can be picked there.
+        first = page.locator("#board-rows tbody tr").first
+        box = first.bounding_box()
+        assert box["y"] + box["height"] < 844
+        assert first.locator("input[type=checkbox]").is_visible()
+        button = page.get_by_role("button", name="What is Score under shift (ST)?")
+        button.focus()
+        page.keyboard.press("Enter")
+        note = page.locator("#about-mean-st")
+        assert "trained on domain s, tested on domain t" in note.inner_text()
+        assert note.bounding_box()["x"] >= 0
+        page.keyboard.press("Escape")
+        assert not note.is_visible()
+        assert "[" not in first.locator("td.sb-fig").first.inner_text()
+        page.get_by_role("link", name="Intervals in full").click()
+        assert "[" in first.locator("td.sb-fig").first.inner_text()
+        # The picture is folded there; its marks lead to entries.
+        mark = page.locator(".sb-map svg a").first
+        assert not mark.is_visible()
+        page.get_by_text("Picture", exact=True).click()
+        assert mark.is_visible()
+        page.goto(pages_served[0] + mark.get_attribute("href"))
+        assert page.locator("h1").inner_text() in ("Good model", "Poor model", SCRIPT)
+    finally:
+        context.close()
+
+
+def test_the_front_page_leads_to_the_boards(pages_served: tuple[str, Filled], open_page: Open) -> None:
+    page = open_page(pages_served[0])
+    assert set(entries(page)) == {"Good model", "Poor model", SCRIPT}
+    assert "1 of 2" in page.locator("#board-rows").inner_text()
+    page.locator("input[name=q]").fill("poor")
+    until(page, lambda: entries(page) == ["Poor model"])
+    page.locator("#board-rows thead").get_by_role("link", name="Inference", exact=True).click()
+    page.get_by_role("heading", name="Inference").wait_for()
+    # Rows pass below the head, which stays.
+    page.locator("#board-rows .sb-scroll").evaluate("box => { box.style.maxHeight = '120px'; box.scrollTop = 60; }")
+    head, box = (page.locator(where).first.bounding_box() for where in ("#board-rows thead th >> nth=2", ".sb-scroll"))
+    assert abs(head["y"] - box["y"]) < 3
+
+
 def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> None:
     url, filled = pages_served
-    page = open_page(url)
-    page.get_by_role("link", name="Poor model").click()
+    page = open_page(url + TASK)
+    page.get_by_role("rowheader").get_by_role("link", name="Poor model").click()
     page.wait_for_selector("svg[role=img]")
     assert page.locator("h1").inner_text() == "Poor model"
     assert f"id={filled.entries['poor'].id}" in page.url
@@ -142,9 +191,9 @@ def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> No
 
 
 def test_entries_are_picked_and_compared(pages_served: tuple[str, Filled], open_page: Open) -> None:
-    page = open_page(pages_served[0])
+    page = open_page(pages_served[0] + TASK)
     for name in ("Good model", "Poor model"):
-        row = page.locator("#board-rows tr").filter(has=page.get_by_role("link", name=name))
+        row = page.locator("#board-rows tr").filter(has=page.get_by_role("link", name=name, exact=True))
         row.locator("input[type=checkbox]").check()
     page.get_by_role("button", name="Compare picked").click()
     page.wait_for_selector("table")
@@ -159,7 +208,7 @@ def test_entries_are_picked_and_compared(pages_served: tuple[str, Filled], open_
 def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled], open_page: Open) -> None:
     url, filled = pages_served
     bad, good = filled.entries["script"].id, filled.entries["good"].id
-    for path in ("/", f"/entry?id={bad}", f"/compare?id={bad}&id={good}", f"/compare?id={SCRIPT}&id={good}"):
+    for path in ("/", TASK, f"/entry?id={bad}", f"/compare?id={bad}&id={good}", f"/compare?id={SCRIPT}&id={good}"):
         page = open_page(url + path)
         assert SCRIPT in page.locator("main").text_content()
         assert "shiftbench" in page.title()
@@ -197,10 +246,11 @@ def test_every_page_is_readable_and_no_wider_than_the_window(
 
 
 def test_the_keyboard_reaches_the_board(pages_served: tuple[str, Filled], open_page: Open) -> None:
-    page = open_page(pages_served[0])
+    page = open_page(pages_served[0] + TASK)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     reached = []
+    page.locator("summary").filter(has_text="Filters").evaluate("element => element.click()")
     for _ in range(60):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.name || document.activeElement.textContent.trim()"))
@@ -210,7 +260,8 @@ def test_the_keyboard_reaches_the_board(pages_served: tuple[str, Filled], open_p
 def test_an_empty_store_says_what_fills_it(filled: Filled, open_page: Open, tmp_path: Path) -> None:
     server = serve([filled.folder], Store(tmp_path / "store"), port=free_port(), block=False)
     try:
-        page = open_page(server.url)
+        open_page(server.url).get_by_text("No entries yet on this benchmark").wait_for()
+        page = open_page(server.url + TASK)
         page.get_by_text("No entries yet on this board").wait_for()
         assert entries(page) == []
         open_page(f"{server.url}/compare").locator(".sb-empty").wait_for()
@@ -221,17 +272,19 @@ def test_an_empty_store_says_what_fills_it(filled: Filled, open_page: Open, tmp_
 def test_a_board_of_one_training_domain_has_id_and_ood_columns(id_served: str, open_page: Open) -> None:
     page = open_page(f"{id_served}/?board=boss/sa")
     heads = " ".join(page.locator("#board-rows thead th").all_inner_texts())
-    for name in ("Mean OOD", "Amazon (ID)", "Dynasent", "SemEval", "SST", "ID \N{MINUS SIGN} OOD"):
+    for name in ("(mean OOD)", "Amazon (ID)", "Dynasent", "SemEval", "SST", "ID \N{MINUS SIGN} OOD"):
         assert name in heads
+    page.get_by_role("link", name="Show 24 rows that papers report").click()
+    page.locator("#board-rows").get_by_text("BOSS Table 5").first.wait_for()
     text = page.locator("#board-rows").inner_text()
     assert "BOSS Table 5" in text
     assert {"Vanilla", "EDA", "FreeLB"} <= set(page.locator("#board-rows tbody th[scope=row]").all_inner_texts()) | set(
         text.split()
     )
-    page.get_by_role("link", name="ner", exact=True).click()
+    page.get_by_role("link", name="Named entities", exact=True).click()
     page.locator("#board-rows thead").get_by_text("Few-NERD").first.wait_for()
     page = open_page(f"{id_served}/?board=boss/sa")
-    page.get_by_role("link", name="Good model").click()
+    page.get_by_role("rowheader").get_by_role("link", name="Good model").click()
     page.wait_for_selector("svg[role=img]")
     tiles = page.locator(".sb-tiles dt").all_inner_texts()
     assert any("OOD" in tile for tile in tiles)

@@ -16,7 +16,7 @@ from leaderboard.board.ranks import ranked_replicates
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
-from leaderboard.views.board_page import rows_fragment
+from leaderboard.views.board_fragment import rows_fragment
 from leaderboard.views.board_query import BoardQuery
 from tests.leaderboard.board.conftest import board_of, settled
 from tests.leaderboard.conftest import SCRIPT, Filled, predict

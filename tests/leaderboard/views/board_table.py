@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 from urllib.parse import parse_qsl
 
 from leaderboard.board import Index
-from leaderboard.views.board_page import rows_fragment
+from leaderboard.views.board_fragment import rows_fragment
 from leaderboard.views.board_query import BoardQuery
 
 

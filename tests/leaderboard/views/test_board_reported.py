@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
@@ -10,7 +11,8 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, find_board
 from leaderboard.store import Store
 from leaderboard.views.board_data import board_rows
-from leaderboard.views.board_page import board_page, rows_fragment
+from leaderboard.views.board_fragment import rows_fragment
+from leaderboard.views.board_page import board_page
 from tests.leaderboard.conftest import Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.views.board_table import query, rows
@@ -39,7 +41,11 @@ def id_index(id_folder: DatasetFolder, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_reported_rows_stand_below_and_are_sorted_by_themselves(id_index: Index) -> None:
-    found = rows(id_index, "board=boss/sa")
+    folded = rows(id_index, "board=boss/sa")
+    assert folded.rows[-1][0].startswith("Show 24 rows that papers report")
+    assert not any("BOSS Table" in cell for row in folded.rows for cell in row)
+    assert "24 reported by papers" in Visible(rows_fragment(id_index, query(id_index, "board=boss/sa"))).text
+    found = rows(id_index, urlsplit(folded.addresses["board-reported"]).query)
     firsts = [row[0] if len(row) == 1 else row[2] for row in found.rows]
     places = [
         next(place for place, text in enumerate(firsts) if text.startswith(words))
@@ -49,7 +55,7 @@ def test_reported_rows_stand_below_and_are_sorted_by_themselves(id_index: Index)
     assert places == sorted(places)
     assert "not scored here" in firsts[places[4]]
     for order in ("asc", "desc"):
-        found = rows(id_index, f"board=boss/sa&sort=mean_ood&order={order}&columns=mean_ood")
+        found = rows(id_index, f"board=boss/sa&sort=mean_ood&order={order}&columns=mean_ood&reported=shown")
         head = next(place for place, row in enumerate(found.rows) if "BOSS Table 5" in row[0])
         values = [float(row[3]) for row in found.rows[head + 1 : head + 6]]
         assert values == sorted(values, reverse=order == "desc")
@@ -59,7 +65,7 @@ def test_reported_rows_stand_below_and_are_sorted_by_themselves(id_index: Index)
 def test_reported_rows_are_filtered_by_what_papers_tell(id_index: Index) -> None:
     only = rows(id_index, "board=boss/sa&origin=reported&paradigm=zero-shot")
     assert {row[2].split(", ")[1].removesuffix("zero-shot")[:6] for row in only.rows if len(row) > 1} == {"0-shot"}
-    assert len([row for row in rows(id_index, "board=boss/sa&shots=0").rows if len(row) > 1]) == 6
+    assert len([row for row in rows(id_index, "board=boss/sa&shots=0&reported=shown").rows if len(row) > 1]) == 6
     scored = rows(id_index, "board=boss/sa&origin=scored")
     assert len([row for row in scored.rows if len(row) > 1]) == 3
     assert not any("BOSS" in row[0] for row in scored.rows)
@@ -71,12 +77,13 @@ def test_reported_rows_are_filtered_by_what_papers_tell(id_index: Index) -> None
 
 def test_tasks_with_one_training_domain_have_a_column_for_each_data_set(id_index: Index) -> None:
     page = Visible(board_page(id_index, query(id_index, "board=boss/sa")))
-    heads = ["Mean OOD", "Amazon (ID)", "Dynasent", "SemEval", "SST", "ID \N{MINUS SIGN} OOD"]
-    table = page.text[page.text.index("in points") :]
-    places = [table.index(head) for head in heads]
-    assert places == sorted(places)
+    heads = [key for key in rows(id_index, "board=boss/sa").addresses if key.startswith("sort-")]
+    wanted = ["mean_ood", "id_score", "drop", "ood.dynasent", "ood.semeval", "ood.sst"]
+    assert [key.removeprefix("sort-") for key in heads][2:8] == wanted
+    for words in ("Score under shift (mean OOD)", "In domain: Amazon (ID)", "Drop (ID \N{MINUS SIGN} OOD)"):
+        assert words in page.text
     assert "4 types" not in page.text
-    assert "4 types" in Visible(rows_fragment(id_index, query(id_index, "board=boss/ner"))).text
+    assert "4 types" in Visible(rows_fragment(id_index, query(id_index, "board=boss/ner&intervals=full"))).text
 
 
 def test_an_empty_board_shows_what_papers_report(id_folder: DatasetFolder, tmp_path: Path) -> None:

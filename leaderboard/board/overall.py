@@ -1,0 +1,174 @@
+"""A benchmark's overall board: one line for each model of a submitter, over the benchmark's named tasks.
+
+The mean over all named tasks orders the models that cover them, so that nobody's place changes because someone else
+submitted another task. Mean rank and win rate depend on who else submitted: they stand beside it, with intervals.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.board.boards import Board
+from leaderboard.board.overall_ranks import OVERALL_RANKS
+from leaderboard.metrics.mover import combined_interval
+from validation.report import InvalidInput, Problem, did_you_mean
+
+VARIANTS = frozenset({"qa_imbalanced"})
+"""Tasks that are another one with its classes balanced otherwise: they have boards, and no say in a mean over tasks."""
+LINE = ("submitter", "model")
+"""What a line of the overall board is: a model of a submitter."""
+MEANS = ("mean_st", "mean_ss", "average_drop")
+"""Figures of which the overall board has the mean over tasks."""
+CELL = ("id", "mean_st", "mean_st.low", "mean_st.high", "rank", "with_leader")
+"""What a line has of each task, as ``<task>/<name>``."""
+NO_RANKS = pl.DataFrame(schema=OVERALL_RANKS)
+_FACTS = ("date", "submitted_at", "paradigm", "base_model", "family", "parameters", "cost_usd")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One version of a benchmark: its named tasks' boards, on their full test sets."""
+
+    name: str
+    folder: DatasetFolder
+    boards: tuple[Board, ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The named tasks."""
+        return tuple(board.task for board in self.boards)
+
+
+def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
+    """List the benchmarks that boards belong to, each with the boards of its named tasks.
+
+    Args:
+        boards: as ``leaderboard.board.boards.boards_of`` lists them.
+    Returns: benchmarks named as their boards are, ``dr`` or, of several versions, ``dr@0123abcd``.
+    """
+    by_data: dict[str, list[Board]] = {}
+    for board in boards:
+        if board.subset == "all" and board.task not in VARIANTS:
+            by_data.setdefault(board.folder.content_hash, []).append(board)
+    found = []
+    for named in by_data.values():
+        benchmark, _, rest = named[0].name.partition("/")
+        version = rest.partition("@")[2]
+        found.append(Benchmark(benchmark + (f"@{version}" if version else ""), named[0].folder, tuple(named)))
+    return found
+
+
+def find_benchmark(name: str, choices: Sequence[Benchmark]) -> Benchmark:
+    """Find a benchmark by its name; InvalidInput proposes the nearest one."""
+    for benchmark in choices:
+        if benchmark.name == name:
+            return benchmark
+    cure = did_you_mean(name[:80], [each.name for each in choices]) if choices else "this server has no dataset"
+    raise InvalidInput(Problem("there is no such benchmark", "leaderboard", f"'{name[:80]}'", cure))
+
+
+def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
+    """Keep, of each model and task, the newest entry that covers every shift.
+
+    Args:
+        rows: rows of any boards (``leaderboard.board.rows.SCHEMA``).
+    """
+    complete = rows.filter("complete").sort("submitted_at", "id")
+    return complete.unique([*LINE, "task"], keep="last", maintain_order=True)
+
+
+def line_key() -> pl.Expr:
+    """Return the expression that names a line: submitter and model, which hold no line break."""
+    return pl.concat_str(LINE, separator="\n")
+
+
+def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], ranks: pl.DataFrame) -> pl.DataFrame:
+    """Build the overall board.
+
+    Args:
+        benchmark: the benchmark.
+        frames: the rows of its boards (``leaderboard.board.boards.PLACES``), by task.
+        ranks: ranks of the lines that cover all tasks (``OVERALL_RANKS``), as far as they are computed.
+    Returns: a row a line, best first, then by coverage: ``LINE``; facts of its newest entry; ``words`` (what is
+        searched); ``n_tasks``, ``complete`` (all of them); ``MEANS`` with ``.low`` and ``.high`` and
+        ``average_drop.placebo``, null of lines that are not complete or lack the figure on a task; ``rank`` (equal
+        means share it) and the columns of ``OVERALL_RANKS``, null of others; ``CELL`` of each task, null where it has
+        no complete entry, and ``<task>/partial``, whether it has a partial one.
+    """
+    whole = [*LINE, *_FACTS, *CELL, "task", "complete"]
+    figures = [f"{figure}{part}" for figure in MEANS for part in ("", ".low", ".high")]
+    wanted = list(dict.fromkeys([*whole, *figures, "average_drop.placebo"]))
+    every = pl.concat([frames[board.task].select(wanted) for board in benchmark.boards])
+    lines = every.sort("submitted_at", "id").group_by(LINE, maintain_order=True).agg(pl.col(_FACTS).last())
+    newest, partial = newest_entries(every), every.filter(~pl.col("complete"))
+    for board in benchmark.boards:
+        cells = newest.filter(pl.col("task") == board.task)
+        lines = lines.join(
+            cells.select(*LINE, *(pl.col(name).alias(f"{board.task}/{name}") for name in CELL)),
+            on=LINE, how="left", maintain_order="left",
+        )  # fmt: skip
+        some = partial.filter(pl.col("task") == board.task).select(LINE).unique()
+        lines = lines.join(
+            some.with_columns(pl.lit(value=True).alias(f"{board.task}/partial")),
+            on=LINE, how="left", maintain_order="left",
+        )  # fmt: skip
+    lines = lines.join(_means(newest, benchmark), on=LINE, how="left", maintain_order="left")
+    lines = lines.with_columns(
+        pl.col("n_tasks").fill_null(0),
+        complete=pl.col("n_tasks").fill_null(0) == len(benchmark.boards),
+        words=pl.concat_str(
+            [pl.col(name).fill_null("") for name in ("model", "base_model", "family", "submitter")], separator="\n"
+        ).str.to_lowercase(),
+    )
+    placed = lines.with_columns(line_key().alias("id")).join(ranks, on="id", how="left", maintain_order="left")
+    return placed.with_columns(
+        rank=pl.when("complete").then("mean_st").rank("min", descending=True).cast(pl.Int64)
+    ).sort(
+        "rank", "n_tasks", pl.col("model").str.to_lowercase(), "submitter",
+        descending=[False, True, False, False], nulls_last=True,
+    )  # fmt: skip
+
+
+def _means(newest: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Return each line's coverage, and of complete ones the means over tasks with their intervals."""
+    n = len(benchmark.boards)
+    parts = ("", ".low", ".high")
+    listed = [pl.col(f"{figure}{part}") for figure in MEANS for part in parts]
+    by_line = newest.group_by(LINE, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("n_tasks"), *listed, pl.col("average_drop.placebo")
+    )
+    rows = []
+    for row in by_line.filter(pl.col("n_tasks") == n).iter_rows(named=True):
+        found = {name: row[name] for name in LINE}
+        for figure in MEANS:
+            found |= dict(
+                zip((f"{figure}{part}" for part in parts), _mean(*(row[f"{figure}{p}"] for p in parts)), strict=True)
+            )
+        placebo = row["average_drop.placebo"]
+        found["average_drop.placebo"] = None if None in placebo else float(np.mean(placebo))
+        rows.append(found)
+    names = [f"{figure}{part}" for figure in MEANS for part in parts]
+    schema = {
+        **dict.fromkeys(LINE, pl.String()),
+        **dict.fromkeys([*names, "average_drop.placebo"], pl.Float64()),
+    }
+    means = pl.DataFrame(rows, schema=schema, orient="row")
+    return by_line.select(*LINE, "n_tasks").join(means, on=LINE, how="left", maintain_order="left")
+
+
+def _mean(
+    values: Sequence[float | None], lows: Sequence[float | None], highs: Sequence[float | None]
+) -> tuple[float | None, float | None, float | None]:
+    """Return the mean over tasks with its interval: tasks have test sets of their own, so they vary independently."""
+    if None in values:
+        return None, None, None
+    mean = float(np.mean(np.array(values, dtype=np.float64)))
+    if None in lows or None in highs:
+        return mean, None, None
+    n = len(values)
+    points, bottoms, tops = (np.array(each, dtype=np.float64) for each in (values, lows, highs))
+    low, high = combined_interval(np.full(n, 1 / n), points, bottoms, tops, np.eye(n))
+    return mean, low, high

@@ -1,0 +1,119 @@
+"""The answer above a table, in words: who leads, who cannot be told from the leader, and what the shift costs.
+
+It is made from the tests behind the ranks (max-t over all entries of the table), never from sorting alone.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from leaderboard.comparing.shape import TRAINED_MODELS
+from leaderboard.views.addresses import ABOUT
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import plain_points, points
+
+Row = Mapping[str, Any]
+_NAMED = 3
+_CHIPS = (
+    ("scored", "Scored from predictions"),
+    ("intervals", "95% intervals"),
+    ("placebo", "Placebo: the same texts without a shift"),
+)
+_WITHHELD_CHIPS = (("scored", "Scored from predictions"), ("withheld", "Test labels withheld"))
+
+
+def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, has_public_labels: bool) -> Markup:
+    """Write the answer.
+
+    Args:
+        ranked: the ranked rows, best first, with ``mean_st``, ``average_drop`` and its placebo, and the columns of
+            ``leaderboard.board.ranks.INTERVALS``.
+        where: what the score is on, such as 'on unseen domains'.
+        link: a row's name as a link to its page.
+        has_public_labels: whether anybody can load the test labels; otherwise the last round has spoken.
+    Returns: a paragraph, and one in small type for what it holds for.
+    """
+    if ranked.is_empty():
+        none = "No entry is ranked yet: " + (
+            "none covers every shift." if has_public_labels else "no round has released figures."
+        )
+        return tag("p", none, class_="sb-lead-words")
+    rows = list(ranked.filter(pl.col("with_leader").fill_null(value=False)).iter_rows(named=True))
+    leader = next((row for row in rows if row["corrected"] is not None), ranked.row(0, named=True))
+    tied: list[Row] = [row for row in rows if row["id"] != leader["id"]]
+    parts: list[str | Markup] = [*_lead(leader, tied, ranked.height, where, link, is_round=not has_public_labels)]
+    if leader["average_drop"] is not None and not leader.get("at_floor"):
+        parts += [" ", *_loss(leader)]
+    small = _small(leader, [leader, *tied], ranked.height)
+    return join([tag("p", *parts, class_="sb-lead-words"), small])
+
+
+def chips(*, has_public_labels: bool) -> Markup:
+    """Build the short reasons to trust the figures; each leads to its part of the About page."""
+    chosen = _CHIPS if has_public_labels else _WITHHELD_CHIPS
+    links = [tag("a", words, href=f"{ABOUT}#{part}") for part, words in chosen]
+    return tag("p", *links, class_="sb-chips")
+
+
+def _lead(
+    leader: Row, tied: list[Row], n: int, where: str, link: Callable[[Row], Markup], *, is_round: bool
+) -> list[str | Markup]:
+    name, score = link(leader), tag("strong", points(leader["mean_st"]))
+    if leader.get("at_floor"):
+        return ["No entry is shown to be above chance: the highest score ", where, " is ", score, " (", name, ")."]
+    if n == 1:
+        return [name, " is the only ranked entry, with ", score, f" {where}."]
+    if is_round and leader["with_leader"] is None:
+        return [name, " had the highest score of the last round, ", score, f" {where}."]
+    if leader["with_leader"] is None:
+        unknown = "; whether it can be told from the next ones is not known yet."
+        return [name, " has the highest score ", where, ", ", score, unknown]
+    if not tied:
+        return [name, " leads with ", score, f" {where}, above every other entry by more than chance explains."]
+    return [name, " leads with ", score, f" {where}, statistically tied with ", *_names(tied, link), "."]
+
+
+def _names(tied: list[Row], link: Callable[[Row], Markup]) -> list[str | Markup]:
+    """List some entries by name, and count the others."""
+    named: list[str | Markup] = [link(row) for row in (tied if len(tied) <= _NAMED else tied[: _NAMED - 1])]
+    if len(tied) > len(named):
+        named.append(f"{len(tied) - len(named):,} other entries")
+    parts: list[str | Markup] = []
+    for number, each in enumerate(named):
+        parts += [" and " if number == len(named) - 1 else ", "] if number else []
+        parts.append(each)
+    return parts
+
+
+def _loss(leader: Row) -> list[str]:
+    """Write what the shift costs the leader, and what the placebo does."""
+    drop, low, high = (leader[f"average_drop{part}"] for part in ("", ".low", ".high"))
+    placebo = leader["average_drop.placebo"]
+    if low is not None and low <= 0 <= high:
+        words = f"Its loss to the shift, {points(drop)} points, cannot be told from none"
+    else:
+        words = f"It {_loses(drop)} points {'to' if drop >= 0 else 'under'} the shift"
+        words += "" if low is not None else " (no interval)"
+    return [words, "." if placebo is None else f"; dealt at random, the same texts {_lose(placebo)}."]
+
+
+def _loses(drop: float) -> str:
+    return f"{'loses' if drop >= 0 else 'gains'} {plain_points(abs(drop))}"
+
+
+def _lose(drop: float) -> str:
+    return f"{'lose' if drop > -0.0005 else 'gain'} {plain_points(abs(drop))}"
+
+
+def _small(leader: Row, rows: list[Row], n: int) -> Markup:
+    """Write what the answer holds for, and the leader's score without what being chosen as the best adds to it."""
+    parts = []
+    if len(rows) > 1:
+        parts.append("Shaded: entries that cannot be told from the leader.")
+    if any(row["rank_about"] == TRAINED_MODELS for row in rows):
+        parts.append("This is about these trained models: with fewer than 5 runs, training variance is not measured.")
+    corrected = leader["corrected"]
+    if corrected is not None and n > 1 and round(100 * corrected, 1) < round(100 * leader["mean_st"], 1):
+        parts.append(f"The best of {n:,} overstates itself; without that its score is {points(corrected)}.")
+    return tag("p", " ".join(parts), class_="sb-soft sb-small-print") if parts else Markup("")

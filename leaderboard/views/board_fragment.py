@@ -1,0 +1,199 @@
+"""The part of a board's page that changes with every question: one page of rows, and what stands around it."""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import polars as pl
+
+from leaderboard.board import Board, Index, find_board
+from leaderboard.views.addresses import BOARD_CSV, COMPARE, SUBMIT
+from leaderboard.views.board_cells import row_cells, scales_of, scenario_key
+from leaderboard.views.board_columns import Column, columns_of, shown_columns
+from leaderboard.views.board_query import PARTIAL, RANKED, REPORTED, BoardQuery, group_is, matching, whole_table
+from leaderboard.views.cells import scroll_box
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.query import PAGE_ROWS
+from leaderboard.views.reported import ReportedTable, reported_tables
+from leaderboard.views.site import box
+from leaderboard.views.table_parts import (
+    BETTER,
+    info_button,
+    intervals_switch,
+    last_page,
+    pager,
+    shown_rows,
+    sort_head,
+)
+from validation.report import counted
+from validation.vocabulary import TaskKind
+
+_RANK_WORDS = (
+    "Place by score under shift; in brackets the ranks that the entry may have with 95% confidence, compared with each "
+    "other entry."
+)
+
+
+def rows_fragment(index: Index, query: BoardQuery) -> Markup:
+    """Build the table with its pager, which the page's script puts in the place of the last one.
+
+    Args:
+        index: the boards.
+        query: what the address asks for.
+    Returns: a part of the page that ``board_page`` builds.
+    Raises: InvalidInput when there is no such board.
+    """
+    board = find_board(query.board, index.boards())
+    table = whole_table(index, board)
+    columns = shown_columns(board, query.columns)
+    found = matching(table, query, columns_of(board))
+    notes = state_notes(index, query.notes)
+    has_entries = not table.filter(~group_is(REPORTED)).is_empty()
+    empty = Markup("") if has_entries else _empty_board(board)
+    if found.is_empty():
+        none = box("Nothing matches", tag("a", "Show every entry of this board", href=query.address_of_all()))
+        return join([*notes, none if has_entries else empty])
+    shown, n_folded = _unfolded(found, query, has_entries=has_entries)
+    last = last_page(shown.height)
+    page = min(query.page, last)
+    shown = shown.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
+    heads = [tag("th", class_="sb-pick"), *_fixed_heads(query), *(_head(query, column) for column in columns)]
+    scales = scales_of(table, columns)
+    tables = {item.title: item for item in reported_tables(board)}
+    bodies = []
+    for (group, title), rows in groupby(shown.iter_rows(named=True), key=lambda row: (row["group"], row["reported"])):
+        lines = [row_cells(row, board, columns, scales, is_full=query.intervals == "full") for row in rows]
+        bodies += [*_group_head(group, tables.get(title or ""), len(heads), board), tag("tbody", *lines)]
+    if n_folded and page == last:
+        bodies.append(_fold(query, n_folded, len(heads)))
+    caption = tag("caption", f"{board.name}, in points", class_="sb-hidden")
+    content = tag("table", caption, tag("thead", tag("tr", *heads)), *bodies, class_="sb-table sb-board")
+    key = [scenario_key()] if any(column.kind == "scenarios" for column in columns) else []
+    return join(
+        [
+            *notes,
+            empty,
+            tag("div", _count(found, shown, table, page), *key, _actions(board, query), class_="sb-above"),
+            scroll_box(content, "Leaderboard table"),
+            pager(query, page, last),
+        ]
+    )
+
+
+def state_notes(index: Index, notes: Iterable[str]) -> list[Markup]:
+    """List what a reader should know of the table's state: entries still to be read, a store that cannot be asked.
+
+    Args:
+        index: the boards.
+        notes: what was asked and is not known.
+    """
+    found = [tag("p", note, class_="sb-soft") for note in notes]
+    if index.unread:
+        words = f"{index.unread:,} entries are still to be read; ranks are final when all are here."
+        found.insert(0, tag("p", tag("strong", "Starting. "), words, class_="sb-notice"))
+    if index.store.behind:
+        # Not the reason itself, which may name the server's folders or a private repository.
+        words = "The place that keeps the entries cannot be asked now, so newer ones may be missing."
+        found.insert(0, tag("p", tag("strong", "Last known. "), words, class_="sb-notice"))
+    return found
+
+
+def _unfolded(found: pl.DataFrame, query: BoardQuery, *, has_entries: bool) -> tuple[pl.DataFrame, int]:
+    """Return the rows that are not folded, and how many are: those of papers, unless they are all there is."""
+    scored = found.filter(~group_is(REPORTED))
+    asked = query.reported == "shown" or query.origin == "reported"
+    if asked or not has_entries or scored.is_empty():
+        return found, 0
+    return scored, found.height - scored.height
+
+
+def _fixed_heads(query: BoardQuery) -> list[Markup]:
+    rank = info_button("rank", "Rank", _RANK_WORDS, "1 + number clearly better ... number not clearly worse")
+    name = info_button("name", "Entry", "Name of the entry, what it lacks, paradigm and number of parameters.")
+    return [
+        sort_head(query, "rank", "#", "asc", rank, class_="sb-num"),
+        sort_head(query, "name", "Entry", "asc", name),
+    ]
+
+
+def _head(query: BoardQuery, column: Column) -> Markup:
+    class_ = "sb-num" if column.kind not in ("text", "scenarios") else None
+    class_ = "sb-num sb-fig-head" if column.is_figure else class_
+    arrow, better = BETTER.get(column.better, ("", ""))
+    info = info_button(column.key, column.head, f"{column.words} {better}".strip(), column.formula)
+    if column.kind == "scenarios":
+        return tag("th", column.head, info, scope="col")
+    return sort_head(query, column.key, column.head, column.first_order, info, class_=class_, arrow=arrow)
+
+
+def _group_head(group: int, table: ReportedTable | None, n_columns: int, board: Board) -> Iterable[Markup]:
+    """Build the row that says what the rows after it are, where they are not ranked."""
+    if group == RANKED:
+        return
+    if group == PARTIAL or table is None:
+        why = ": some shifts are missing, so their means are over other shifts."
+        if not board.folder.has_public_labels:
+            why = ": not nominated for the last round, or some shifts are missing."
+        said = [tag("b", "Not ranked"), why]
+        notes = []
+    else:
+        said = [tag("b", f"Reported by the paper in {table.title}"), f", not scored here: {table.about}."]
+        notes = [tag("span", note, class_="sb-note") for note in table.notes]
+    cell = tag("th", tag("div", *said, *notes, class_="sb-source"), colspan=str(n_columns), scope="rowgroup")
+    yield tag("tbody", tag("tr", cell), class_="sb-group")
+
+
+def _fold(query: BoardQuery, n_folded: int, n_columns: int) -> Markup:
+    """Build the row that stands for the folded rows of papers."""
+    words = f"Show {counted(n_folded, 'row')} that papers report"
+    link = tag("a", words, href=query.address(reported="shown"), id="board-reported", data_rows="")
+    cell = tag("td", tag("div", link, " (not scored here)", class_="sb-source"), colspan=str(n_columns))
+    return tag("tbody", tag("tr", cell), class_="sb-group")
+
+
+def _count(found: pl.DataFrame, shown: pl.DataFrame, table: pl.DataFrame, page: int) -> Markup:
+    """Write which rows are shown, of how many."""
+    groups = dict(found["group"].value_counts().iter_rows())
+    parts = [
+        words
+        for group, words in (
+            (RANKED, f"{groups.get(RANKED, 0):,} ranked"),
+            (PARTIAL, f"{groups.get(PARTIAL, 0):,} not ranked"),
+            (REPORTED, f"{groups.get(REPORTED, 0):,} reported by papers"),
+        )
+        if groups.get(group)
+    ]
+    of = shown_rows((page - 1) * PAGE_ROWS + 1, shown.height, found.height, "row")
+    text = f"{of}: {', '.join(parts)}"
+    if found.height < table.height:
+        text += f" ({table.height:,} without filters)"
+    return tag("p", text, class_="sb-count", id="board-count")
+
+
+def _actions(board: Board, query: BoardQuery) -> Markup:
+    """Build what can be done with the rows: show intervals in full, compare those picked, take all as CSV."""
+    task = tag("input", type="hidden", name="task", value=board.task)
+    compare = tag("button", "Compare picked", type="submit")
+    form = tag("form", task, compare, id="sb-compare", action=COMPARE, method="get")
+    if not board.folder.has_public_labels:
+        form = Markup("")
+    export = tag(
+        "a",
+        "CSV",
+        href=query.address(BOARD_CSV),
+        class_="sb-button",
+        title="these rows, all pages, as fractions",
+        download="",
+    )
+    return tag("div", form, intervals_switch(query), export, class_="sb-actions")
+
+
+def _empty_board(board: Board) -> Markup:
+    info = board.info
+    train = f"Train a baseline with 'shiftbench train tfidf-lr {board.task} --data DIR --out preds.parquet'"
+    predict = "Predict the test texts with a model of yours"
+    has_baseline = info.kind is TaskKind.CLASSIFICATION and (info.id_domain or next(iter(info.domains))) in info.domains
+    steps = f"{train if has_baseline else predict}, then send the prediction file and its card on the "
+    return box(
+        "No entries yet on this board",
+        join([tag("span", steps), tag("a", "Submit", href=SUBMIT), tag("span", " page.")]),
+    )

@@ -1,0 +1,281 @@
+"""The front page: a benchmark's overall board, one line for each model of a submitter, a column for each task."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from leaderboard.board import Benchmark, Board, Index, find_benchmark
+from leaderboard.scoring.shape import Estimate
+from leaderboard.views.addresses import ROWS, entry_address
+from leaderboard.views.board_answer import answer, chips
+from leaderboard.views.board_cells import apart, short_count, spread
+from leaderboard.views.board_chooser import chooser
+from leaderboard.views.board_fragment import rows_fragment, state_notes
+from leaderboard.views.board_notes import unscored_list
+from leaderboard.views.board_page import board_page, no_data
+from leaderboard.views.board_query import BoardQuery
+from leaderboard.views.cells import scroll_box
+from leaderboard.views.html import Markup, join, render, tag
+from leaderboard.views.notices import notices
+from leaderboard.views.numbers import MISSING, metric_name, points, share
+from leaderboard.views.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
+from leaderboard.views.query import MAX_SEARCH, PAGE_ROWS
+from leaderboard.views.scatter_part import scatter
+from leaderboard.views.site import box
+from leaderboard.views.table_parts import (
+    BETTER,
+    info_button,
+    intervals_switch,
+    last_page,
+    pager,
+    shown_rows,
+    sort_head,
+)
+from leaderboard.views.task_names import benchmark_name, task_name
+
+Row = Mapping[str, Any]
+_DASH = "\N{EN DASH}"
+_LEAD, _TIE = "\N{BLACK STAR}", "\N{ALMOST EQUAL TO}"
+_READING = (
+    "A line is a model of a submitter (the card's key 'model', else its name), with its newest entry that covers every "
+    "shift of each task. Models that cover all named tasks are ranked by the plain mean over them, so that nobody's "
+    "place changes because somebody else submitted another task; the others stand below, by coverage. Tasks have "
+    "different metrics, so the mean orders models and measures nothing by itself. Mean rank and win rate depend on who "
+    "else submitted, so the table is never ordered by them; their 95% intervals hold for all tasks at once. "
+    f"{_LEAD} marks the leader of a task's board, {_TIE} entries that cannot be told from it."
+)
+
+
+def overall_page(index: Index, query: OverallQuery) -> Markup:
+    """Build the front page; of a benchmark with one task that task's board.
+
+    Args:
+        index: the boards.
+        query: what the address asks for.
+    Returns: what stands below the page's head.
+    Raises: InvalidInput when there is no such benchmark.
+    """
+    benchmarks = index.benchmarks()
+    if not benchmarks:
+        return no_data()
+    benchmark = find_benchmark(query.benchmark, benchmarks)
+    if len(benchmark.boards) == 1:
+        return board_page(index, _only_board(benchmark, query))
+    frame = index.overall(benchmark)
+    ranked = frame.filter("complete")
+    n, is_public = len(benchmark.boards), benchmark.folder.has_public_labels
+    about = f"one line a model, scored under shift on {n} tasks and ranked by the mean over them"
+    form = render(
+        "overall_form.html", query=query, kept=("benchmark", "sort", "order", "x", "intervals"), max_search=MAX_SEARCH
+    )
+    lead = tag(
+        "div",
+        chooser(benchmarks, index.boards(), benchmark, None),
+        notices([benchmark.folder]),
+        tag("h1", "Overall", tag("span", f" {about}", class_="sb-soft")),
+        answer(ranked, f"on average over the {n} tasks", _model_link(benchmark), has_public_labels=is_public)
+        if not ranked.is_empty()
+        else tag("p", f"No model covers all {n} tasks yet, so none is ranked.", class_="sb-lead-words"),
+        chips(has_public_labels=is_public),
+        form,
+        class_="sb-lead",
+    )
+    picture = scatter(ranked, query, lambda row: (row["model"], _first_address(row, benchmark)))
+    return join(
+        [
+            tag("div", lead, picture, class_="sb-top"),
+            tag("p", id="board-said", class_="sb-hidden", role="status"),
+            tag("div", overall_fragment(index, query), id="board-rows", data_address=ROWS),
+            tag("details", tag("summary", "How to read this table"), tag("p", _READING), class_="sb-legend"),
+            unscored_list(index.unscored()),
+        ]
+    )
+
+
+def overall_fragment(index: Index, query: OverallQuery) -> Markup:
+    """Build the table of lines with its pager, which the page's script puts in the place of the last one.
+
+    Args:
+        index: the boards.
+        query: what the address asks for.
+    Raises: InvalidInput when there is no such benchmark.
+    """
+    benchmark = find_benchmark(query.benchmark, index.benchmarks())
+    if len(benchmark.boards) == 1:
+        return rows_fragment(index, _only_board(benchmark, query))
+    frame = index.overall(benchmark)
+    found = matching_lines(frame, query)
+    notes = state_notes(index, query.notes)
+    if found.is_empty():
+        return join([*notes, _nothing(benchmark, frame)])
+    last = last_page(found.height)
+    page = min(query.page, last)
+    shown = found.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
+    is_full = query.intervals == "full"
+    lines = [_line(row, benchmark, is_full=is_full) for row in shown.iter_rows(named=True)]
+    caption = tag("caption", f"{benchmark_name(benchmark)}, score under shift in points", class_="sb-hidden")
+    head = tag("thead", tag("tr", *_heads(query, benchmark)))
+    table = tag("table", caption, head, tag("tbody", *lines), class_="sb-table sb-board sb-overall")
+    ranked = int(found["complete"].sum())
+    words = shown_rows((page - 1) * PAGE_ROWS + 1, shown.height, found.height, "model")
+    words += f": {ranked:,} ranked" + (f" ({frame.height:,} without search)" if found.height < frame.height else "")
+    count = tag("p", words, class_="sb-count", id="board-count")
+    actions = tag("div", intervals_switch(query), class_="sb-actions")
+    above = tag("div", count, actions, class_="sb-above")
+    return join([*notes, above, scroll_box(table, "Overall table"), pager(query, page, last)])
+
+
+def _only_board(benchmark: Benchmark, query: OverallQuery) -> BoardQuery:
+    return BoardQuery(board=benchmark.boards[0].name, q=query.q, notes=query.notes)
+
+
+def _nothing(benchmark: Benchmark, frame: pl.DataFrame) -> Markup:
+    if not frame.is_empty():
+        return box(
+            "Nothing matches", tag("a", "Show every model", href=OverallQuery(benchmark=benchmark.name).address())
+        )
+    links = [
+        tag("a", task_name(board), href=BoardQuery(board=board.name).address(), class_="sb-button")
+        for board in benchmark.boards
+    ]
+    return box("No entries yet on this benchmark", join([tag("span", "Choose a task to see how to begin: "), *links]))
+
+
+def _heads(query: OverallQuery, benchmark: Benchmark) -> Iterable[Markup]:
+    n = len(benchmark.boards)
+    up, better = BETTER["up"]
+    about = {
+        "rank": "Place by the mean over all named tasks; in brackets the ranks that the model may have with 95% "
+        "confidence, compared with each other model.",
+        "model": "Model and submitter; entries whose cards have the same key 'model' are one line.",
+        "mean_st": f"Score under shift (ST), plain mean over the {n} tasks, of models that cover them all. {better}",
+        COVERAGE: "Number of named tasks with an entry that covers every shift.",
+        MEAN_RANK: "Mean over tasks of the rank among the models that cover all tasks, which depends on who else "
+        "submitted; its interval holds for all tasks at once.",
+        WIN_RATE: "Share of comparisons with another ranked model on a task that it wins, which depends on who else "
+        "submitted; an equal score counts a half.",
+    }
+    yield sort_head(query, "rank", "#", "asc", info_button("rank", "Rank", about["rank"]), class_="sb-num")
+    yield sort_head(query, "model", "Model", "asc", info_button("model", "Model", about["model"]))
+    mean = info_button("mean_st", "Mean under shift", about["mean_st"], "(ST of task 1 + ... + ST of task n) / n")
+    yield sort_head(query, "mean_st", "Mean under shift", "desc", mean, class_="sb-num", arrow=up)
+    for board in benchmark.boards:
+        yield _task_head(query, board)
+    covers = info_button(COVERAGE, "Coverage", about[COVERAGE])
+    yield sort_head(query, COVERAGE, "Coverage", "desc", covers, class_="sb-num")
+    rank_info = info_button(MEAN_RANK, "Mean rank", about[MEAN_RANK], "(rank on task 1 + ... + rank on task n) / n")
+    yield tag("th", "Mean rank", rank_info, scope="col", class_="sb-num")
+    win_info = info_button(
+        WIN_RATE, "Win rate", about[WIN_RATE], "(models \N{MINUS SIGN} mean rank) / (models \N{MINUS SIGN} 1)"
+    )
+    yield tag("th", "Win rate", win_info, scope="col", class_="sb-num")
+
+
+def _task_head(query: OverallQuery, board: Board) -> Markup:
+    """Build a task's heading: it leads to the task's board; the arrow behind it sorts."""
+    name, metric = task_name(board), metric_name(board.info.metric)
+    words = (
+        f"{board.info.title}: score under shift ({metric}); the heading leads to the task's board. {BETTER['up'][1]}"
+    )
+    info = info_button(board.task, name, words, "mean of ST(s, t) over all s \N{NOT EQUAL TO} t")
+    is_sorted = query.sort == board.task
+    order = "asc" if is_sorted and query.order == "desc" else "desc"
+    state = {"asc": "ascending", "desc": "descending"}[query.order] if is_sorted else None
+    sort = tag(
+        "a",
+        BETTER["up"][0],
+        href=query.address(sort=board.task, order=order),
+        id=f"sort-{board.task}",
+        data_rows="",
+        aria_label=f"Sort by {name}",
+        class_="sb-arrow",
+    )
+    link = tag("a", name, href=BoardQuery(board=board.name).address(), class_="sb-to-board")
+    return tag("th", link, " ", sort, info, scope="col", class_="sb-num", aria_sort=state)
+
+
+def _line(row: Row, benchmark: Benchmark, *, is_full: bool) -> Markup:
+    name = tag("th", _model_link(benchmark)(row), *apart(_remarks(row)), scope="row")
+    cells = [_rank(row), name, _score(row, "mean_st", is_full=is_full)]
+    cells += [_task_cell(row, board.task, is_full=is_full) for board in benchmark.boards]
+    coverage = f"{row['n_tasks']} of {len(benchmark.boards)}"
+    cells.append(tag("td", coverage, class_="sb-num"))
+    cells += _beside(row, is_full=is_full)
+    class_ = ("sb-tied" if row["with_leader"] else None) if row["complete"] else "sb-unranked"
+    return tag("tr", *cells, class_=class_)
+
+
+def _rank(row: Row) -> Markup:
+    if row["rank"] is None:
+        return tag("td", _DASH, class_="sb-num sb-rank sb-na")
+    bounds = []
+    if row["rank_low"] is not None:
+        bounds = [tag("span", f"[{row['rank_low']}{_DASH}{row['rank_high']}]", class_="sb-hw")]
+    return tag("td", str(row["rank"]), *bounds, class_="sb-num sb-rank")
+
+
+def _remarks(row: Row) -> list[Markup]:
+    marks = []
+    if row["corrected"] is not None:
+        marks.append(tag("span", "leads", class_="sb-note sb-mark"))
+    elif row["with_leader"]:
+        marks.append(tag("span", "tied", class_="sb-note sb-mark", title="cannot be told from the leader"))
+    size = [short_count(row["parameters"])] if row["parameters"] is not None else []
+    facts = " \N{MIDDLE DOT} ".join([row["submitter"], row["paradigm"], *size])
+    return [*marks, tag("span", facts, class_="sb-note")]
+
+
+def _score(row: Row, name: str, *, is_full: bool) -> Markup:
+    estimate = Estimate(value=row[name], low=row[f"{name}.low"], high=row[f"{name}.high"])
+    if estimate.value is None:
+        return tag("td", _DASH, class_="sb-num sb-na")
+    value = tag("span", points(estimate.value), class_="sb-v")
+    return tag("td", value, *spread(estimate, None, is_full=is_full), class_="sb-num")
+
+
+def _task_cell(row: Row, task: str, *, is_full: bool) -> Markup:
+    """Build the score of one task as a link to its entry, marked where it cannot be told from its board's leader."""
+    names = ("", ".low", ".high")
+    value, low, high = (row[f"{task}/mean_st{name}"] for name in names)
+    if value is None:
+        words = "partial" if row[f"{task}/partial"] else _DASH
+        return tag("td", words, class_="sb-num sb-na")
+    link = tag("a", points(value), href=entry_address(row[f"{task}/id"], task), class_="sb-v")
+    around = spread(Estimate(value=value, low=low, high=high), None, is_full=is_full)
+    tied = []
+    if row[f"{task}/with_leader"]:
+        leads = row[f"{task}/rank"] == 1
+        words = "leads its board" if leads else "cannot be told from the leader of its board"
+        mark = [_LEAD if leads else _TIE, tag("span", f" {words}", class_="sb-hidden")]
+        tied = [tag("span", *mark, class_="sb-tie-mark", title=words)]
+    return tag("td", *tied, link, *around, class_="sb-num sb-tied-cell" if tied else "sb-num")
+
+
+def _beside(row: Row, *, is_full: bool) -> Sequence[Markup]:
+    """Build the cells of what depends on who else submitted; never without an interval."""
+    rank, low, high = (row[f"{MEAN_RANK}{part}"] for part in ("", ".low", ".high"))
+    if rank is None or low is None:
+        return [tag("td", _DASH, class_="sb-num sb-na")] * 2
+    ranks = tag("span", f"[{low:.1f}{_DASH}{high:.1f}]", class_="sb-hw")
+    cells = [tag("td", f"{rank:.1f}", ranks, class_="sb-num")]
+    rate, low, high = (row[f"{WIN_RATE}{part}"] for part in ("", ".low", ".high"))
+    if rate is None or low is None:
+        return [*cells, tag("td", MISSING, class_="sb-num sb-na")]
+    bounds = tag("span", f"[{share(low)}{_DASH}{share(high)}]", class_="sb-hw")
+    return [*cells, tag("td", share(rate), bounds, class_="sb-num")]
+
+
+def _model_link(benchmark: Benchmark) -> Any:
+    def link(row: Row) -> Markup:
+        address = _first_address(row, benchmark)
+        return tag("a", row["model"], href=address) if address else tag("span", row["model"])
+
+    return link
+
+
+def _first_address(row: Row, benchmark: Benchmark) -> str:
+    """Return the address of a line's entry on the first task that it covers; empty where it covers none."""
+    found = ((row[f"{task}/id"], task) for task in benchmark.tasks if row[f"{task}/id"] is not None)
+    identity, task = next(found, (None, ""))
+    return entry_address(identity, task) if identity else ""

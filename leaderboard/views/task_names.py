@@ -1,0 +1,38 @@
+"""Plain names of benchmarks, tasks and boards: what a reader meets in the place of the keys of folders and cards."""
+
+from collections.abc import Mapping
+
+from leaderboard.board import Benchmark, Board
+
+TASK_NAMES: Mapping[str, str] = {
+    "sa": "Sentiment",
+    "nli": "Inference",
+    "ab": "Aspects",
+    "qa": "Question answering",
+    "qa_imbalanced": "Question answering, imbalanced",
+    "qg": "Question generation",
+    "as": "Summaries",
+    "tg": "Titles",
+    "td": "Toxicity",
+    "ner": "Named entities",
+    "eqa": "Question answering",
+}
+"""Those of the benchmarks' own tasks, by their keys; pairings and own data have short titles."""
+_LONGEST = 40
+
+
+def task_name(board: Board) -> str:
+    """Return the plain name of a board's task: of own data and pairings the title where it is short, else the key."""
+    title = board.info.title
+    return TASK_NAMES.get(board.task) or (title if len(title) <= _LONGEST else board.task)
+
+
+def board_name(board: Board) -> str:
+    """Return the plain name of a board: its task, and the subset where that is not the full test set."""
+    return task_name(board) + ("" if board.subset == "all" else f" ({board.subset})")
+
+
+def benchmark_name(benchmark: Benchmark) -> str:
+    """Return a benchmark's name without its subtitle; with the version where several are at hand."""
+    version = benchmark.name.partition("@")[2]
+    return benchmark.folder.manifest.title.partition(":")[0] + (f" @{version}" if version else "")
