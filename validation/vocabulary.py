@@ -36,6 +36,9 @@ NO_SOURCE = "none"
 ELSEWHERE = "elsewhere"
 """The ``source`` of a model that was trained outside this dataset: it has scores under shift (ST), and no drops."""
 
+OUTSIDE_SOURCES = (NO_SOURCE, ELSEWHERE)
+"""The sources that name no domain of the dataset: such models have no home in it, so they have no drops."""
+
 SOURCE_JOINER = "+"
 """Joins the domains of a model trained on several of them, in alphabetical order."""
 

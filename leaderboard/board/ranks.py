@@ -13,6 +13,7 @@ from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.ranking import RankedReplicates, run_spread
 from leaderboard.scoring.score import N_STORED
+from leaderboard.scoring.shape import OUTSIDE_BASES
 
 INTERVALS = pl.Schema(
     {
@@ -160,7 +161,10 @@ def _shifts(task: pl.DataFrame, row: Mapping[str, Any], info: TaskManifest) -> p
     """Keep the shifts that the ranked figure averages."""
     if info.id_domain is not None:
         return task.filter(pl.col("source") == row["trained_on"], pl.col("target") != info.id_domain)
-    if info.joined_source is not None:
+    if info.joined_source is not None and row["basis"] not in OUTSIDE_BASES.values():
         return task.filter(pl.col("source") == info.joined_source)
+    outside = next((source for source, basis in OUTSIDE_BASES.items() if basis == row["basis"]), None)
+    if outside is not None:
+        return task.filter(pl.col("source") == outside, pl.col("target").is_in(list(info.domains)))
     here = pl.col("source").is_in(list(info.domains)) & pl.col("target").is_in(list(info.domains))
     return task.filter(here, pl.col("source") != pl.col("target"))

@@ -9,6 +9,7 @@ import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, say
+from leaderboard.board.rows import is_ranked
 from leaderboard.release import Told, feedback, nominate
 from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from leaderboard.scoring.shape import Scores
@@ -257,7 +258,7 @@ def _summary(scores: Scores) -> dict[str, Any]:
             {
                 "task": task.task,
                 "metric": task.metric,
-                "complete": task.summary.complete,
+                "complete": is_ranked(task),
                 "n_shifts": task.summary.n_shifts,
                 **{name: getattr(task.summary, name).model_dump() for name in HEADLINES},
                 "unparsed": task.summary.unparsed,

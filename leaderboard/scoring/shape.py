@@ -12,8 +12,13 @@ from typing import Any, Literal
 
 import pydantic
 
+from validation.vocabulary import ELSEWHERE, NO_SOURCE
+
 METRIC_VERSION = "5"
 """Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
+
+OUTSIDE_BASES = {NO_SOURCE: "zero-shot", ELSEWHERE: "elsewhere"}
+"""What ``Summary.basis`` calls shifts from the sources that name no domain of the dataset."""
 
 
 class _Shape(pydantic.BaseModel):

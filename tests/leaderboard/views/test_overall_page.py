@@ -81,7 +81,7 @@ def test_the_page_answers_and_leads_on(index: Index) -> None:
         assert plain in shown.text
     assert not {"script", "b"} & set(shown.tags)
     for part in ("scored", "intervals", "placebo", "withheld"):
-        assert f'id="{part}"' in about_page()
+        assert f'id="{part}"' in about_page(0, None)
 
 
 @pytest.mark.parametrize(
