@@ -237,4 +237,4 @@ def scenario_key() -> Markup:
         tag("li", tag("span", class_=f"sb-keybox {swatch(name)}"), name, title=SCENARIO_WORDS[name])
         for name in SCENARIO_WORDS
     ]
-    return tag("ul", tag("li", "Scenarios:"), *keys, class_="sb-key-line", aria_label="Scenarios")
+    return tag("ul", tag("li", "Scenarios:"), *keys, class_="sb-key-line", aria_label="Scenarios", tabindex="0")

@@ -56,7 +56,11 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     last = last_page(shown.height)
     page = min(query.page, last)
     shown = shown.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
-    heads = [tag("th", class_="sb-pick"), *_fixed_heads(query), *(_head(query, column) for column in columns)]
+    heads = [
+        tag("th", tag("span", "Pick to compare", class_="sb-hidden"), class_="sb-pick", scope="col"),
+        *_fixed_heads(query),
+        *(_head(query, column) for column in columns),
+    ]
     scales = scales_of(table, columns)
     tables = {item.title: item for item in reported_tables(board)}
     bodies = []

@@ -146,7 +146,7 @@ def comparing_page(n_entries: int, seconds: float) -> Markup:
 
 def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
     """Build the table that answers first: each mean of both entries, their difference, its interval and p."""
-    heads = ("Mean", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "")
+    heads = ("Mean", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
     head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 6 else None) for n, word in
                        enumerate(heads)))  # fmt: skip
     rows = []
