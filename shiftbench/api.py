@@ -50,6 +50,7 @@ def score(
     encoder: str | None = None,
     n_draws: int = N_DRAWS,
     margin: float | None = None,
+    labels_by_index: bool = False,
 ) -> ScoreResult:
     """Check and score predictions.
 
@@ -64,6 +65,7 @@ def score(
         encoder: encoder of BERTScore's tokens, Hub id or path; other metrics need none.
         n_draws: bootstrap replicates behind the 95% intervals, at least 0; 0 leaves the intervals out.
         margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
+        labels_by_index: whole numbers stand for labels: their place, from 0, in the task's list.
     Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1].
     Raises: InvalidInput with every problem found in the predictions, or when the folder withholds its test labels;
         TypeError for an argument of a wrong type.
@@ -83,7 +85,16 @@ def score(
     with ExitStack() as stack:
         path = stack.enter_context(prediction_file(predictions))
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
-        found = score_file(path, folder, subset, encoder=tokens, n_draws=n_draws, reference=pinned, margin=margin)
+        found = score_file(
+            path,
+            folder,
+            subset,
+            encoder=tokens,
+            n_draws=n_draws,
+            reference=pinned,
+            margin=margin,
+            labels_by_index=labels_by_index,
+        )
         return ScoreResult(found)
 
 
@@ -125,7 +136,7 @@ def compare(
         entrants = []
         for name, each in entries.items():
             file = stack.enter_context(prediction_file(each, str(name)))
-            card = card_beside(file)
+            card, _ = card_beside(file)
             trials = card.tuning_trials if card else None
             entrants.append(Entrant(file, folder, subset, encoder, str(name), tuning_trials=trials))
         return ComparisonResult(compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed, margin=margin))
@@ -137,6 +148,7 @@ def validate(
     subset: str = "all",
     *,
     card: Card | Mapping[str, Any] | str | Path | None = None,
+    labels_by_index: bool = False,
 ) -> pl.DataFrame:
     """Check predictions, and their card, against a dataset; its test labels are not needed.
 
@@ -145,6 +157,7 @@ def validate(
         data: the dataset, as ``score`` takes it.
         subset: the subset of test ids that they cover; the card's, where one is given.
         card: the card, a dict of its keys, or its file.
+        labels_by_index: as for ``score``.
     Returns: a row for each run that was found sound: task, source, target, seed, n (predictions), unparsed (of them).
     Raises: InvalidInput with every problem: file or argument, column, row, cure; TypeError for a wrong type.
     """
@@ -154,7 +167,7 @@ def validate(
         folder_of(checked, [folder])
         subset = checked.subset
     with prediction_file(predictions) as path:
-        frame = checked_predictions(path, folder, subset)
+        frame = checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
     counts = {"n": pl.len().cast(pl.Int64), "unparsed": (pl.col("prediction") == UNPARSED).sum().cast(pl.Int64)}
     return frame.group_by("task", "source", "target", "seed", maintain_order=True).agg(**counts)
 
@@ -166,6 +179,7 @@ def submit(
     *,
     data: str | Path | DatasetFolder | Sequence[str | Path | DatasetFolder] | None = None,
     any_token: bool = False,
+    labels_by_index: bool = False,
 ) -> dict[str, Any]:
     """Send predictions and their card to a leaderboard or into a store.
 
@@ -175,6 +189,7 @@ def submit(
         to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
         data: the dataset, or several; for a store, where the card's dataset was not built on this machine.
         any_token: send the saved Hugging Face token even if it may write to repositories.
+        labels_by_index: as for ``score``.
     Returns: ``entry``, its id, and ``new``, False when the same file with the same card was there already.
     Raises: InvalidInput with every problem; nothing is stored then. TypeError for a wrong type.
     """
@@ -186,7 +201,7 @@ def submit(
     # A Path would turn http:// into http:/.
     place = to if isinstance(to, str) else str(as_path(to, "to"))
     with prediction_file(predictions) as path:
-        return send(path, checked, place, folders, any_token=any_token)
+        return send(path, checked, place, folders, any_token=any_token, labels_by_index=labels_by_index)
 
 
 def build_own(

@@ -19,6 +19,7 @@ from leaderboard.commands.rounds import nominate, release_round
 from leaderboard.commands.scores import analyse, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
 from shiftbench.bench_command import bench
+from shiftbench.card_command import card
 from shiftbench.check_command import check
 from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
@@ -89,9 +90,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, score, compare, gate, submit, withdraw, nominate, serve, rescore,
-    release_round,
-    publish_space, protocol, bench,
+    check, build, publish, plan, predict, validate, card, score, compare, gate, submit, withdraw, nominate, serve,
+    rescore, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)

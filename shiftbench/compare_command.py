@@ -21,7 +21,7 @@ from shiftbench.data_options import (
     names_of,
     opened_data,
 )
-from validation.command_line import JsonOption, MarginOption, SubsetOption, as_fraction, console, write_json
+from validation.command_line import JsonOption, MarginOption, SubsetOption, as_fraction, console, sound_card, write_json
 
 
 def compare(
@@ -56,7 +56,6 @@ def compare(
     from leaderboard.scoring.score import token_encoder
     from leaderboard.views.terminal import print_comparisons
     from leaderboard.views.titles import with_comparison_titles
-    from validation.cards import card_beside
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
@@ -73,7 +72,7 @@ def compare(
             if json_ is None:
                 return
         encoder = token_encoder(opened.folder)
-        cards = [card_beside(path) for path in files]
+        cards = [sound_card(path) for path in files]
         entrants = [
             Entrant(
                 path,

@@ -97,6 +97,7 @@ class OwnOptions:
     split: str | None = None
     kind: str | None = None
     min_texts: int | None = None
+    labels_by_index: bool = False
 
     @property
     def given(self) -> list[str]:
@@ -148,12 +149,14 @@ class OpenedData:
         subset: the subset that predictions cover.
         titles: what the file calls its domains, by their names; empty of a dataset folder of a benchmark.
         own: the file of one's own; None of a dataset folder.
+        labels_by_index: whole numbers stand for labels, by their place.
     """
 
     folder: "DatasetFolder"
     subset: str
     titles: dict[str, str]
     own: "OwnData | None" = None
+    labels_by_index: bool = False
 
     def checked(self, predictions: Path) -> "pl.DataFrame":
         """Read and check a prediction file; InvalidInput with every problem found in it."""
@@ -161,7 +164,7 @@ class OpenedData:
 
         if self.own is not None:
             return self.own.checked(predictions)
-        return checked_predictions(predictions, self.folder, self.subset)
+        return checked_predictions(predictions, self.folder, self.subset, labels_by_index=self.labels_by_index)
 
     def domain(self, name: str) -> str:
         """Return a domain's name, or a joined source's, which may be typed as the file writes it."""
@@ -193,13 +196,14 @@ def opened_data(
 
         refuse_options(options.given)
         folder = DatasetFolder.open(data)
-        yield OpenedData(folder, subset, domain_titles(folder))
+        yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=options.labels_by_index)
         return
     from shiftbench.own_data import opened_own_data
 
     if subset != "all":
         raise typer.BadParameter("--subset is for dataset folders; --data is a file")
     how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
+    how["labels_by_index"] = options.labels_by_index
     with opened_own_data(data, options.columns, predictions, **how) as own:
         if own.repeats:
             typer.echo(f"{data}: {own.repeats:,} rows repeat another word for word and are left out", err=True)

@@ -23,7 +23,7 @@ from builders.specs.transforms import as_texts
 from leaderboard.scoring.score import score_predictions
 from leaderboard.scoring.shape import Scores
 from leaderboard.views.report_page import report_html
-from validation.cards import card_beside
+from validation.cards import Card
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem, and_more
@@ -46,6 +46,7 @@ class OwnData:
         ids: the dataset's id of every test row: id, own_id, first; empty without an id column.
         own_ids: the file's ids by the dataset's; empty without an id column.
         repeats: rows left out because they repeat another one word for word.
+        labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     """
 
     folder: DatasetFolder
@@ -55,6 +56,7 @@ class OwnData:
     ids: pl.DataFrame
     own_ids: Mapping[str, str]
     repeats: int
+    labels_by_index: bool
 
     def checked(self, predictions: Path) -> pl.DataFrame:
         """Read and check a prediction file in the file's own words.
@@ -62,10 +64,11 @@ class OwnData:
         Returns: rows with the dataset's ids, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
         Raises: InvalidInput when predictions do not fit the rows.
         """
-        frame = read_predictions(predictions)
+        frame = read_predictions(predictions, labels_by_index=self.labels_by_index)
         _refuse_ids(frame, predictions, self.columns)
         where = (str(predictions), str(self.csv), self.columns.id)
-        return _checked(frame, self.folder, self.ids, self.own_ids, self.names, *where)
+        known = (self.folder, self.ids, self.own_ids, self.names)
+        return _checked(frame, *known, *where, labels_by_index=self.labels_by_index)
 
     def domain(self, name: str) -> str:
         """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
@@ -94,6 +97,7 @@ def opened_own_data(
     kind: TaskKind | None = None,
     min_texts: int = MIN_TEXTS,
     encoder: Encoder | None = None,
+    labels_by_index: bool = False,
 ) -> Iterator[OwnData]:
     """Open a file of one's own as a dataset; nothing is left behind.
 
@@ -104,13 +108,14 @@ def opened_own_data(
         kind: what is predicted; by default told by the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
+        labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     Raises: InvalidInput when a column is not there or ids repeat.
     """
     tables = read_tables([csv])
     rows = own_rows(tables, columns, kind)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    frame = read_predictions(predictions)
+    frame = read_predictions(predictions, labels_by_index=labels_by_index)
     _refuse_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
@@ -122,7 +127,7 @@ def opened_own_data(
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         repeats = int((~ids["first"]).sum()) if columns.id else 0
-        yield OwnData(folder, csv, columns, names, ids, own_ids, repeats)
+        yield OwnData(folder, csv, columns, names, ids, own_ids, repeats, labels_by_index)
 
 
 @contextmanager
@@ -135,6 +140,7 @@ def scored_own_data(
     min_texts: int = MIN_TEXTS,
     encoder: Encoder | None = None,
     margin: float | None = None,
+    labels_by_index: bool = False,
 ) -> Iterator[OwnScores]:
     """Score a prediction file on the rows of a file of one's own; nothing is left behind.
 
@@ -146,9 +152,18 @@ def scored_own_data(
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         margin: test whether no drop is above this fraction.
+        labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
     """
-    with opened_own_data(csv, columns, predictions, kind=kind, min_texts=min_texts, encoder=encoder) as data:
+    with opened_own_data(
+        csv,
+        columns,
+        predictions,
+        kind=kind,
+        min_texts=min_texts,
+        encoder=encoder,
+        labels_by_index=labels_by_index,
+    ) as data:
         checked = data.checked(predictions)
         scores = score_predictions(checked, data.folder, margin=margin).scores
         kept = data.folder.path.parent / "predictions.parquet"
@@ -163,9 +178,9 @@ def _refuse_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> Non
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
 
 
-def own_report(predictions: Path, csv: Path, found: OwnScores) -> str:
-    """Build the report of a prediction file for a CSV, while its scores' context lasts."""
-    title, card = f"{predictions.name} on {csv.name}", card_beside(predictions)
+def own_report(predictions: Path, csv: Path, found: OwnScores, card: Card | None = None) -> str:
+    """Build the report of a prediction file for a CSV, while its scores' context lasts; ``card`` is the file's."""
+    title = f"{predictions.name} on {csv.name}"
     return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
 
 
@@ -213,6 +228,8 @@ def _checked(
     file: str,
     csv: str,
     id_column: str | None,
+    *,
+    labels_by_index: bool,
 ) -> pl.DataFrame:
     """Check predictions as those of any dataset, in the CSV's own words."""
     task = next(name for name in folder.manifest.tasks)
@@ -224,7 +241,7 @@ def _checked(
     if id_column:
         frame = _with_ids(frame, ids, file, csv, id_column)
     try:
-        return check_predictions(frame, [facts], file)
+        return check_predictions(frame, [facts], file, labels_by_index=labels_by_index)
     except InvalidInput as error:
         problems = [replace(problem, found=_in_own_ids(problem.found, own_ids)) for problem in error.problems]
         raise InvalidInput(problems) from error

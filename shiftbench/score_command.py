@@ -26,11 +26,13 @@ from shiftbench.data_options import (
 )
 from validation.command_line import (
     JsonOption,
+    LabelsByIndexOption,
     MarginOption,
     SubsetOption,
     as_fraction,
     console,
     require,
+    sound_card,
     writable_file,
     write_json,
 )
@@ -67,6 +69,7 @@ def score(
     margin: MarginOption = None,
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
+    labels_by_index: LabelsByIndexOption = False,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
@@ -85,7 +88,9 @@ def score(
     from leaderboard.views.titles import with_titles
 
     texts = tuple(text_column or ())
-    options = OwnOptions(domain_column, label_column, texts, id_column, split_column, kind, min_texts)
+    options = OwnOptions(
+        domain_column, label_column, texts, id_column, split_column, kind, min_texts, labels_by_index=labels_by_index
+    )
     if not is_own_file(data):
         refuse_options([*options.given, *(["--depth"] if depth else [])])
     elif subset != "all" or reference is not None:
@@ -101,7 +106,8 @@ def score(
     if is_own_file(data):
         scores, titles = _score_file(predictions[0], data, options, _depth_encoder(encoder, depth), share, report)
     else:
-        scores, titles = _score_folder(predictions[0], data, subset, encoder, reference, share, report)
+        how = (subset, encoder, reference, share, report)
+        scores, titles = _score_folder(predictions[0], data, *how, labels_by_index=labels_by_index)
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
@@ -138,6 +144,8 @@ def _score_folder(
     reference: Path | None,
     margin: float | None,
     report: Path | None,
+    *,
+    labels_by_index: bool,
 ) -> "tuple[Scores, dict[str, str]]":
     """Score predictions on a dataset folder, and write the report.
 
@@ -150,11 +158,20 @@ def _score_folder(
 
     folder = DatasetFolder.open(data)
     tokens = token_encoder(folder, encoder or DEFAULT_ENCODER)
-    scores = score_file(predictions, folder, subset, encoder=tokens, reference=reference, margin=margin)
+    scores = score_file(
+        predictions,
+        folder,
+        subset,
+        encoder=tokens,
+        reference=reference,
+        margin=margin,
+        labels_by_index=labels_by_index,
+    )
     if report is not None:
         from leaderboard.views.folder_report import folder_report
 
-        _write_report(report, folder_report(predictions, scores, folder))
+        card = sound_card(predictions)
+        _write_report(report, folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
     return scores, domain_titles(folder)
 
 
@@ -187,12 +204,19 @@ def _score_file(
         vectors = Encoder(encoder)
     kind, least = options.task_kind, options.least_texts
     with scored_own_data(
-        predictions, csv, options.columns, kind=kind, min_texts=least, encoder=vectors, margin=margin
+        predictions,
+        csv,
+        options.columns,
+        kind=kind,
+        min_texts=least,
+        encoder=vectors,
+        margin=margin,
+        labels_by_index=options.labels_by_index,
     ) as found:
         if found.repeats:
             typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
         if report is not None:
-            _write_report(report, own_report(predictions, csv, found))
+            _write_report(report, own_report(predictions, csv, found, sound_card(predictions)))
         return found.scores, domain_titles(found.folder)
 
 

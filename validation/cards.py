@@ -106,18 +106,6 @@ class Card(pydantic.BaseModel):
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
 
 
-def card_beside(predictions: Path) -> Card | None:
-    """Read the card that lies beside a prediction file.
-
-    Args:
-        predictions: the file; its card is ``<name>.card.yaml``.
-    Returns: the card; None where there is none.
-    Raises: InvalidInput when it is no sound card.
-    """
-    path = predictions.with_name(f"{predictions.stem}.card.yaml")
-    return read_card(path) if path.is_file() else None
-
-
 def read_card(path: Path) -> Card:
     """Read a YAML or JSON card.
 
@@ -139,6 +127,24 @@ def read_card(path: Path) -> Card:
     except UnicodeDecodeError as error:
         raise InvalidInput(Problem("the card is not UTF-8 text", str(path), cure="save it as UTF-8")) from error
     return parse_card(text, str(path))
+
+
+def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
+    """Read the card that lies beside a prediction file, where whatever it is read for can go on without it.
+
+    Args:
+        predictions: the file; its card is ``<name>.card.yaml``.
+    Returns: the card, None where there is none or it is not sound; and what is wrong with it, for the user to hear.
+    """
+    path = predictions.with_name(f"{predictions.stem}.card.yaml")
+    if not path.is_file():
+        return None, []
+    try:
+        return read_card(path), []
+    except InvalidInput as error:
+        return None, error.problems
+    except OSError as error:
+        return None, [Problem("the card cannot be read", str(path), error.strerror or str(error))]
 
 
 def parse_card(text: str, file: str = "card") -> Card:

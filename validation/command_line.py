@@ -18,6 +18,8 @@ from validation.report import InvalidInput, Problem
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from validation.cards import Card
+
 DataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
 ]
@@ -60,6 +62,10 @@ JsonOption = Annotated[
 SubsetOption = Annotated[
     str, typer.Option("--subset", metavar="NAME", help="Subset of test ids that the predictions cover.")
 ]
+LabelsByIndexOption = Annotated[
+    bool,
+    typer.Option("--labels-by-index", help="Numbers stand for labels: their place, from 0, in the task's list."),
+]
 MarginOption = Annotated[
     float | None,
     typer.Option("--margin", metavar="POINTS", help="Test whether differences stay below it; fix it beforehand."),
@@ -98,6 +104,16 @@ TrustPickle = Annotated[
 PortOption = Annotated[
     int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
 ]
+
+
+def sound_card(predictions: Path) -> "Card | None":
+    """Return the card beside a prediction file; one that is not sound is left out, with a warning that says why."""
+    from validation.cards import card_beside
+
+    card, problems = card_beside(predictions)
+    for problem in problems:
+        typer.echo(f"warning: the card beside the file is left out: {problem}", err=True)
+    return card
 
 
 def require(module: str, extra: str) -> None:

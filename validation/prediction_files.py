@@ -16,7 +16,7 @@ from validation.csv_text import CsvCaps, csv_batches, repeated_columns
 from validation.limits import MAX_LINE_BYTES, MAX_ROWS, MAX_TEXT_BYTES, check_size
 from validation.parquet_file import MAGIC, ParquetFile
 from validation.prediction_lines import json_batches
-from validation.prediction_values import DTYPES, OPTIONAL, REQUIRED, Faults, typed, typed_values
+from validation.prediction_values import DTYPES, OPTIONAL, REQUIRED, Faults, number_problem, typed, typed_values
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -64,9 +64,15 @@ class PredictionFile:
             where a row has none); bad values are null, and in ``faults``.
         Raises: InvalidInput when there are no rows and columns to speak of, or more than a file may hold.
         """
+        try:
+            yield from self._whole_parts(columns, most_bytes)
+        except InvalidInput as error:
+            raise InvalidInput([*self.faults.columns, *error.problems]) from error
+
+    def _whole_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
         first, seen = 0, set[str]()
         names: Sequence[str] | None = None
-        for part in self._typed(columns, most_bytes):
+        for part in self._typed(columns or REQUIRED + OPTIONAL, most_bytes):
             names = names or part.columns
             whole = self._whole(part, names, seen, first)
             first += len(whole)
@@ -79,7 +85,7 @@ class PredictionFile:
     def _parquet(self) -> ParquetFile:
         return ParquetFile(self.path, self._check_columns, self.max_rows)
 
-    def _typed(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
+    def _typed(self, columns: Sequence[str], most_bytes: int) -> Iterator[pl.DataFrame]:
         first = 0
         if self._format == "json":
             for lines in json_batches(self.path, self._check_columns, self.max_rows):
@@ -115,17 +121,28 @@ class PredictionFile:
             self.faults.add(column, "number", first, repr(None), count)
 
     def _check_columns(self, names: list[str]) -> None:
-        _check_columns(names, str(self.path))
+        """Refuse names without which nothing can be read; unknown ones are noted, and their columns are not read."""
+        unknown, others = _column_problems(names, str(self.path))
+        self.faults.columns += [problem for problem in unknown if problem not in self.faults.columns]
+        if others:
+            raise InvalidInput(others)
 
 
-def read_predictions(path: Path, max_rows: int = MAX_ROWS) -> pl.DataFrame:
+def read_predictions(path: Path, max_rows: int = MAX_ROWS, *, labels_by_index: bool = False) -> pl.DataFrame:
     """Read a whole prediction file; arguments and columns are as for ``PredictionFile``.
 
-    Raises: InvalidInput with every problem of its values; nothing is left out.
+    Args:
+        path: the file.
+        max_rows: rows that it may have.
+        labels_by_index: predictions may be whole numbers; they become texts.
+    Raises: InvalidInput with every problem of its columns and values; nothing is left out.
     """
     file = PredictionFile(path, max_rows)
     frame = pl.concat(list(file.parts()))
-    if problems := file.faults.problems():
+    problems, numbers = file.faults.columns + file.faults.problems(), file.faults.take_numbers()
+    if len(numbers) and not labels_by_index:
+        problems.append(number_problem(str(path), numbers[0] + 1, frame["prediction"][numbers[0]], len(numbers)))
+    if problems:
         raise InvalidInput(problems)
     return frame
 
@@ -166,22 +183,22 @@ def _no_rows(file: str) -> Problem:
     return Problem("the file holds no predictions", file, "0 rows", "run the program that writes it again")
 
 
-def _check_columns(columns: list[str], file: str) -> None:
+def _column_problems(columns: list[str], file: str) -> tuple[list[Problem], list[Problem]]:
+    """Find unknown columns, and names that are missing or stand twice."""
     allowed = REQUIRED + OPTIONAL
     shown = [name[:80] for name in columns]
-    problems = [
+    unknown = [
         Problem("unknown column", file, f"'{name}'", _column_cure(name), column=name)
         for name in dict.fromkeys(shown)
         if name not in allowed
     ]
-    problems += repeated_columns(shown, file)
-    problems += [
+    others = repeated_columns(shown, file)
+    others += [
         Problem("a column is missing", file, f"columns {', '.join(shown) or 'none'}", _COLUMNS_CURE, column=name)
         for name in REQUIRED
         if name not in columns
     ]
-    if problems:
-        raise InvalidInput(problems)
+    return unknown, others
 
 
 def _column_cure(name: str) -> str:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import polars as pl
 
+from validation.label_indices import ClassNumbers
 from validation.prediction_files import EXCEL_ROWS
 from validation.prediction_values import shown
 from validation.report import Problem, and_more, counted, did_you_mean
@@ -115,17 +116,19 @@ def _wrong_source(source: str, row: int, facts: TaskFacts, file: str) -> Problem
     return Problem(what, file, shown(source), cure, column="source", row=row)
 
 
-def unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: str) -> list[Problem]:
+def unknown_labels(rows: pl.DataFrame, word: str, facts: TaskFacts, file: str, numbers: ClassNumbers) -> list[Problem]:
     """Find predictions that are no label of a task.
 
     Args:
         rows: rows of the task, with a row number and one label each.
         word: what a label is called in the report: label or tag.
-        labels: the labels that there are.
+        facts: the task.
         file: the file's name, for the report.
+        numbers: takes those that are class numbers, and reports them.
     Returns: up to ``MAX_LISTED`` of them, each where it first stands, and a count of the others.
     """
-    bad = rows.filter(~pl.col("prediction").is_in([*labels, UNPARSED]))
+    labels = facts.labels
+    bad = numbers.without(rows.filter(~pl.col("prediction").is_in([*labels, UNPARSED])), facts)
     firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
     problems = []
     for label, row, count in firsts.head(MAX_LISTED).iter_rows():
@@ -139,13 +142,14 @@ def unknown_labels(rows: pl.DataFrame, word: str, labels: Sequence[str], file: s
     return problems
 
 
-def wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
+def wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str, numbers: ClassNumbers) -> list[Problem]:
     """Find rows whose tags are not one per token, and tags that the task does not have.
 
     Args:
         rows: rows of a tagging task, with a row number.
         facts: the task.
         file: the file's name, for the report.
+        numbers: as for ``unknown_labels``.
     Returns: the first row of a wrong number, with a count of the others, and unknown tags as ``unknown_labels`` does.
     """
     usable = rows.filter(pl.col("prediction") != UNPARSED).join(
@@ -165,7 +169,7 @@ def wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]
         )
     whole = usable.filter(pl.col("n_tags") == pl.col("n_tokens"))
     single = whole.select("row", prediction=pl.col("prediction").str.split(" ")).explode("prediction")
-    return problems + unknown_labels(single, "tag", facts.labels, file)
+    return problems + unknown_labels(single, "tag", facts, file, numbers)
 
 
 def _label_cure(label: str, labels: Sequence[str]) -> str:
@@ -174,26 +178,29 @@ def _label_cure(label: str, labels: Sequence[str]) -> str:
         return f"write '{UNPARSED}' where the model gave no usable output"
     if label.startswith("#") or label in ("TRUE", "FALSE"):
         return "a spreadsheet seems to have changed it: write the file again without opening it there"
-    if label.lstrip("-").isdigit():
-        return f"write label names, not class numbers: {did_you_mean(label, labels)}"
     return did_you_mean(label, labels)
 
 
-def short_runs(ledger: RunLedger, file: str) -> list[Problem]:
+def short_runs(ledger: RunLedger, tasks: Sequence[TaskFacts], file: str) -> list[Problem]:
     """Find every (source, target, seed) that lacks test ids; too many can only be repeats or unknown ids.
 
     Args:
         ledger: has taken all rows.
+        tasks: the tasks of the dataset folder.
         file: the file's name, for the report.
-    Returns: up to ``MAX_LISTED`` of them, and a count of the others.
+    Returns: up to ``MAX_LISTED`` of them, and a count of the others; a single one for a task whose ids are those of
+        another subset.
     """
     listed, n = ledger.short_runs(MAX_LISTED)
+    covered = covered_subsets(ledger.ids(), tasks) if n else {}
+    if covered:
+        listed, n = ledger.short_runs(MAX_LISTED, without=covered)
     cure = (
         "the file ends where a spreadsheet runs out of rows: write it again without opening it there"
         if ledger.rows == EXCEL_ROWS
         else f"predict every test id; write '{UNPARSED}' where the model gave no usable output"
     )
-    problems = []
+    problems = [_other_subset(file, task, subset) for task, subset in covered.items()]
     for short in listed:
         run = f"source {short.source!r}, seed {short.seed}"
         found = f"{short.given:,} of {short.size:,} test ids of {short.target!r} for {run}; first missing "
@@ -203,3 +210,30 @@ def short_runs(ledger: RunLedger, file: str) -> list[Problem]:
         what = f"test ids are missing in {counted(n - len(listed), 'more run')}"
         problems.append(Problem(what, file, column="id"))
     return problems
+
+
+def covered_subsets(given: pl.DataFrame, tasks: Sequence[TaskFacts]) -> dict[str, str]:
+    """Find the tasks of which a file has exactly the test ids of another subset, in the domains that it predicts.
+
+    Args:
+        given: the file's ids, with columns id, task and target.
+        tasks: the tasks of the dataset folder.
+    Returns: the subset's name by task; tasks with all their test ids are not there.
+    """
+    covered = {}
+    for facts in tasks:
+        rows = given.filter(task=facts.name)
+        targets = rows["target"].unique().implode()
+        ids, tests = set(rows["id"]), facts.test.filter(pl.col("domain").is_in(targets))
+        if not ids or len(ids) == len(tests):
+            continue
+        for name, subset in facts.subsets.items():
+            if ids == set(tests.filter(pl.col("id").is_in(subset.implode()))["id"]):
+                covered[facts.name] = name
+    return covered
+
+
+def _other_subset(file: str, task: str, subset: str) -> Problem:
+    what = f"the predictions of '{task}' cover the subset '{subset}', not all test ids"
+    cure = f"add --subset {subset}, or 'subset: {subset}' to the card; predict the other test ids otherwise"
+    return Problem(what, file, cure=cure, column="id")

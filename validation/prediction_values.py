@@ -34,12 +34,24 @@ class Faults:
     """The first fault of each kind in each column, and how many there are."""
 
     file: str
+    columns: list[Problem] = field(default_factory=list)
+    """What is wrong with the names of columns, and keeps nobody from reading the others."""
     _found: dict[tuple[str, str], tuple[int, Any, int]] = field(default_factory=dict)
+    _numbers: list[pl.Series] = field(default_factory=list)
 
     def add(self, column: str, kind: str, row: int, found: str, count: int = 1) -> None:
         """Add faults of one kind; ``row`` counts from 0 and is that of the first, ``found`` describes it."""
         first = self._found.get((column, kind), (row, found, 0))
         self._found[column, kind] = (*first[:2], first[2] + count)
+
+    def add_numbers(self, rows: pl.Series) -> None:
+        """Note rows, counted from 0, whose prediction is a whole number: a fault or not, as their task is."""
+        self._numbers.append(rows)
+
+    def take_numbers(self) -> pl.Series:
+        """Return the rows of ``add_numbers`` since the last call."""
+        rows, self._numbers = self._numbers, []
+        return pl.concat(rows) if rows else pl.Series(dtype=pl.Int64)
 
     def problems(self) -> list[Problem]:
         """List them, by column."""
@@ -89,6 +101,12 @@ def _text_cure(column: str, found: str) -> str:
     return "write the label as text" if found.startswith("{") else "write label names, not class numbers"
 
 
+def number_problem(file: str, row: int, text: str, count: int) -> Problem:
+    """Return the problem of predictions that are numbers where text is wanted; the row counts from 1."""
+    cure = "write the text as text, in quotes; write label names, not class numbers"
+    return Problem("a value is not text", file, text + _such(count), cure, column="prediction", row=row)
+
+
 def shown(value: object) -> str:
     """Show a value on one short line, however deep or long it is."""
     return _SHORT.repr(value)[:200]
@@ -122,7 +140,12 @@ def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults)
     """Give columns of Python values their types, as ``typed`` does."""
     columns = []
     for name in REQUIRED:
-        values = [_joined(value) for value in batch[name]] if name == "prediction" else batch[name]
+        values = batch[name]
+        if name == "prediction":
+            numbered = [row for row, value in enumerate(values) if _is_numbered(value)]
+            if numbered:
+                faults.add_numbers(pl.Series(numbered, dtype=pl.Int64) + first)
+            values = [_joined(value) for value in values]
         _tell_no_texts(name, values, first, faults)
         texts = pl.Series(name, [value if isinstance(value, str) else None for value in values], dtype=pl.String)
         columns.append(_short_enough(texts, first, faults))
@@ -141,7 +164,16 @@ def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults)
     return pl.DataFrame(columns)
 
 
+def _is_numbered(value: object) -> bool:
+    """Return whether a value is a class number, or a list of them for tags."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _joined(value: Any) -> Any:
+    if _is_numbered(value):
+        return " ".join(map(str, value)) if isinstance(value, list) else str(value)
     return " ".join(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else value
 
 
@@ -185,6 +217,9 @@ def _is_missing(value: object) -> bool:
 
 def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
     name = column.name
+    if name == "prediction" and _holds_numbers(column.dtype):
+        column = column.cast(pl.List(pl.String) if column.dtype == pl.List else pl.String)
+        faults.add_numbers(pl.int_range(first, first + len(column), eager=True))
     if name == "prediction" and column.dtype in (pl.List(pl.String), pl.List(pl.Categorical)):
         # A list with a missing tag becomes null, and is told as a missing value.
         column = column.cast(pl.List(pl.String)).list.join(" ", ignore_nulls=False)
@@ -199,6 +234,11 @@ def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
         row = first + int(column.is_null().arg_true()[0])
         faults.add(name, "missing", row, repr(None), column.null_count())
     return _short_enough(column, first, faults)
+
+
+def _holds_numbers(dtype: pl.DataType) -> bool:
+    """Return whether a column holds whole numbers, or lists of them for tags."""
+    return (dtype.inner if isinstance(dtype, pl.List) else dtype).is_integer()
 
 
 def _short_enough(column: pl.Series, first: int, faults: Faults) -> pl.Series:

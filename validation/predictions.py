@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from validation.label_indices import ClassNumbers, name_labels
 from validation.limits import (
     MAX_ROWS,
     MAX_TEXT_BYTES,
@@ -15,7 +16,7 @@ from validation.limits import (
 )
 from validation.prediction_files import PredictionFile
 from validation.prediction_problems import short_runs, unknown_ids, unknown_labels, unknown_sources, wrong_tags
-from validation.prediction_values import KEYS, Faults
+from validation.prediction_values import KEYS, Faults, number_problem
 from validation.probabilities import PROBABILITIES, ProbabilityChecks
 from validation.report import InvalidInput, Problem, and_more, counted
 from validation.runs import KnownIds, Run, RunLedger
@@ -50,56 +51,84 @@ _CURES = {
 }
 
 
-def check_predictions(frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str) -> pl.DataFrame:
+def check_predictions(
+    frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, *, labels_by_index: bool = False
+) -> pl.DataFrame:
     """Check a prediction frame against the dataset it is for.
 
     Args:
         frame: as ``read_predictions`` returns it.
         tasks: the tasks of the dataset folder.
         file: the file's name, for the report.
+        labels_by_index: whole numbers stand for labels, as their place from 0 in the task's list; names come back.
     Returns: the same rows in the same order, as ``CHECKED_PREDICTIONS`` has them; nothing is dropped.
     Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
         (task, source, target, seed) whose ids are not exactly the test ids.
     """
     keys = _Keys(tasks, file)
-    return pl.concat(list(_sound_parts(iter([frame]), Faults(file), [keys, _Values(tasks, file, keys)])))
+    values = _Values(tasks, file, keys, labels_by_index=labels_by_index)
+    return pl.concat(list(_sound_parts(iter([frame]), Faults(file), [keys, values])))
 
 
-def check_prediction_file(path: Path, tasks: Sequence[TaskFacts], versions: str = "") -> pl.DataFrame:
+def check_prediction_file(
+    path: Path, tasks: Sequence[TaskFacts], versions: str = "", *, labels_by_index: bool = False
+) -> pl.DataFrame:
     """Read a prediction file and check it.
 
     Args:
         path: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
         versions: says which version of the data there is, and which one the file names, for the case that they differ.
+        labels_by_index: as for ``check_predictions``.
     Returns: rows in file order, as ``CHECKED_PREDICTIONS`` has them.
     Raises: as ``checked_parts``.
     """
-    return pl.concat(list(checked_parts(path, tasks, versions)))
+    return pl.concat(list(checked_parts(path, tasks, versions, labels_by_index=labels_by_index)))
 
 
-def checked_parts(path: Path, tasks: Sequence[TaskFacts], versions: str = "") -> Iterator[pl.DataFrame]:
+def checked_parts(
+    path: Path, tasks: Sequence[TaskFacts], versions: str = "", *, labels_by_index: bool = False
+) -> Iterator[pl.DataFrame]:
     """Read a prediction file and check it, some ten thousand rows at a time.
 
     Of a parquet file, sources, ids and seeds are read first and checked by themselves, because its texts may unfold
-    to much more than it has bytes. Reading stops after the first part with problems.
+    to much more than it has bytes. Reading stops after the first part with problems; unknown columns and class numbers
+    do not stop it, because every row may have them.
 
     Args:
         path: the file.
         tasks: the tasks of the dataset folder.
         versions: says which version of the data there is, and which one the file names, for the case that they differ.
+        labels_by_index: as for ``check_predictions``.
     Returns: its rows in file order, as ``CHECKED_PREDICTIONS`` has them; sound only when the last part has come.
     Raises: InvalidInput with every problem that ``PredictionFile`` and ``check_predictions`` find in what was read.
     """
     file = PredictionFile(path, most_rows(tasks))
     keys = _Keys(tasks, str(path), versions)
-    values = _Values(tasks, str(path), keys)
+    values = _Values(tasks, str(path), keys, labels_by_index=labels_by_index)
     if not file.is_parquet:
         yield from _sound_parts(file.parts(), file.faults, [keys, values])
         return
-    for _ in _sound_parts(file.parts(KEYS), file.faults, [keys], KEYS):
-        pass
+    problems = _problems_of(file.parts(KEYS), file.faults, [keys], KEYS)
+    if problems and problems != file.faults.columns:
+        again = PredictionFile(path, most_rows(tasks))
+        most = keys.most_bytes
+        problems += _problems_of(again.parts(most_bytes=most), again.faults, [values])
+        # Rows of unknown ids count for nothing, so that their texts would seem to be too many.
+        raise InvalidInput(each for each in dict.fromkeys(problems) if each != too_much_text(str(path), most))
     yield from _sound_parts(file.parts(most_bytes=keys.most_bytes), file.faults, [values])
+
+
+def _problems_of(
+    parts: Iterator[pl.DataFrame], faults: Faults, checks: "list[_Keys | _Values]", columns: Sequence[str] | None = None
+) -> list[Problem]:
+    """Check all parts, and list every problem."""
+    try:
+        for _ in _sound_parts(parts, faults, checks, columns):
+            pass
+    except InvalidInput as error:
+        return error.problems
+    return []
 
 
 def most_runs(facts: TaskFacts) -> int:
@@ -128,24 +157,29 @@ def _sound_parts(
             raise InvalidInput(problems)
         bad_columns = {problem.column for problem in problems}
         placed = known.placed(part).with_row_index("row", offset=first + 1)
-        problems += [problem for check in checks for problem in check.part(placed, bad_columns)]
+        numbers = (faults.take_numbers() + 1).implode()
+        placed = placed.with_columns(is_number=pl.col("row").is_in(numbers))
+        for check in checks:
+            placed = check.named(placed)
+            problems += check.part(placed, bad_columns)
         first += len(part)
         if problems:
-            raise InvalidInput(problems + _after(parts, checks, file, first))
+            raise InvalidInput(faults.columns + problems + _after(parts, checks, file, first))
         yield placed.select(name for name in CHECKED_PREDICTIONS if name in placed.columns)
-    if problems := [problem for check in checks for problem in check.end()]:
+    if problems := faults.columns + [problem for check in checks for problem in (*check.noted(), *check.end())]:
         raise InvalidInput(problems)
 
 
 def _after(parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int) -> list[Problem]:
     """Find what else there is to tell after a part with problems, which may be the last one."""
+    noted = [problem for check in checks for problem in check.noted()]
     try:
         if next(parts, None) is None:
-            return [problem for check in checks for problem in check.end()]
+            return noted + [problem for check in checks for problem in check.end()]
     except InvalidInput as error:
-        return error.problems
+        return noted + error.problems
     cure = "mend what comes before, and check the file again"
-    return [Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
+    return [*noted, Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
 
 
 class _Keys:
@@ -181,12 +215,20 @@ class _Keys:
             problems.append(self._repeated())
         return problems
 
+    def named(self, placed: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows as they are: labels are no matter of this check."""
+        return placed
+
+    def noted(self) -> list[Problem]:
+        """List what parts have shown that does not stop reading: nothing."""
+        return []
+
     def end(self) -> list[Problem]:
         """Find what only all rows together show: repeats, and test ids that are missing."""
         if not self._has_runs:
             return []
         repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeated()]
-        return repeated + short_runs(self._ledger, self._file)
+        return repeated + short_runs(self._ledger, self._tasks, self._file)
 
     def _too_many_runs(self, rows: pl.DataFrame, facts: TaskFacts) -> list[Problem]:
         runs = self._runs[facts.name]
@@ -209,22 +251,35 @@ class _Keys:
 class _Values:
     """Checks what was predicted, against the labels and tokens of the tasks."""
 
-    def __init__(self, tasks: Sequence[TaskFacts], file: str, keys: _Keys) -> None:
+    def __init__(self, tasks: Sequence[TaskFacts], file: str, keys: _Keys, *, labels_by_index: bool) -> None:
         self.known = keys.known
+        self._by_index = labels_by_index
+        self._numbers = ClassNumbers(file, labels_by_index=labels_by_index)
         self._tasks, self._file, self._keys = tasks, file, keys
         self._text_bytes = 0
         self._probabilities = ProbabilityChecks(file)
 
+    def named(self, placed: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows, with names in the place of class numbers where these were asked for."""
+        return name_labels(placed, self._tasks) if self._by_index else placed
+
+    def noted(self) -> list[Problem]:
+        """List the class numbers that parts have shown: every row may have one, so they do not stop reading."""
+        return self._numbers.problems()
+
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
-        """Check some rows, as ``_Keys.part`` does."""
+        """Check some rows, as ``_Keys.part`` does; ``is_number`` says which predictions are no text."""
         problems = []
         self._text_bytes += int(placed["prediction"].str.len_bytes().sum())
         for facts in self._tasks:
             rows = placed.filter(pl.col("task") == facts.name)
             if facts.kind is TaskKind.CLASSIFICATION:
-                problems += unknown_labels(rows, "label", facts.labels, self._file)
+                problems += unknown_labels(rows, "label", facts, self._file, self._numbers)
             elif facts.kind is TaskKind.TAGGING:
-                problems += wrong_tags(rows, facts, self._file)
+                problems += wrong_tags(rows, facts, self._file, self._numbers)
+            elif len(numbers := rows.filter("is_number")):
+                row, text = numbers.select("row", "prediction").row(0)
+                problems.append(number_problem(self._file, row, text, len(numbers)))
             if PROBABILITIES in rows.columns and PROBABILITIES not in bad_columns:
                 has_labels = facts.kind is TaskKind.CLASSIFICATION
                 problems += self._probabilities.part(rows, facts, has_labels=has_labels)

@@ -1,5 +1,6 @@
 """Which test ids the runs of a prediction file cover: eight bytes a row, so that many rows take little memory."""
 
+from collections.abc import Container
 from typing import NamedTuple
 
 import numpy as np
@@ -90,9 +91,18 @@ class RunLedger:
         run, id_ = divmod(int(np.concatenate(self._parts)[number]), len(self.known))
         return list(self._runs)[run], str(self.known.frame["id"][id_])
 
-    def short_runs(self, most: int) -> tuple[list[ShortRun], int]:
+    def ids(self) -> pl.DataFrame:
+        """Return the known ids that any run has: rows of ``KnownIds.frame``."""
+        keys = np.concatenate(self._parts)
+        numbers = np.unique(keys[keys >= 0] % len(self.known))
+        return self.known.frame[numbers]
+
+    def short_runs(self, most: int, without: Container[str] = ()) -> tuple[list[ShortRun], int]:
         """Find the runs that lack test ids of a domain.
 
+        Args:
+            most: as many as are described.
+            without: tasks that are left out.
         Returns: the first ``most`` by task, source, domain and seed; and how many there are.
         """
         keys = np.sort(np.concatenate(self._parts))
@@ -103,7 +113,8 @@ class RunLedger:
             given = np.diff(np.searchsorted(keys, number * len(self.known) + bounds))
             for cell in np.flatnonzero((given > 0) & (given < np.diff(bounds))).tolist():
                 task, target = self.known.cells[cell]
-                found.append((task, source, target, seed, cell))
+                if task not in without:
+                    found.append((task, source, target, seed, cell))
         listed = sorted(found)[:most]
         return [self._short_run(keys, source, seed, cell) for _, source, _, seed, cell in listed], len(found)
 

@@ -1,6 +1,7 @@
 """What a dataset says of a task, as far as checking predictions for it needs it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -13,8 +14,8 @@ class TaskFacts:
 
     ``domains`` are those with test rows in the subset, ``sources`` those that a model may be trained on. ``test`` has
     columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the subset, each once;
-    ``outside`` holds the task's other test ids. ``withheld`` are domains that the folder leaves out because their rows
-    may not be published.
+    ``outside`` holds the task's other test ids, ``subsets`` by name those of the other subsets that lie within
+    this one. ``withheld`` are domains that the folder leaves out because their rows may not be published.
     """
 
     benchmark: str
@@ -26,4 +27,5 @@ class TaskFacts:
     sources: tuple[str, ...]
     subset: str = "all"
     outside: frozenset[str] = frozenset()
+    subsets: Mapping[str, pl.Series] = field(default_factory=dict)
     withheld: tuple[str, ...] = ()

@@ -149,6 +149,7 @@ class DatasetFolder:
         rows = self.test(task, subset, ["id", "domain", *counted])
         n_tokens = (pl.col(name).list.len().alias("n_tokens") for name in counted)
         every = [] if subset == "all" else self.test(task, columns=["id"])["id"].to_list()
+        others = [name for name in info.subsets if name != "all" and name not in info.withheld_subsets]
         return TaskFacts(
             self.manifest.benchmark,
             task,
@@ -160,6 +161,7 @@ class DatasetFolder:
             subset=subset,
             withheld=tuple(info.withheld),
             outside=frozenset(every) - frozenset(rows["id"]),
+            subsets={name: self.subset(task, name)["id"] for name in others} if subset == "all" else {},
         )
 
     def depth(self, task: str, source: str, target: str) -> pl.DataFrame:

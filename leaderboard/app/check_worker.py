@@ -56,8 +56,11 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         _bound(request["memory_mib"], request["seconds"])
         if "folder" not in request:
             return {"result": FileChecks().benchmark(Path(request["file"]))}
-        work = _preview if request["is_checked"] else _check
-        work(request["file"], request["folder"], request["subset"], request["out"])
+        where = request["file"], request["folder"], request["subset"], request["out"]
+        if request["is_checked"]:
+            _preview(*where)
+        else:
+            _check(*where, labels_by_index=request["labels_by_index"])
         return {"result": None}
     except InvalidInput as error:
         return {"problems": [asdict(problem) for problem in error.problems]}
@@ -65,11 +68,12 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return {"out_of_memory": True}
 
 
-def _check(file: str, folder: str, subset: str, out: str) -> None:
+def _check(file: str, folder: str, subset: str, out: str, *, labels_by_index: bool) -> None:
     """Check a file, and write its rows, with tasks and targets, to an Arrow file."""
     opened, tasks = _dataset(folder, subset)
     writer = None
-    for part in checked_parts(Path(file), tasks, data_versions(Path(file), opened)):
+    versions = data_versions(Path(file), opened)
+    for part in checked_parts(Path(file), tasks, versions, labels_by_index=labels_by_index):
         table = part.to_arrow(compat_level=pl.CompatLevel.oldest())
         writer = writer or pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
         writer.write_table(table)

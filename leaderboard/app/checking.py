@@ -61,12 +61,14 @@ class Checker(FileChecks):
         with self._lock:
             self._idle.append(_Worker())
 
-    def predictions(self, path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
+    def predictions(
+        self, path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
+    ) -> pl.DataFrame:
         """Read a prediction file and check it, as ``FileChecks`` does; InvalidInput also when it takes too much."""
         with TemporaryDirectory(prefix="shiftbench-check-") as place:
             out = Path(place) / "checked.arrow"
             request = {"folder": str(folder.path), "subset": subset, "out": str(out), "is_checked": False}
-            self._ask({**request, **_bounds_of(path)})
+            self._ask({**request, "labels_by_index": labels_by_index, **_bounds_of(path)})
             return pl.read_ipc(out)
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:

@@ -46,7 +46,13 @@ def is_url(to: str) -> bool:
 
 
 def send(
-    predictions: Path, card: Card, to: str, folders: Sequence[DatasetFolder] = (), *, any_token: bool = False
+    predictions: Path,
+    card: Card,
+    to: str,
+    folders: Sequence[DatasetFolder] = (),
+    *,
+    any_token: bool = False,
+    labels_by_index: bool = False,
 ) -> dict[str, Any]:
     """Send a prediction file and its card.
 
@@ -56,12 +62,14 @@ def send(
         to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
         folders: of a store, datasets of which one is the card's; by default the one that was built on this machine.
         any_token: send the saved token even if it may write to repositories.
+        labels_by_index: whole numbers in the file stand for labels.
     Returns: the entry's id as ``entry``, and whether it is ``new``; of a page also its summary.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
     if is_url(to):
-        return submit_to_url(to, predictions, card, any_token=any_token)
-    entry, new = open_store(to).submit(predictions, card, folders or [_built_here(card)])
+        return submit_to_url(to, predictions, card, any_token=any_token, labels_by_index=labels_by_index)
+    at_hand = folders or [_built_here(card)]
+    entry, new = open_store(to).submit(predictions, card, at_hand, labels_by_index=labels_by_index)
     return {"entry": entry.id, "new": new}
 
 
@@ -74,7 +82,9 @@ def _built_here(card: Card) -> DatasetFolder:
     return DatasetFolder.open(known)
 
 
-def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = False) -> dict[str, Any]:
+def submit_to_url(
+    url: str, predictions: Path, card: Card, *, any_token: bool = False, labels_by_index: bool = False
+) -> dict[str, Any]:
     """Send a prediction file and its card.
 
     Args:
@@ -82,6 +92,7 @@ def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = 
         predictions: the file.
         card: its card.
         any_token: send the saved token even if it may write to repositories.
+        labels_by_index: whole numbers in the file stand for labels; leaderboards of earlier versions refuse it.
     Returns: the page's answer: entry, whether it is new, and its summary.
     Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
     """
@@ -89,7 +100,9 @@ def submit_to_url(url: str, predictions: Path, card: Card, *, any_token: bool = 
         raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
     from gradio_client import handle_file
 
-    content = (handle_file(str(predictions)), json.dumps(card.as_dict()))
+    content: tuple[Any, ...] = (handle_file(str(predictions)), json.dumps(card.as_dict()))
+    if labels_by_index:
+        content = (*content, True)
     return _ask(url, "submit", content, any_token=any_token)
 
 

@@ -1,14 +1,17 @@
 """From the ids that an address names to a comparison, and to the page that shows it."""
 
 import threading
+import time
 from collections.abc import Sequence
 
 from threadpoolctl import threadpool_limits
 
+from builders.folder.reader import DatasetFolder
 from leaderboard.board import Board, Index, say
+from leaderboard.board.ranks import difference_interval, ranked_replicates
 from leaderboard.comparing.entries import MAX_ENTRIES, Side, compare_sides
 from leaderboard.store import Entry, folder_of
-from leaderboard.views.compare_page import Choice, Compared, compare_page
+from leaderboard.views.compare_page import Choice, Compared, MeanInterval, compare_page, comparing_page
 from leaderboard.views.html import Markup
 from validation.report import InvalidInput, Problem
 
@@ -16,6 +19,8 @@ MAX_CHOICES = 200
 """Entries that the page offers, best first; any other one is compared by its address."""
 _at_once = threading.BoundedSemaphore(2)
 """Comparing takes seconds of both cores when it is done for the first time."""
+SECONDS_UNSEEN = 120.0
+"""How long what a comparison found waits for a page that asks again."""
 _in_line = threading.BoundedSemaphore(10)
 """Those that compare or wait for it: each holds a thread, of which all pages together have some forty."""
 
@@ -45,21 +50,95 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
     finally:
         _in_line.release()
     downloadable = frozenset(entry.id for entry in entries if entry.card.allows_download)
-    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, downloadable)
+    intervals = _intervals(index, entries, chosen, folder)
+    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, downloadable, intervals)
 
 
-def comparison_page(index: Index, ids: Sequence[str], task: str | None) -> Markup:
-    """Give the page: a comparison where the address names one that can be made, else why there is none."""
-    problems: list[str] = []
-    found = None
-    asked = [identity for identity in dict.fromkeys(ids) if identity]
-    if len([identity for identity in ids if identity]) > 1:
+def _intervals(index: Index, entries: Sequence[Entry], task: str, folder: DatasetFolder) -> list[MeanInterval | None]:
+    """Return the interval of the ranked mean's difference of the first entry and each other ranked one."""
+    key = (folder.content_hash, entries[0].card.subset, task)
+    board = next((board for board in index.boards() if board.key == key), None)
+    if board is None:
+        return [None] * (len(entries) - 1)
+    rows = {row["id"]: row for row in index.frame(board).filter("complete").iter_rows(named=True)}
+    drawn = [
+        ranked_replicates(index.store.table(entry, folder), rows[entry.id], board.info) if entry.id in rows else None
+        for entry in entries
+    ]
+    first = drawn[0]
+    return [
+        MeanInterval(*difference_interval(first, other)) if first is not None and other is not None else None
+        for other in drawn[1:]
+    ]
+
+
+class Comparisons:
+    """Comparisons that pages ask for: made in the background, so that a page can say how far one is.
+
+    Args:
+        seconds: how long a page waits for one before it says so.
+    """
+
+    def __init__(self, seconds: float = 1.0) -> None:
+        self._seconds = seconds
+        self._jobs: dict[tuple[str, ...], _Job] = {}
+        self._lock = threading.Lock()
+
+    def page(self, index: Index, ids: Sequence[str], task: str | None) -> tuple[Markup, bool]:
+        """Build the page: a comparison where the address names one that can be made, else why there is none.
+
+        Returns: the page, and whether it is to be asked for again because the comparison goes on.
+        """
+        named = [identity for identity in ids if identity]
+        asked, problems, found = list(dict.fromkeys(named)), list[str](), None
+        if len(named) > 1:
+            job = self._job(index, named, task)
+            if not job.done.wait(self._seconds):
+                return comparing_page(len(named), time.monotonic() - job.begun), True
+            found = job.found
+            problems = [say(problem, index.names()) for problem in job.problems]
+        board = _board(index, asked, found.task if found else task)
+        choices = _choices(index, board)
+        return compare_page(choices, asked, found, task=found.task if found else task, problems=problems), False
+
+    def _job(self, index: Index, ids: Sequence[str], task: str | None) -> "_Job":
+        """Return the job that makes a comparison: one that goes on, or has ended and was not shown, or a new one."""
+        key = (*ids, f"task {task}")
+        with self._lock:
+            for each, job in list(self._jobs.items()):
+                if job.done.is_set() and time.monotonic() - job.begun > SECONDS_UNSEEN:
+                    del self._jobs[each]
+            job = self._jobs.get(key) or _Job(index, list(ids), task)
+            if job.done.is_set():
+                del self._jobs[key]  # the pairs are kept by the store; whoever asks next has them from there
+            elif key not in self._jobs:
+                self._jobs[key] = job
+                job.start()
+            return job
+
+
+class _Job:
+    """One comparison, made by a thread of its own."""
+
+    def __init__(self, index: Index, ids: Sequence[str], task: str | None) -> None:
+        self.done, self.begun = threading.Event(), time.monotonic()
+        self.found: Compared | None = None
+        self.problems: list[Problem] = []
+        self._asked = index, ids, task
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="comparing", daemon=True).start()
+
+    def _run(self) -> None:
         try:
-            found = compared(index, [identity for identity in ids if identity], task)
+            self.found = compared(*self._asked)
         except InvalidInput as error:
-            problems = [say(problem, index.names()) for problem in error.problems]
-    board = _board(index, asked, found.task if found else task)
-    return compare_page(_choices(index, board), asked, found, task=found.task if found else task, problems=problems)
+            self.problems = error.problems
+        except Exception:
+            self.problems = [Problem("comparing failed", "compare", "a fault of this server", "try again later")]
+            raise
+        finally:
+            self.done.set()
 
 
 def _side(index: Index, entry: Entry) -> Side:

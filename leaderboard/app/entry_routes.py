@@ -7,7 +7,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response, StreamingRes
 
 from leaderboard.app.answers import page_answer, page_or_problems
 from leaderboard.app.archives import predictions_archive, scores_parquet
-from leaderboard.app.comparing import comparison_page
+from leaderboard.app.comparing import Comparisons
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Board, Index
 from leaderboard.board.effective import AboveLine, effective_robustness_of
@@ -25,6 +25,7 @@ from leaderboard.views.withdrawn_page import withdrawn_page
 from validation.report import InvalidInput, Problem
 
 GONE = 410
+SECONDS_BETWEEN_LOOKS = "2"
 
 
 def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
@@ -45,11 +46,17 @@ def add_entry_routes(app: FastAPI, keeper: Keeper) -> None:
     def predictions(id: str = "") -> Response:
         return page_or_problems("Predictions", lambda: _predictions(keeper.index, id))
 
+    comparisons = Comparisons()
+
     @app.get(addresses.COMPARE)
     def compare(request: Request) -> Response:
         ids: Sequence[str] = request.query_params.getlist("id")
         task = request.query_params.get("task")
-        return page_answer("Compare", comparison_page(keeper.index, ids, task), "compare")
+        body, goes_on = comparisons.page(keeper.index, ids, task)
+        answer = page_answer("Compare", body, "compare")
+        if goes_on:
+            answer.headers["Refresh"] = SECONDS_BETWEEN_LOOKS  # browsers ask again by themselves, without script
+        return answer
 
     @app.get(addresses.ALL_SCORES)
     def all_scores() -> Response:

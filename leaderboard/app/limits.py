@@ -56,7 +56,7 @@ class BodyLimit:
         ):
             await _refuse(send, 404, b"there is nothing here\n")
             return
-        upload = path.rstrip("/") == addresses.UPLOAD
+        upload = path.rstrip("/") in (addresses.UPLOAD, addresses.PLAIN_SUBMIT)
         allowed = MAX_UPLOAD_BYTES + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
         said = headers.get(b"content-length")
         if said is not None and (not said.isdigit() or int(said) > allowed):

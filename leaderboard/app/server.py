@@ -39,6 +39,7 @@ from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
 from leaderboard.app.not_found import NotFoundPages
 from leaderboard.app.pages import add_pages
+from leaderboard.app.plain_submitting import add_plain_submit
 from leaderboard.app.signing_out import add_sign_out, not_signed_in
 from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
 from leaderboard.app.theme import theme
@@ -95,6 +96,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     add_pages(app, keeper)
     add_sign_out(app)
     add_upload(app, uploads)
+    add_plain_submit(app, keeper, uploads, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     with GuardedBlocks(title="Submit \N{MIDDLE DOT} shiftbench", analytics_enabled=False, fill_width=True) as blocks:
         add_endpoints(keeper)
     blocks.uploads, blocks.faults = uploads, faults

@@ -1,6 +1,7 @@
 """The page and the endpoints that take submissions: a Gradio form, for its uploads, queue and sign-in.
 
-/check     file, card text -> an answer (``leaderboard.board.submission.Answer``); nothing is stored
+/check     file, card text, whether labels are numbers -> an answer (``leaderboard.board.submission.Answer``);
+           nothing is stored
 /submit    the same, and the entry is kept
 /withdraw  entry id -> an answer; only who sent it may
 /nominate  entry id, task -> an answer; only who sent it may; where labels are withheld
@@ -12,32 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import yaml
 from gradio.utils import get_space
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.app.card_form import MAX_FIELD_CHARACTERS, card_with
 from leaderboard.app.identity import local_submitter, signed_in_submitter
 from leaderboard.app.keeper import Keeper
 from leaderboard.board.submission import Answer, check, nominate_entry, submit, withdraw
 from leaderboard.scoring.score import FileChecks
 from leaderboard.views.answer import answer_html, submit_html
+from leaderboard.views.card_fields import CardField, card_fields, only_data
 from leaderboard.views.site import header
-from validation.cards import MAX_CARD_BYTES, Card
+from validation.cards import MAX_CARD_BYTES
 from validation.report import InvalidInput
-from validation.yaml_text import MAX_DIGITS, parse_mapping
 
 SCORED_AT_ONCE = 2
 """Submissions checked or scored at the same time; others wait in the queue and see their place in it."""
-MAX_FIELD_CHARACTERS = 500
-_LISTS = ("pretraining_domains",)
-_TRUTHS = {"yes": True, "no": False}
-_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials")
-_FORM = (
-    ("name", "model", "base_model", "family", "parameters", "tunable_parameters"),
-    ("paradigm", "model_selection", "tuning_trials", "shots", "training_size", "extra_data", "pretraining_domains"),
-    ("paper_url", "code_url", "model_url", "url", "contact", "licence", "share_predictions"),
-)
-"""Keys of the card that the form asks for, a column each; all the others can be written as text."""
 _CARD_EXAMPLE = """name: My model
 paradigm: fine-tuned
 base_model: roberta-base
@@ -55,7 +46,12 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         gr.LoginButton("Sign in with Hugging Face", size="md", elem_id="sign-in")
     with gr.Row(equal_height=False):
         with gr.Column(min_width=300):
-            file = gr.File(label="Prediction file", height=200, elem_id="prediction-file")
+            file = gr.File(label="Prediction file (required)", height=200, elem_id="prediction-file")
+            by_index = gr.Checkbox(
+                label="Labels by index",
+                info="The predictions are numbers: a label's place, from 0, in the task's list.",
+                elem_id="labels-by-index",
+            )
         with gr.Column(min_width=300):
             card = _card_text_box(keeper.index.folders)
     with gr.Row(elem_id="send"):
@@ -73,26 +69,40 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
         nominate_button = gr.Button("Nominate", scale=0, min_width=150)
 
-    def check_file(file: str | None, card: str) -> Answer:
+    def check_file(file: str | None, card: str, labels_by_index: bool = False) -> Answer:
         """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
 
         Args:
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
+            labels_by_index: the predictions are numbers, a label's place from 0 in the task's list.
         """
-        return check(keeper.index, file, card, checks)
+        return check(keeper.index, file, card, checks, labels_by_index=labels_by_index)
 
-    def submit_file(file: str | None, card: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
+    def submit_file(
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        file: str | None,
+        card: str,
+        labels_by_index: bool = False,
+    ) -> Answer:
         """Check, score and keep a prediction file; the same file and card sent twice are one entry.
 
         Args:
-            file: the prediction file (.parquet, .jsonl or .csv).
-            card: the card's text, YAML or JSON.
             request: says where it comes from.
             profile: who has signed in with this browser.
+            file: the prediction file (.parquet, .jsonl or .csv).
+            card: the card's text, YAML or JSON.
+            labels_by_index: the predictions are numbers, a label's place from 0 in the task's list.
         """
         return submit(
-            keeper.index, file, card, sender=lambda: sender(request, profile), daily_quota=daily_quota, checks=checks
+            keeper.index,
+            file,
+            card,
+            sender=lambda: sender(request, profile),
+            daily_quota=daily_quota,
+            checks=checks,
+            labels_by_index=labels_by_index,
         )
 
     def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> Answer:
@@ -117,8 +127,8 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
 
     handlers: list[tuple[gr.Button, Callable[..., Answer], list[Any], str]] = [
-        (check_button, check_file, [file, card], "check"),
-        (submit_button, submit_file, [file, card], "submit"),
+        (check_button, check_file, [file, card, by_index], "check"),
+        (submit_button, submit_file, [file, card, by_index], "submit"),
         (withdraw_button, withdraw_entry, [entry], "withdraw"),
     ]
     if withheld:
@@ -157,7 +167,7 @@ def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
     with gr.Tabs():
         with gr.Tab("Card as text"):
             card = gr.Textbox(
-                label="Card (YAML or JSON)",
+                label="Card (required; YAML or JSON)",
                 placeholder=_CARD_EXAMPLE,
                 lines=8,
                 max_lines=18,
@@ -166,15 +176,14 @@ def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
             )
             card_file = gr.UploadButton("Load the card from a file", size="sm", elem_id="card-file")
         with gr.Tab("Card as a form", elem_id="card-form"):
-            data = gr.Dropdown(_datasets(folders), value=None, label="Data", elem_id="card-data")
-            subset = gr.Dropdown(_subsets(folders), value=None, label="Subset")
-            fields = {"data": data, "subset": subset}
+            columns = card_fields(folders)
+            fields = {field.key: _field(field) for field in columns[0]}
             with gr.Row(equal_height=False):
-                for keys in _FORM:
+                for column in columns[1:]:
                     with gr.Column(min_width=200):
-                        fields |= {key: _field(key) for key in keys}
+                        fields |= {field.key: _field(field) for field in column}
     asked = list(fields)
-    only = folders[0].content_hash if len(folders) == 1 else None
+    only = only_data(folders)
 
     def filled(text: str, *values: str | None) -> str:
         return _with_form(text, dict(zip(asked, values, strict=True)), only)
@@ -194,54 +203,20 @@ def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
     return card
 
 
-def _field(key: str) -> Any:
-    """Give the form's component for a key of the card."""
-    schema = Card.model_json_schema()["properties"][key]
-    kinds = [schema, *schema.get("anyOf", [])]
-    choices = next((kind["enum"] for kind in kinds if "enum" in kind), None)
-    label, info = key.replace("_", " ").replace(" url", " address").capitalize(), schema.get("description")
-    if any(kind.get("type") == "boolean" for kind in kinds):
-        choices = list(_TRUTHS)
-    if choices:
-        return gr.Dropdown(choices, value=None, label=label, info=info, elem_id=f"card-{key}")
-    if any(kind.get("type") == "integer" for kind in kinds):
-        label = f"{label} (a whole number)"
-    return gr.Textbox(label=label, info=info, max_length=MAX_FIELD_CHARACTERS, elem_id=f"card-{key}")
+def _field(field: CardField) -> Any:
+    """Return the form's component for a key of the card."""
+    name = f"card-{field.key}"
+    if field.choices:
+        return gr.Dropdown(list(field.choices), value=field.value, label=field.label, info=field.info, elem_id=name)
+    return gr.Textbox(label=field.label, info=field.info, max_length=MAX_FIELD_CHARACTERS, elem_id=name)
 
 
 def _with_form(text: str, values: dict[str, str | None], data: str | None) -> str:
-    """Write what was filled in into the card's text, and leave all else there as it is.
-
-    Args:
-        text: the card so far.
-        values: of the form, by key; untouched fields hold nothing.
-        data: the dataset of a server that has but one.
-    """
+    """Write what was filled in into the card's text, as ``card_with`` does; what it refuses shows on the page."""
     try:
-        card = parse_mapping(text, "card", "card") if text.strip() else {}
+        return card_with(text, values, data)
     except InvalidInput as error:
         raise gr.Error(f"{error}, or clear the text first", print_exception=False) from error
-    if any(value and len(value) > MAX_FIELD_CHARACTERS for value in values.values()):
-        raise gr.Error(f"keep each field under {MAX_FIELD_CHARACTERS} characters", print_exception=False)
-    given = {key: _value(key, value.strip()) for key, value in values.items() if value and value.strip()}
-    return yaml.safe_dump({**({"data": data} if data else {}), **card, **given}, sort_keys=False, allow_unicode=True)
-
-
-def _value(key: str, text: str) -> str | int | bool | list[str]:
-    if key == "share_predictions" and text in _TRUTHS:
-        return _TRUTHS[text]
-    if key in _LISTS:
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return int(text) if key in _COUNTS and text.isdecimal() and len(text) <= MAX_DIGITS else text
-
-
-def _datasets(folders: Sequence[DatasetFolder]) -> list[tuple[str, str]]:
-    return [(f"{folder.manifest.benchmark} {folder.content_hash[:12]}", folder.content_hash) for folder in folders]
-
-
-def _subsets(folders: Sequence[DatasetFolder]) -> list[str]:
-    names = {name for folder in folders for info in folder.manifest.tasks.values() for name in info.subsets}
-    return ["all", *sorted(names - {"all"})]
 
 
 def _text_of(path: str | None) -> str:

@@ -41,6 +41,22 @@ class Board:
         """The task's facts."""
         return self.folder.task(self.task)
 
+    @property
+    def why_no_shift(self) -> str | None:
+        """Why no model trained on its domains can be scored; None where some can."""
+        info = self.info
+        if info.joined_source is not None:
+            return None
+        if info.id_domain is not None:
+            known = info.id_domain in info.domains
+            return (
+                None if known else f"this folder lacks the data set {info.id_domain}, on which its models are trained"
+            )
+        tested = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
+        if len(tested) > 1:
+            return None
+        return f"this folder has test texts of one domain alone, {tested[0]}" if tested else "it has no test texts"
+
 
 def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
     """List every task's full test set, and each smaller subset that an entry is for.

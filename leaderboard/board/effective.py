@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from leaderboard.board.rows import trained_outside
 from leaderboard.metrics.baseline_line import one_against_others
 from leaderboard.scoring.estimate import Estimate
-from validation.vocabulary import OUTSIDE_SOURCES
 
 _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 
@@ -39,8 +39,7 @@ def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | N
     Returns: None where the entry is partial, at chance or trained on no domain, or has fewer than three others to
         compare with.
     """
-    has_home = ~pl.col("trained_on").fill_null("").is_in(OUTSIDE_SOURCES)
-    mine = frame.filter(pl.col("complete") & ~pl.col("at_floor").fill_null(value=False) & has_home)
+    mine = frame.filter(pl.col("complete") & ~pl.col("at_floor").fill_null(value=False) & ~trained_outside())
     own, away = next((pair for pair in _PAIRS if mine[pair[0]].null_count() < mine.height), _PAIRS[0])
     place = mine["id"].index_of(identity)
     if place is None:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from builders.folder.manifest import TaskManifest
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
 from leaderboard.metrics.crossed import MIN_RUNS
-from leaderboard.metrics.ranking import RankedReplicates, run_spread
+from leaderboard.metrics.ranking import RankedReplicates, run_spread, t_multiple
 from leaderboard.scoring.score import N_STORED
+from leaderboard.scoring.shape import OUTSIDE_BASES
 
 INTERVALS = pl.Schema(
     {
@@ -81,6 +82,25 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskMan
         training, per_df = run_spread(runs)
     mean[undefined] = mean[1:][~undefined[1:]][: undefined.sum()]  # the first defined ones
     return Replicates(np.asarray(mean, dtype=np.float32), training, per_df, n_runs)
+
+
+def difference_interval(a: Replicates, b: Replicates, level: float = 0.95) -> tuple[float, float, float]:
+    """Return the difference of two entries' ranked figures, A minus B, with its interval.
+
+    Replicates share their group weights, so what both entries find hard cancels. Training variance is added where it
+    was measured, with Student's t by Satterthwaite's degrees of freedom; otherwise this is about the trained models.
+
+    Args:
+        a: one entry's replicates, over the same shifts as the other's.
+        b: the other's.
+        level: coverage, in (0, 1).
+    Returns: difference, lower and upper end, as fractions.
+    """
+    apart = a.values.astype(np.float64) - b.values
+    sd = float(np.sqrt(apart[1:].var() + a.training + b.training))
+    per_df = (a.per_df + b.per_df) / sd**4 if sd > 0 else 0.0
+    half = float(t_multiple(level, per_df)) * sd
+    return float(apart[0]), float(apart[0]) - half, float(apart[0]) + half
 
 
 def _are_whole(shifts: pl.DataFrame) -> bool:
@@ -160,7 +180,10 @@ def _shifts(task: pl.DataFrame, row: Mapping[str, Any], info: TaskManifest) -> p
     """Keep the shifts that the ranked figure averages."""
     if info.id_domain is not None:
         return task.filter(pl.col("source") == row["trained_on"], pl.col("target") != info.id_domain)
-    if info.joined_source is not None:
+    if info.joined_source is not None and row["basis"] not in OUTSIDE_BASES.values():
         return task.filter(pl.col("source") == info.joined_source)
+    outside = next((source for source, basis in OUTSIDE_BASES.items() if basis == row["basis"]), None)
+    if outside is not None:
+        return task.filter(pl.col("source") == outside, pl.col("target").is_in(list(info.domains)))
     here = pl.col("source").is_in(list(info.domains)) & pl.col("target").is_in(list(info.domains))
     return task.filter(here, pl.col("source") != pl.col("target"))

@@ -15,7 +15,7 @@ from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import OUTSIDE_BASES, Scores, TaskScores
 from leaderboard.store import Entry
-from validation.vocabulary import PLACEBO
+from validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 LAMBDAS = ("0", "50", "90")
 """Percent of the most source-like target texts left out, of the depth figures of a board."""
@@ -57,7 +57,8 @@ and ``NO_INTERVAL``) come after.
 
 Rows are in no order. Never null: ``id``, ``data``, ``subset``, ``task``, ``name``, ``model`` (the card's, else the
 name), ``submitter``, ``submitted_at``, ``date``, ``paradigm``, ``basis``, ``stamp`` (what the row was made with, see
-``index_cache.stamp``), ``n_shifts``, ``complete``, ``missing`` (empty where nothing is) and ``unparsed``. ``at_floor``
+``index_cache.stamp``), ``n_shifts``, ``complete`` (see ``is_ranked``), ``missing`` (empty where nothing
+is) and ``unparsed``. ``at_floor``
 marks a mean ST that is not shown to be above the level that needs no skill: its drops say nothing. Null elsewhere: the
 card does not say, or the figure is undefined. Figures and shares are fractions.
 """
@@ -76,7 +77,7 @@ def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, A
     about = _about(entry, stamp)
     for name, task in by_name.items():
         if not name.endswith(PLACEBO):
-            missing = _missing(scores, task)
+            missing = [] if is_ranked(task) else unranked_lines(scores, task)
             yield {**about, **_of_task(task), **_placebo(by_name.get(name + PLACEBO)), "missing": missing}
 
 
@@ -140,16 +141,32 @@ def _where(source: str | None, target: str | None, task: str | None) -> str:
     return f"{place}: " if place else ""
 
 
-def _missing(scores: Scores, task: TaskScores) -> list[str]:
-    """Say why an entry is not ranked; nothing of one that is."""
+def is_ranked(task: TaskScores) -> bool:
+    """Return whether scores cover what a board ranks by.
+
+    Of models trained on domains that is every shift; of models trained on none of them, every domain as a target:
+    trained models' mean ST weighs each of these targets alike, too.
+    """
     summary = task.summary
-    if summary.complete:
-        return []
+    if task.id_ood is None and summary.basis in OUTSIDE_BASES.values():
+        return summary.n_shifts == len(task.domains)
+    return summary.complete
+
+
+def trained_outside() -> pl.Expr:
+    """Return the expression for rows of models that were trained on none of a board's domains: drops do not apply."""
+    by_source = pl.col("trained_on").fill_null("").is_in(OUTSIDE_SOURCES)
+    return by_source | pl.col("basis").fill_null("").is_in(OUTSIDE_BASES.values())
+
+
+def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
+    """List why an entry is not ranked, the reason before what is missing."""
+    summary = task.summary
     missing = missing_lines(scores, task.task)
     if task.id_ood is not None and summary.basis == "joined":
         missing.insert(0, "some data set is not OOD for it")
-    elif summary.basis not in ("single-source", ID_OOD, *(OUTSIDE_BASES.values() if task.id_ood else ())):
-        missing.insert(0, f"{summary.basis} predictions only: no grid of single sources to rank")
+    elif summary.basis not in ("single-source", ID_OOD, *OUTSIDE_BASES.values()):
+        missing.insert(0, f"{summary.basis} predictions only: models trained on one domain each are ranked")
     return missing
 
 
@@ -157,7 +174,7 @@ def _of_task(task: TaskScores) -> dict[str, Any]:
     summary, found = task.summary, task.id_ood
     row: dict[str, Any] = {
         "task": task.task,
-        "complete": summary.complete,
+        "complete": is_ranked(task),
         "at_floor": summary.at_floor,
         "n_shifts": summary.n_shifts,
         "basis": summary.basis,

@@ -9,6 +9,7 @@ import polars as pl
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, missing_lines, say
+from leaderboard.board.rows import is_ranked
 from leaderboard.release import Told, feedback, nominate
 from leaderboard.scoring.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from leaderboard.scoring.shape import Scores
@@ -44,7 +45,14 @@ class Answer(TypedDict):
     summary: dict[str, Any]
 
 
-def check(index: Index, file: str | None, card_text: str, checks: FileChecks = IN_THIS_PROCESS) -> Answer:
+def check(
+    index: Index,
+    file: str | None,
+    card_text: str,
+    checks: FileChecks = IN_THIS_PROCESS,
+    *,
+    labels_by_index: bool = False,
+) -> Answer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
     Args:
@@ -52,12 +60,13 @@ def check(index: Index, file: str | None, card_text: str, checks: FileChecks = I
         file: the prediction file; None where none was sent.
         card_text: the card as YAML or JSON.
         checks: reads and checks the file; a server has that done by another process.
+        labels_by_index: whole numbers in the file stand for labels (see ``validation.label_indices``).
     Returns: what the endpoint answers, problems included.
     """
 
     def score(path: Path, card: Card) -> Answer:
         folder = folder_of(card, index.folders)
-        frame = checks.predictions(path, folder, card.subset)
+        frame = checks.predictions(path, folder, card.subset, labels_by_index=labels_by_index)
         if not folder.has_public_labels:
             note = (
                 "Its labels are withheld: once it is submitted you are told a number a target, and looks are counted."
@@ -68,7 +77,7 @@ def check(index: Index, file: str | None, card_text: str, checks: FileChecks = I
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
-    return _answer(index, file, card_text, score, checks)
+    return _answer(index, file, card_text, score, checks, labels_by_index=labels_by_index)
 
 
 def submit(
@@ -79,6 +88,7 @@ def submit(
     sender: Sender,
     daily_quota: int | None,
     checks: FileChecks = IN_THIS_PROCESS,
+    labels_by_index: bool = False,
 ) -> Answer:
     """Check, score and keep a submission; who sends it is asked for before anything is read.
 
@@ -89,12 +99,13 @@ def submit(
         sender: names the submitter, or raises InvalidInput.
         daily_quota: entries of one submitter a UTC day; None: any number.
         checks: as for ``check``.
+        labels_by_index: as for ``check``.
     Returns: what the endpoint answers, problems included.
     """
     try:
         submitter = sender()
     except InvalidInput as error:
-        return _refused(index, error.problems)
+        return refused(index, error.problems)
 
     def keep(path: Path, card: Card) -> Answer:
         folder = folder_of(card, index.folders)
@@ -106,6 +117,7 @@ def submit(
             daily_quota=daily_quota,
             score=lambda rows: not (index.background and takes_long(rows, folder)),
             checks=checks,
+            labels_by_index=labels_by_index,
         )
         index.refresh()
         if not folder.has_public_labels:
@@ -115,7 +127,7 @@ def submit(
             return _accepted(entry=entry.id, new=new, note=note)
         return _accepted(index.scores(entry.id), entry.id, new=new)
 
-    return _answer(index, file, card_text, keep, checks)
+    return _answer(index, file, card_text, keep, checks, labels_by_index=labels_by_index)
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> Answer:
@@ -123,7 +135,7 @@ def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) ->
     try:
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
     except InvalidInput as error:
-        return _refused(index, error.problems)
+        return refused(index, error.problems)
     note = f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round releases its figures."
     return _accepted(note=note)
 
@@ -148,13 +160,19 @@ def withdraw(index: Index, identity: str, *, sender: Sender) -> Answer:
     try:
         index.store.withdraw(identity.strip(), sender())
     except InvalidInput as error:
-        return _refused(index, error.problems)
+        return refused(index, error.problems)
     index.refresh()
     return _accepted(note=f"Entry {identity.strip()} is withdrawn.")
 
 
 def _answer(
-    index: Index, file: str | None, card_text: str, score: Callable[[Path, Card], Answer], checks: FileChecks
+    index: Index,
+    file: str | None,
+    card_text: str,
+    score: Callable[[Path, Card], Answer],
+    checks: FileChecks,
+    *,
+    labels_by_index: bool,
 ) -> Answer:
     problems: list[Problem] = []
     path = _file(file, problems)
@@ -163,18 +181,18 @@ def _answer(
         if path is not None and card is not None:
             return score(path, card)
         if path is not None:
-            _check_without_card(index, path, checks)
+            _check_without_card(index, path, checks, labels_by_index=labels_by_index)
     except InvalidInput as error:
         problems += error.problems
-    return _refused(index, problems, path)
+    return refused(index, problems, path)
 
 
-def _check_without_card(index: Index, path: Path, checks: FileChecks) -> None:
+def _check_without_card(index: Index, path: Path, checks: FileChecks, *, labels_by_index: bool) -> None:
     """Tell a file's faults where its card is not sound: against the dataset that its first id names, if it is one."""
     benchmark = checks.benchmark(path)
     same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
     if len(same) == 1:
-        checks.predictions(path, same[0])
+        checks.predictions(path, same[0], labels_by_index=labels_by_index)
 
 
 def _accepted(scores: Scores | None = None, entry: str | None = None, *, new: bool = False, note: str = "") -> Answer:
@@ -190,7 +208,8 @@ def _told(entry: Entry, folder: DatasetFolder, told: Sequence[Told], *, new: boo
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in told]}}
 
 
-def _refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:
+def refused(index: Index, problems: list[Problem], path: Path | None = None) -> Answer:
+    """Return the answer that lists problems; files of this server are named as the sender knows them."""
     names = {**index.names(), **({str(path): path.name} if path else {})}
     listed = [say(problem, names) for problem in problems[:MAX_PROBLEMS]]
     if len(problems) > MAX_PROBLEMS:
@@ -239,7 +258,7 @@ def _summary(scores: Scores) -> dict[str, Any]:
             {
                 "task": task.task,
                 "metric": task.metric,
-                "complete": task.summary.complete,
+                "complete": is_ranked(task),
                 "n_shifts": task.summary.n_shifts,
                 **{name: getattr(task.summary, name).model_dump() for name in HEADLINES},
                 "unparsed": task.summary.unparsed,

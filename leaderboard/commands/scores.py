@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from validation.command_line import JsonOption, SubsetOption, console, writable_file, write_json
+from validation.command_line import (
+    JsonOption,
+    LabelsByIndexOption,
+    SubsetOption,
+    console,
+    writable_file,
+    write_json,
+)
 from validation.report import InvalidInput, Problem
 
 
@@ -19,6 +26,7 @@ def validate(
         Path | None, typer.Option("--card", metavar="FILE", help="Card to check with the predictions.")
     ] = None,
     subset: SubsetOption = "all",
+    labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
     """Check a prediction file (and its card), or a dataset folder; every problem is listed, then what it covers.
@@ -52,7 +60,7 @@ def validate(
         checked = read_card(card)
         folder_of(checked, [folder])
         subset = checked.subset
-    frame = checked_predictions(path, folder, subset)
+    frame = checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
     runs = frame.select("task", "source", "target", "seed").n_unique()
     typer.echo(f"{path}: {len(frame):,} predictions of {runs} runs on targets, all sound", err=True)
     for line in (*prediction_lines(frame, folder, subset), next_for_predictions(path, data, card, subset)):

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from validation.command_line import JsonOption, PortOption, PredictionsArgument, console, require, write_json
+from validation.command_line import (
+    JsonOption,
+    LabelsByIndexOption,
+    PortOption,
+    PredictionsArgument,
+    console,
+    require,
+    write_json,
+)
 
 StoreOption = Annotated[
     str,
@@ -30,6 +38,7 @@ def submit(
     any_token: Annotated[
         bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
     ] = False,
+    labels_by_index: LabelsByIndexOption = False,
     json_: JsonOption = None,
 ) -> None:
     """Send a prediction file and its card to a leaderboard.
@@ -44,7 +53,7 @@ def submit(
 
     over_http = is_url(to)  # before the card is read
     folders = [] if over_http else [DatasetFolder.open(place) for place in data or ()]
-    answer = send(predictions, read_card(card), to, folders, any_token=any_token)
+    answer = send(predictions, read_card(card), to, folders, any_token=any_token, labels_by_index=labels_by_index)
     where = f"at {to}" if over_http else f"in store {to}"
     said = f"accepted {where}" if answer["new"] else f"already {where}: the same file with the same card is one entry"
     typer.echo(f"entry {answer['entry']}: {said}", err=True)

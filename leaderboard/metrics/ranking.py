@@ -93,6 +93,20 @@ def rank_intervals(
     return ranked.intervals(level)
 
 
+def t_multiple(level: float, per_df: float = 0.0) -> float:
+    """Return how many standard deviations an interval reaches to either side.
+
+    Args:
+        level: its coverage, in (0, 1).
+        per_df: 1 over the degrees of freedom that the standard deviation is known by; 0 for exactly.
+
+    >>> round(t_multiple(0.95), 3), round(t_multiple(0.95, 1 / 10), 2)
+    (1.96, 2.23)
+    """
+    normal = np.array(NormalDist().inv_cdf((1 + level) / 2))
+    return float(_student(normal, np.array(per_df)))
+
+
 class RankedReplicates:
     """Replicates of many entries, with what ``rank_intervals`` needs of each pair: entries can be added one by one."""
 

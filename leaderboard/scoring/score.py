@@ -22,7 +22,7 @@ from leaderboard.scoring.replicates import N_DRAWS, TaskValues, task_values
 from leaderboard.scoring.shape import Scores
 from leaderboard.scoring.summary import summarise_values
 from leaderboard.scoring.without_shift import add_without_shift
-from validation.cards import read_card
+from validation.cards import card_beside
 from validation.prediction_files import PredictionFile
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
@@ -75,6 +75,7 @@ def score_file(
     n_draws: int = N_DRAWS,
     reference: Path | str | None = None,
     margin: float | None = None,
+    labels_by_index: bool = False,
 ) -> Scores:
     """Read, check and score a prediction file.
 
@@ -86,6 +87,7 @@ def score_file(
         n_draws: replicates behind the intervals; 0 leaves them out.
         reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
         margin: test whether no drop is above this fraction, fixed before the scores were seen.
+        labels_by_index: whole numbers in ``path`` stand for labels (see ``validation.label_indices``).
     Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
     Raises: InvalidInput with every problem found in the file, or when the folder withholds its labels.
     """
@@ -93,7 +95,7 @@ def score_file(
         refuse_margin(margin)
     if not isinstance(folder, DatasetFolder):
         folder = DatasetFolder.open(folder)
-    frame = checked_predictions(Path(path), folder, subset)
+    frame = checked_predictions(Path(path), folder, subset, labels_by_index=labels_by_index)
     folder.refuse_withheld()  # after the check: what is wrong with the file can be told without labels
     pinned = checked_predictions(Path(reference), folder, subset) if reference else None
     scored = score_predictions(frame, folder, subset, encoder=encoder, n_draws=n_draws, reference=pinned, margin=margin)
@@ -130,17 +132,21 @@ def encoder_name(encoder: Encoder | None) -> str | None:
     return f"{encoder.name}@{encoder.revision}" if encoder else None
 
 
-def checked_predictions(path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
+def checked_predictions(
+    path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
+) -> pl.DataFrame:
     """Read a prediction file and check it against a dataset folder.
 
     Args:
         path: the file.
         folder: the dataset that it is for; it may withhold its labels.
         subset: the subset of test ids that it covers.
+        labels_by_index: whole numbers stand for labels; names come back.
     Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found in the file, or when no task has the subset.
     """
-    return check_prediction_file(path, task_facts(folder, subset), data_versions(path, folder))
+    facts, versions = task_facts(folder, subset), data_versions(path, folder)
+    return check_prediction_file(path, facts, versions, labels_by_index=labels_by_index)
 
 
 def task_facts(folder: DatasetFolder, subset: str = "all") -> list[TaskFacts]:
@@ -155,9 +161,11 @@ def task_facts(folder: DatasetFolder, subset: str = "all") -> list[TaskFacts]:
 class FileChecks:
     """What a server asks of a prediction file; here it is answered by this process."""
 
-    def predictions(self, path: Path, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
+    def predictions(
+        self, path: Path, folder: DatasetFolder, subset: str = "all", *, labels_by_index: bool = False
+    ) -> pl.DataFrame:
         """Read a file and check it against a dataset folder, as ``checked_predictions`` does."""
-        return checked_predictions(path, folder, subset)
+        return checked_predictions(path, folder, subset, labels_by_index=labels_by_index)
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:
         """Score checked predictions for a preview, which nobody keeps."""
@@ -175,9 +183,8 @@ IN_THIS_PROCESS = FileChecks()
 def data_versions(path: Path, folder: DatasetFolder) -> str:
     """Say which version of the data the folder has, and for which one a card beside the file was written."""
     here = f"this folder has content {folder.content_hash[:12]}"
-    try:
-        card = read_card(path.with_name(f"{path.stem}.card.yaml"))
-    except InvalidInput:
+    card, _ = card_beside(path)
+    if card is None:
         return here
     same = card.data == folder.content_hash
     return f"{here}, as the card beside the file says" if same else f"{here}, the file's card names {card.data[:12]}"

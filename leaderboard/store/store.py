@@ -87,6 +87,7 @@ class Store:
         daily_quota: int | None = None,
         score: Callable[[pl.DataFrame], bool] = lambda _: True,
         checks: FileChecks = IN_THIS_PROCESS,
+        labels_by_index: bool = False,
     ) -> tuple[Entry, bool]:
         """Check and score a prediction file, and keep it.
 
@@ -99,12 +100,13 @@ class Store:
             score: whether the checked predictions are scored now; else ``scores`` does so when it is asked. Those on
                 withheld labels never are (see ``leaderboard.release``).
             checks: reads and checks the file.
+            labels_by_index: whole numbers in it stand for labels; the entry keeps their names.
         Returns: the entry, and whether it is new (False when the same file was sent before, which costs no quota).
             It is durable then.
         Raises: InvalidInput with every problem; nothing is stored then.
         """
         folder = folder_of(card, folders)
-        frame = checks.predictions(predictions, folder, card.subset)
+        frame = checks.predictions(predictions, folder, card.subset, labels_by_index=labels_by_index)
         folder.refuse_withheld()
         _refuse_candidates_alone(frame, folder, predictions)
         rows = _rows(frame)

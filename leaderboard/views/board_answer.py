@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from leaderboard.comparing.shape import TRAINED_MODELS
+from leaderboard.scoring.shape import OUTSIDE_BASES
 from leaderboard.views.addresses import ABOUT
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import plain_points, points
@@ -45,6 +46,8 @@ def answer(ranked: pl.DataFrame, where: str, link: Callable[[Row], Markup], *, h
     parts: list[str | Markup] = [*_lead(leader, tied, ranked.height, where, link, is_round=not has_public_labels)]
     if leader["average_drop"] is not None and not leader.get("at_floor"):
         parts += [" ", *_loss(leader)]
+    elif leader.get("basis") in OUTSIDE_BASES.values():
+        parts.append(" It was trained on none of the domains, so it has no drop.")
     small = _small(leader, [leader, *tied], ranked.height)
     return join([tag("p", *parts, class_="sb-lead-words"), small])
 

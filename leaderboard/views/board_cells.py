@@ -10,6 +10,7 @@ from leaderboard.board.released import ROUND
 from leaderboard.board.rows import NO_INTERVAL, PARTS, SHARES
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
 from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import OUTSIDE_BASES
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.board_columns import Column
 from leaderboard.views.board_query import RANKED, REPORTED
@@ -18,7 +19,7 @@ from leaderboard.views.intervals import Scale, picture
 from leaderboard.views.numbers import MISSING, count, drop_points, half_width, interval, points, share
 from leaderboard.views.pictures.words import ELSEWHERE_MARK
 from validation.report import counted
-from validation.vocabulary import ELSEWHERE, NO_SOURCE
+from validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 LEADING_SET = "in the leading set"
 """What is said of released rows that are not told apart from the one with the best score, which stays untold."""
@@ -119,7 +120,7 @@ def _remarks(row: Row) -> list[Markup]:
     if ELSEWHERE in (row["trained_on"], row["basis"]):
         words = "trained outside this dataset: scores under shift only, drops do not apply"
         remarks.append(tag("span", ELSEWHERE_MARK, class_="sb-note", title=words))
-    elif (row["trained_on"] == NO_SOURCE or row["basis"] == "zero-shot") and row["paradigm"] != "zero-shot":
+    elif _is_outside(row) and row["paradigm"] != "zero-shot":
         remarks.append(tag("span", "trained on none of the domains", class_="sb-note"))
     elif row["trained_on"] is not None and "+" in row["trained_on"]:
         remarks.append(tag("span", f"trained on {row['trained_on'].replace('+', ' + ')}", class_="sb-note"))
@@ -155,10 +156,18 @@ def _cell(row: Row, column: Column, scales: Mapping[str, Scale], *, is_full: boo
     return tag("td", value, class_="sb-date" if column.key == "date" else "sb-text")
 
 
+def _is_outside(row: Row) -> bool:
+    """Return whether a row is of a model that was trained on none of the board's domains."""
+    return row["trained_on"] in OUTSIDE_SOURCES or row["basis"] in OUTSIDE_BASES.values()
+
+
 def _figure(row: Row, column: Column, scale: Scale | None, *, is_full: bool) -> Markup:
     """Build the cell of a figure: its digits, its interval, and below them a picture of both."""
     key = column.key
     estimate = Estimate(value=row.get(key), low=row.get(f"{key}.low"), high=row.get(f"{key}.high"))
+    if estimate.value is None and _is_outside(row) and key not in ("mean_st", "mean_ood"):
+        words = "not applicable: the model was trained on none of these domains, so it has no score at home"
+        return tag("td", "n/a", class_="sb-num sb-fig sb-na", title=words)
     if estimate.value is None or scale is None:
         return tag("td", "" if row["group"] == REPORTED else MISSING, class_="sb-num sb-fig sb-na")
     written = drop_points if column.kind == "drop" else points
@@ -239,4 +248,4 @@ def scenario_key() -> Markup:
         tag("li", tag("span", class_=f"sb-keybox {swatch(name)}"), name, title=SCENARIO_WORDS[name])
         for name in SCENARIO_WORDS
     ]
-    return tag("ul", tag("li", "Scenarios:"), *keys, class_="sb-key-line", aria_label="Scenarios")
+    return tag("ul", tag("li", "Scenarios:"), *keys, class_="sb-key-line", aria_label="Scenarios", tabindex="0")

@@ -57,7 +57,11 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     last = last_page(shown.height)
     page = min(query.page, last)
     shown = shown.slice((page - 1) * PAGE_ROWS, PAGE_ROWS)
-    heads = [tag("th", class_="sb-pick"), *_fixed_heads(query), *(_head(query, column) for column in columns)]
+    heads = [
+        tag("th", tag("span", "Pick to compare", class_="sb-hidden"), class_="sb-pick", scope="col"),
+        *_fixed_heads(query),
+        *(_head(query, column) for column in columns),
+    ]
     scales = scales_of(table, columns)
     tables = {item.title: item for item in reported_tables(board)}
     bodies = []
@@ -189,7 +193,14 @@ def _actions(board: Board, query: BoardQuery) -> Markup:
 
 
 def _empty_board(board: Board) -> Markup:
-    info = board.info
+    info, why = board.info, board.why_no_shift
+    if why is not None:
+        words = (
+            f"Models trained on its domains cannot be scored: {why}. Predictions of models trained on none of them "
+            "(source 'none') are scored. With the missing data the board takes all: the dataset folder's README.md "
+            "says how to build it."
+        )
+        return box("No shift can be scored on this board", words)
     train = f"Train a baseline with 'shiftbench train tfidf-lr {board.task} --data DIR --out preds.parquet'"
     predict = "Predict the test texts with a model of yours"
     has_baseline = info.kind is TaskKind.CLASSIFICATION and (info.id_domain or next(iter(info.domains))) in info.domains

@@ -30,7 +30,9 @@ def legend(board: Board) -> Markup:
         "of it has none either. "
     )
     ranks = (
-        "Entries that cover every shift are ranked; partial ones stand below with what is missing, and so do figures "
+        "Entries that cover every shift are ranked, and so are models trained on none of the domains (zero-shot, "
+        "few-shot) that predict every target: the targets weigh alike in both means. Partial ones stand below with "
+        "what is missing, and so do figures "
         "that papers report, which were not scored here. The bracket beside a rank holds the ranks that the entry may "
         "have with 95% confidence: as a recipe with 5 runs (seeds) or more of every source, with fewer among these "
         "trained models, since training variance is not measured then. A missing value is last whichever way the table "

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import polars as pl
 
 from leaderboard.board import Board, Index, find_board
+from leaderboard.board.rows import trained_outside
 from leaderboard.views.board_columns import Column, columns_of
 from leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
 from leaderboard.views.reported import ReportedTable, reported_tables
@@ -23,6 +24,7 @@ def _choices(field: str) -> dict[str, str]:
 
 
 FILTERS: dict[str, tuple[str, dict[str, str]]] = {
+    "trained": ("Models", {"trained": "trained", "zero-shot": "zero-shot and few-shot"}),
     "paradigm": ("Paradigm", _choices("paradigm")),
     "size": (
         "Size",
@@ -57,6 +59,7 @@ class BoardQuery(TableQuery):
     """A reader's question about a board; ``reported`` is 'shown' where the rows of papers are unfolded."""
 
     board: str = ""
+    trained: str = ""
     paradigm: str = ""
     size: str = ""
     shots: str = ""
@@ -170,6 +173,10 @@ def _conditions(query: BoardQuery) -> list[pl.Expr]:
         found.append(pl.col("words").str.contains(query.q.lower(), literal=True))
     if query.origin:
         found.append(group_is(REPORTED) == (query.origin == "reported"))
+    if query.trained:
+        # What papers report says its paradigm, not its source.
+        outside = trained_outside() | (group_is(REPORTED) & pl.col("paradigm").is_in(("zero-shot", "few-shot")))
+        found.append(outside.fill_null(value=False) == (query.trained == "zero-shot"))
     for name in ("paradigm", "selection"):
         if getattr(query, name):
             found.append(pl.col("model_selection" if name == "selection" else name) == getattr(query, name))

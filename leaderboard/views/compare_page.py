@@ -1,13 +1,23 @@
-"""The page that compares 2 to 4 entries: a sentence, differences by shift, curves, flips, and text to copy.
+"""The page that compares 2 to 4 entries: means in a table, a sentence, and folded what stands behind them.
 
 Everything is drawn on the server and works by links and a form; who is better is said in words, not by colour alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from leaderboard.comparing.entries import MAX_ENTRIES, Side, command, distinct_names
-from leaderboard.comparing.shape import DROPS, FIGURES, Comparison, Difference, MeanComparison, p_text, winner
+from leaderboard.comparing.shape import (
+    AVERAGE_DROP,
+    DEPTH_F1,
+    DROPS,
+    FIGURES,
+    Comparison,
+    Difference,
+    MeanComparison,
+    p_text,
+    winner,
+)
 from leaderboard.comparing.words import about_lines, floor_words, sentence
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views import exports
@@ -20,6 +30,9 @@ from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_
 from leaderboard.views.site import box
 from validation.report import counted
 
+_SAME = 1e-5
+"""Figures that are computed twice differ by less."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -30,10 +43,21 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class MeanInterval:
+    """The difference of two entries' ranked means with its 95% interval, as fractions."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Compared:
     """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
 
     ``scores`` are in the order of the sides; ``downloadable`` holds the ids of those whose predictions may be had.
+    ``intervals`` has, for each pair, the interval of the difference in the figure that the board ranks by, None where
+    one of the two is not ranked or has no replicates.
     """
 
     sides: Sequence[Side]
@@ -42,6 +66,7 @@ class Compared:
     benchmark: str
     task: str
     downloadable: frozenset[str]
+    intervals: Sequence[MeanInterval | None] = ()
 
 
 def compare_page(
@@ -92,15 +117,99 @@ def _comparison(compared: Compared) -> Markup:
     ]
     tasks = [task for scores in compared.scores for task in scores.tasks if task.task == compared.task]
     shifts = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
+    pair_tables = (_pair_table(pair, names[0], name) for pair, name in zip(compared.pairs, names[1:], strict=True))
     return join(
         [
+            _means(compared, names, shifts),
             _said(said, compared),
-            join(_pair_table(pair, names[0], name) for pair, name in zip(compared.pairs, names[1:], strict=True)),
-            _pictures(names, tasks, shifts, compared.pairs),
-            _flips(names, shifts),
+            _folded("By shift", join(pair_tables)),
+            _folded("Pictures", _pictures(names, tasks, shifts, compared.pairs)),
+            _folded("Flips", _flips(names, shifts)),
             _copies(compared, names, said),
         ]
     )
+
+
+def _folded(title: str, content: Markup) -> Markup:
+    return tag("details", tag("summary", title), content) if content else content
+
+
+def comparing_page(n_entries: int, seconds: float) -> Markup:
+    """Build what is shown while a comparison is made: browsers ask for the page again by themselves."""
+    words = (
+        f"{n_entries} entries, for {seconds:.0f} seconds so far. The first time "
+        "takes a while; it goes on if this page is closed, and is kept."
+    )
+    waiting = box("Comparing", tag("p", words), tag("progress", "", aria_label="Comparing"))
+    return tag("div", tag("h1", "Compare entries"), tag("div", waiting, role="status"), class_="sb-compare")
+
+
+def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
+    """Build the table that answers first: each mean of both entries, their difference, its interval and p."""
+    heads = ("Mean", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
+    head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 6 else None) for n, word in
+                       enumerate(heads)))  # fmt: skip
+    rows = []
+    for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
+        interval = compared.intervals[place] if place < len(compared.intervals) else None
+        for mean in pair.means:
+            rows.append(_mean_row(mean, (names[0], name), (shifts[0], shifts[place + 1]), interval))
+    if not rows:
+        return Markup("")
+    note = (
+        "In points; the difference is the first entry minus the other. The interval is over resampled test texts and, "
+        "where training variance was measured, over training runs, too. p is corrected over all tests of this page."
+    )
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-differences")
+    label = f"Means of {', '.join(names)}"
+    return tag("section", scroll_box(table, label), tag("p", note, class_="sb-soft"), class_="sb-means")
+
+
+def _mean_row(
+    mean: MeanComparison,
+    names: tuple[str, str],
+    shifts: tuple[dict[tuple[str, str], Shift], dict[tuple[str, str], Shift]],
+    interval: MeanInterval | None,
+) -> Markup:
+    difference = mean.difference
+    own = tuple(_side_mean(mean, shifts[0].keys() & shifts[1].keys(), each) for each in shifts)
+    known = difference.value is not None and None not in own
+    fits = known and abs((own[0] or 0.0) - (own[1] or 0.0) - (difference.value or 0.0)) < _SAME
+    is_drop = difference.figure in DROPS
+    written = drop_points if is_drop else points
+    values = [written(value) if fits and value is not None else MISSING for value in own]
+    ends = MISSING
+    if mean.ranked and interval is not None and abs(interval.value - (difference.value or 0.0)) < _SAME:
+        ends = f"[{drop_points(interval.low)}, {drop_points(interval.high)}]"
+    better = {"a": names[0], "b": names[1], None: None}[winner(difference)]
+    words = floor_words(difference, names) or (f"{better} better" if better else "undecided")
+    gap = MISSING if difference.value is None else drop_points(difference.value)
+    ranked = [tag("span", "the board ranks by it", class_="sb-note")] if mean.ranked else []
+    return tag(
+        "tr",
+        tag("th", exports.mean_name(mean), *ranked, scope="row"),
+        tag("td", names[1]),
+        *(tag("td", value, class_="sb-num") for value in values),
+        tag("td", gap, class_="sb-num"),
+        tag("td", ends, class_="sb-num"),
+        tag("td", p_text(difference.p_corrected), class_="sb-num"),
+        tag("td", words, class_="sb-better" if better else None),
+    )
+
+
+def _side_mean(
+    mean: MeanComparison, shared: Iterable[tuple[str, str]], shifts: dict[tuple[str, str], Shift]
+) -> float | None:
+    """Return one entry's mean over the shifts that a comparison's mean is over; None where a value is not there."""
+    cells = [cell for cell in shared if cell[1] in mean.targets and (mean.source is None or cell[0] == mean.source)]
+    name = "sd" if mean.difference.figure == AVERAGE_DROP else "st"
+    if mean.difference.figure.startswith(DEPTH_F1):
+        lambda_ = mean.difference.figure.removeprefix(DEPTH_F1)
+        found = [shifts[cell].depth_f1.get(lambda_) for cell in cells]
+    else:
+        found = [getattr(shifts[cell], name) for cell in cells]
+    values = [each.value for each in found if each is not None and each.value is not None]
+    return sum(values) / len(values) if values and len(values) == len(cells) else None
 
 
 def _said(said: Sequence[str], compared: Compared) -> Markup:
@@ -120,18 +229,9 @@ def _said(said: Sequence[str], compared: Compared) -> Markup:
 
 def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     values = [each.value for shift in pair.shifts for each in shift.differences if each.value is not None]
-    values += [mean.difference.value for mean in pair.means if mean.difference.value is not None]
     most = max((abs(value) for value in values), default=0.0)
     heads = [tag("th", "Shift", scope="col")]
     heads += [tag("th", f"Δ{name}", tag("span", _favours(name), class_="sb-note"), scope="col") for name in FIGURES]
-    shown = [
-        tag(
-            "tr",
-            tag("th", exports.mean_name(mean), tag("span", _over(mean), class_="sb-note"), scope="row"),
-            _difference(mean.difference, most, first, other),
-        )
-        for mean in pair.means
-    ]
     rows = [
         tag(
             "tr",
@@ -147,8 +247,6 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     ]
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-differences")
     label = f"Differences between {first} and {other}"
-    mean_heads = tag("tr", tag("th", "Mean", scope="col"), tag("th", "Difference", scope="col"))
-    means = tag("table", tag("thead", mean_heads), tag("tbody", *shown), class_="sb-table sb-differences")
     note = (
         "Points, first entry minus the other. p is corrected: four fifths of the level go to the figure that the board "
         "ranks by, and what it wins passes on to the others."
@@ -158,7 +256,6 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
         tag("h2", first, tag("span", " minus ", class_="sb-soft"), other),
         *(tag("p", f"{line}.", class_="sb-soft") for line in about_lines([pair])),
         tag("p", note, class_="sb-soft"),
-        *([scroll_box(means, f"Means of {first} and {other}")] if shown else []),
         scroll_box(table, label),
         _only(pair, first, other),
     )
@@ -171,11 +268,6 @@ def _only(pair: Comparison, first: str, other: str) -> Markup:
         if only
     ]
     return join(lines)
-
-
-def _over(mean: MeanComparison) -> str:
-    ranked = "the board ranks by it; " if mean.ranked else ""
-    return f"{ranked}{_favours(mean.difference.figure)}; over {', '.join(mean.targets)}"
 
 
 def _favours(figure: str) -> str:

@@ -4,22 +4,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.score import checked_predictions
 from leaderboard.scoring.shape import Scores
 from leaderboard.views.report_page import report_html
-from validation.cards import card_beside
-from validation.prediction_files import read_predictions
+from validation.cards import Card
 
 
-def folder_report(predictions: Path, scores: Scores, folder: DatasetFolder) -> str:
+def folder_report(
+    predictions: Path, scores: Scores, folder: DatasetFolder, card: Card | None = None, *, labels_by_index: bool = False
+) -> str:
     """Write the report of a prediction file for a dataset folder.
 
     Args:
         predictions: the file, which was checked and scored.
         scores: its scores.
         folder: the dataset.
+        card: the predictions' card, if there is one.
+        labels_by_index: whole numbers in the file stand for labels.
     Returns: one HTML page that needs no other file.
     """
     with TemporaryDirectory(prefix="shiftbench-report-") as place:
         rows = Path(place) / "predictions.parquet"
-        read_predictions(predictions).write_parquet(rows)
-        return report_html(predictions.name, scores, folder, rows, card=card_beside(predictions))
+        checked = checked_predictions(predictions, folder, scores.subset, labels_by_index=labels_by_index)
+        checked.drop("task", "target").write_parquet(rows)
+        return report_html(predictions.name, scores, folder, rows, card=card)

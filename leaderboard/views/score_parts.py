@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import missing_lines, task_scores
 from leaderboard.board.effective import AboveLine
+from leaderboard.board.rows import is_ranked, unranked_lines
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.examples import WrongExample, why_hidden
 from leaderboard.scoring.shape import Scores, Shift, TaskScores
@@ -258,7 +259,8 @@ def _unseen(unseen: Unseen) -> Markup:
 
 
 def _missing(shown: Shown) -> Markup:
-    lines = missing_lines(shown.scores, shown.task.task)
+    scores, task = shown.scores, shown.task
+    lines = missing_lines(scores, task.task) if is_ranked(task) else unranked_lines(scores, task)
     if not lines:
         return tag("p", "Nothing is missing for this task.", class_="sb-soft")
     return tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")

@@ -206,8 +206,8 @@ def test_a_column_of_nulls_alone_is_missing_values(tmp_path: Path) -> None:
 def test_class_numbers_are_not_label_names(tmp_path: Path) -> None:
     numbers = frame_of(["a", "b"]).with_columns(prediction=pl.Series([2, 0]))
     assert refusal(write(numbers, tmp_path / "p.parquet")) == (
-        "p.parquet, column 'prediction', row 1: this column must hold text; found Int64, first value 2; "
-        "write label names, not class numbers"
+        "p.parquet, column 'prediction', row 1: a value is not text; found 2 (2 such rows); "
+        "write the text as text, in quotes; write label names, not class numbers"
     )
     message = refusal(write(numbers, tmp_path / "p.jsonl"))
     assert message.startswith("p.jsonl, column 'prediction', row 1: a value is not text; found 2")
@@ -223,7 +223,7 @@ def test_records_and_mixed_lists_are_no_predictions(tmp_path: Path, value: Any, 
     assert message == f"p.jsonl, column 'prediction', row 1: a value is not text; found {value!r}; {cure}"
 
 
-@pytest.mark.parametrize("value", [[[1], [2]], [b"a", b"b"], [True, False]])
+@pytest.mark.parametrize("value", [[[1.5], [2.5]], [b"a", b"b"], [True, False]])
 def test_predictions_of_another_type(tmp_path: Path, value: list[Any]) -> None:
     message = refusal(write(frame_of(["a", "b"]).with_columns(prediction=pl.Series(value)), tmp_path / "p.parquet"))
     assert message.startswith("p.parquet, column 'prediction', row 1: this column must hold text; found ")
@@ -282,6 +282,6 @@ def test_bad_values_of_all_columns_come_at_once(tmp_path: Path) -> None:
     assert [line.split("; ")[:2] for line in lines] == [
         ["p.jsonl, column 'source', row 1: a value is missing", "found None"],
         ["p.jsonl, column 'prediction', row 3: a value is missing", "found None"],
-        ["p.jsonl, column 'prediction', row 2: a value is not text", "found 1 (2 such rows)"],
         ["p.jsonl, column 'seed', row 1: a seed is not a whole number", "found None (4 such rows)"],
+        ["p.jsonl, column 'prediction', row 2: a value is not text", "found 1 (2 such rows)"],
     ]

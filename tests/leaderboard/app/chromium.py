@@ -10,6 +10,8 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
+TASK = "/?board=synthetic/nli"
+"""The board that the entries are on; the front page has one line a model."""
 Open = Callable[..., Any]
 
 
@@ -33,3 +35,19 @@ def until(page: Any, met: Callable[[], bool]) -> None:
 
 def ready_to_submit(page: Any) -> None:
     page.get_by_role("button", name="Check", exact=True).wait_for()
+
+
+def violations(page: Any) -> list[str]:
+    """List what axe-core finds wrong with a page, of any impact; contrast must have been checked."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    options = {"resultTypes": ["violations", "passes"]}
+    found = Axe().run(page, options=options).response
+    checked = [rule["nodes"] for rule in found["passes"] if rule["id"] == "color-contrast"]
+    assert checked
+    assert len(checked[0]) > 10
+    return [
+        f"{rule['id']} ({rule['impact']}): {node['target']} {node['html'][:120]} {node.get('failureSummary', '')[:200]}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]

@@ -9,14 +9,12 @@ import yaml
 
 from leaderboard.app.server import serve
 from leaderboard.store import Store
-from tests.leaderboard.app.chromium import Open, entries, ready_to_submit
+from tests.leaderboard.app.chromium import TASK, Open, entries, ready_to_submit
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import SCRIPT, Filled
 from validation.cards import write_card
 
 pytestmark = pytest.mark.browser
-
-BOARD = "/?board=synthetic/nli"
 
 
 def test_a_bad_submission_lists_its_problems(pages_served: tuple[str, Filled], open_page: Open, tmp_path: Path) -> None:
@@ -90,7 +88,7 @@ def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open
         page.locator("#answer a").first.click()
         page.wait_for_selector("svg[role=img]")
         assert page.locator("h1").inner_text() == "From the page"
-        board = open_page(server.url + BOARD)
+        board = open_page(server.url + TASK)
         # The same predictions as 'Poor model': the same rank, by name before it.
         assert entries(board)[2:4] == ["From the page", "Poor model"]
         page = open_page(f"{server.url}/submit")
@@ -99,6 +97,6 @@ def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open
         page.locator("#withdraw-id input, #withdraw-id textarea").fill(entry)
         page.get_by_role("button", name="Withdraw", exact=True).click()
         page.get_by_text(f"Entry {entry} is withdrawn").wait_for()
-        assert "From the page" not in entries(open_page(server.url + BOARD))
+        assert "From the page" not in entries(open_page(server.url + TASK))
     finally:
         server.close()

@@ -15,6 +15,7 @@ def board(own: str, away: str, **columns: list[object]) -> pl.DataFrame:
     """Build the rows of five entries, whose scores have intervals of 2 points to either side."""
     rows: dict[str, list[object]] = {"id": list("abcde"), "complete": [True] * 5, "at_floor": [False] * 4 + [True]}
     rows["trained_on"] = [None] * 5
+    rows["basis"] = ["single-source"] * 5
     for name in ("id_score", "mean_ood", "mean_ss", "mean_st"):
         side = 0 if name == own else 1 if name == away else None
         for end, step in (("", 0.0), (".low", -0.02), (".high", 0.02)):
@@ -45,5 +46,7 @@ def test_what_has_too_few_others_or_no_score_at_home_is_not_compared() -> None:
     assert effective_robustness_of(board("mean_ss", "mean_st").head(3), "a") is None
     assert effective_robustness_of(board("mean_ss", "mean_st").clear(), "a") is None
     zero_shot = board("id_score", "mean_ood", trained_on=["none", None, None, None, None])
+    outside = board("mean_ss", "mean_st", basis=["elsewhere", *["single-source"] * 4])
+    assert effective_robustness_of(outside, "a") is None
     assert effective_robustness_of(zero_shot, "a") is None
     assert effective_robustness_of(zero_shot, "b") is None, "its line would need a zero-shot entry"

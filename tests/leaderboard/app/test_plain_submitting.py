@@ -1,0 +1,135 @@
+"""Submitting by a plain form: the same answers as Gradio's, from this server's own pages alone."""
+
+import http.client
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import polars as pl
+import pytest
+import yaml
+
+from leaderboard.app.server import Settings, create_app, serve
+from leaderboard.board import Index
+from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.conftest import Filled, fill
+
+
+@pytest.fixture(scope="module")
+def served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Filled]]:
+    own = fill(filled.folder, tmp_path_factory.mktemp("plain"))
+    server = serve([own.folder], own.store, port=free_port(), block=False)
+    try:
+        yield server.url, own
+    finally:
+        server.close()
+
+
+def post(url: str, file: Path | None, headers: dict[str, str] | None = None, **fields: str) -> httpx.Response:
+    files = {"file": (file.name, file.read_bytes())} if file else {}
+    origin = {"origin": url} if headers is None else headers
+    return httpx.post(f"{url}/submit-plain", data=fields, files=files or None, headers=origin, timeout=60)
+
+
+def entries(filled: Filled) -> list[str]:
+    return filled.store.ids()
+
+
+def test_the_form_asks_for_what_a_card_needs_and_chooses_the_only_dataset(served: tuple[str, Filled]) -> None:
+    url, filled = served
+    text = httpx.get(f"{url}/submit-plain").text
+    assert "<script" in text  # the page's own, which nothing here needs
+    for label in ("Prediction file (required)", "Name (required)", "Paradigm (required)", "Data (required)"):
+        assert label in text
+    assert f'<option value="{filled.folder.content_hash}" selected="">' in text
+
+
+def test_a_file_is_checked_then_submitted_once(served: tuple[str, Filled]) -> None:
+    url, filled = served
+    before = entries(filled)
+    fields = {"name": "By the plain form", "paradigm": "fine-tuned", "data": filled.folder.content_hash}
+    checked = post(url, filled.files["poor"], do="check", **fields)
+    assert (checked.status_code, "nothing is stored yet" in checked.text) == (200, True)
+    assert entries(filled) == before
+    assert "Accepted as" in post(url, filled.files["poor"], do="submit", **fields).text
+    again = post(url, filled.files["poor"], do="submit", card=yaml.safe_dump(fields))
+    assert "The same file and card were sent before" in again.text
+    assert len(entries(filled)) == len(before) + 1
+
+
+def test_problems_are_listed_and_what_was_filled_in_stays(served: tuple[str, Filled], tmp_path: Path) -> None:
+    url, filled = served
+    bad = tmp_path / "bad.csv"
+    pl.read_parquet(filled.files["poor"]).with_columns(note=pl.lit(1)).write_csv(bad)
+    answer = post(url, bad, do="submit", name="<b>Mine", parameters="12")
+    assert answer.status_code == 422
+    assert "unknown column" in answer.text
+    assert "required key is missing" in answer.text
+    assert 'value="&lt;b&gt;Mine"' in answer.text
+    assert "there is no prediction file" in post(url, None, do="check", name="x").text
+
+
+def test_labels_by_index_are_kept_as_names(served: tuple[str, Filled], tmp_path: Path) -> None:
+    url, filled = served
+    frame = pl.read_parquet(filled.files["poor"])
+    task = frame["id"][0].split("/")[1]
+    numbers = {label: str(number) for number, label in enumerate(filled.folder.task(task).labels)}
+    frame = frame.filter(pl.col("id").str.split("/").list.get(1) == task)
+    path = tmp_path / "numbers.csv"
+    frame.with_columns(pl.col("prediction").replace(numbers)).write_csv(path)
+    fields = {"name": "By index", "paradigm": "other"}
+    assert "class numbers stand in the place of label names" in post(url, path, do="submit", **fields).text
+    before = set(entries(filled))
+    assert "Accepted as" in post(url, path, do="submit", labels_by_index="yes", **fields).text
+    (new,) = set(entries(filled)) - before
+    kept = pl.read_parquet(filled.store.predictions(filled.store.entry(new)))
+    assert set(kept["prediction"]) == set(frame["prediction"])
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://elsewhere.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_pages_of_other_sites_may_not_post(served: tuple[str, Filled], headers: dict[str, str]) -> None:
+    url, filled = served
+    before = entries(filled)
+    answer = post(url, filled.files["good"], headers, do="submit", name="Forged", paradigm="other")
+    assert (answer.status_code, entries(filled)) == (403, before)
+
+
+def test_requests_that_a_proxy_passed_on_do_not_submit(served: tuple[str, Filled]) -> None:
+    url, filled = served
+    before = entries(filled)
+    headers = {"origin": url, "x-forwarded-for": "203.0.113.9"}
+    answer = post(url, filled.files["good"], headers, do="submit", name="Remote", paradigm="other")
+    assert "takes submissions from its own machine only" in answer.text
+    assert entries(filled) == before
+
+
+def test_where_people_sign_in_the_form_checks_alone(filled: Filled, tmp_path: Path) -> None:
+    from starlette.testclient import TestClient
+
+    own = fill(filled.folder, tmp_path)
+    with TestClient(create_app([own.folder], own.store, Settings(sign_in=True)), "http://127.0.0.1") as client:
+        assert ">Submit</button>" not in client.get("/submit-plain").text
+        files = {"file": ("p.parquet", own.files["good"].read_bytes())}
+        fields = {"do": "submit", "name": "x", "paradigm": "other"}
+        answer = client.post("/submit-plain", data=fields, files=files)
+    assert "cannot know who has signed in" in answer.text
+    assert Index([own.folder], own.store).store.ids() == filled.store.ids()
+
+
+def test_too_large_a_body_is_refused(served: tuple[str, Filled]) -> None:
+    url, _ = served
+    host = url.removeprefix("http://")
+    connection = http.client.HTTPConnection(host)
+    connection.putrequest("POST", "/submit-plain")
+    connection.putheader("Content-Length", str(300 * 2**20))
+    connection.endheaders()
+    assert connection.getresponse().status == 413

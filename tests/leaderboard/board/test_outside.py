@@ -1,0 +1,88 @@
+"""Models trained on none of a board's domains: ranked on the targets that trained models' mean score weighs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from leaderboard.board import Board, Index, find_board
+from leaderboard.board.ranks import ranked_replicates
+from leaderboard.board.rows import is_ranked, trained_outside, unranked_lines
+from leaderboard.scoring.score import score_predictions
+from leaderboard.views.board_fragment import rows_fragment
+from leaderboard.views.board_query import BoardQuery
+from leaderboard.views.entry_page import entry_page
+from tests.leaderboard.conftest import Filled
+
+BOARD = "synthetic/nli"
+
+
+@pytest.fixture(scope="module")
+def index(filled: Filled) -> Index:
+    index = Index([filled.folder], filled.store)
+    assert index.settle()
+    return index
+
+
+def board_of(index: Index) -> Board:
+    return find_board(BOARD, index.boards())
+
+
+def shown(index: Index, asked: str = "") -> str:
+    pairs = [("board", BOARD), *(tuple(pair.split("=")) for pair in asked.split("&") if pair)]
+    return str(rows_fragment(index, BoardQuery.parse(pairs, index)))
+
+
+def test_the_mean_is_over_the_targets_alike_and_has_a_rank_interval(index: Index, filled: Filled) -> None:
+    row = index.frame(board_of(index)).row(by_predicate=pl.col("name") == "Zero-shot model", named=True)
+    task = index.scores(row["id"]).tasks[0]
+    assert {shift.target for shift in task.shifts} == set(task.domains)
+    assert row["mean_st"] == pytest.approx(sum(shift.st.value or 0 for shift in task.shifts) / len(task.domains))
+    table = filled.store.table(filled.entries["zero-shot"], filled.folder)
+    drawn = ranked_replicates(table, row, filled.folder.task("nli"))
+    assert drawn is not None
+    assert drawn.values[0] == pytest.approx(row["mean_st"], abs=1e-6)
+    assert (row["rank"], row["rank_low"], row["with_leader"]) == (3, 3, False)
+    assert row["average_drop"] is None
+
+
+def test_one_that_lacks_a_target_is_not_ranked_and_both_pages_say_the_same(index: Index, filled: Filled) -> None:
+    predictions = pl.read_parquet(filled.files["zero-shot"])
+    target = filled.folder.task("nli").domains
+    lost = next(iter(target))
+    facts = filled.folder.test("nli", columns=["id", "domain"])
+    placed = predictions.join(facts, on="id").filter(pl.col("domain") != lost)
+    placed = placed.rename({"domain": "target"}).with_columns(task=pl.lit("nli"), seed=pl.lit(0, pl.Int64))
+    scores = score_predictions(placed, filled.folder, n_draws=0).scores
+    task = scores.tasks[0]
+    assert not is_ranked(task)
+    lines = unranked_lines(scores, task)
+    assert f"none \N{RIGHTWARDS ARROW} {lost}: no predictions" in lines
+    page = str(entry_page("0" * 16, filled.entries["zero-shot"], scores, folder=filled.folder))
+    for line in lines:
+        assert line in page
+
+
+def test_drops_are_not_applicable_and_a_filter_tells_the_two_kinds_apart(index: Index) -> None:
+    assert "not applicable: the model was trained on none of these domains" in shown(index)
+    assert "Zero-shot model" not in shown(index, "trained=trained")
+    assert "Poor model" in shown(index, "trained=trained")
+    only = shown(index, "trained=zero-shot")
+    assert ("Zero-shot model" in only, "Poor model" in only) == (True, False)
+    rows = pl.DataFrame({"trained_on": [None, "none", "books", None], "basis": ["elsewhere", None, "id-ood", "x"]})
+    assert rows.select(trained_outside()).to_series().to_list() == [True, True, False, False]
+
+
+def test_a_board_of_one_domain_says_that_it_has_no_shift(index: Index, tmp_path: Path) -> None:
+    board = board_of(index)
+    assert board.why_no_shift is None
+    first = dict(list(board.info.domains.items())[:1])
+    tasks = {**board.folder.manifest.tasks, "nli": board.info.model_copy(update={"domains": first})}
+    manifest = board.folder.manifest.model_copy(update={"tasks": tasks})
+    alone = replace(board, folder=replace(board.folder, manifest=manifest))
+    assert alone.why_no_shift == f"this folder has test texts of one domain alone, {next(iter(first))}"
+    paired = board.info.model_copy(update={"domains": first, "id_domain": "elsewhere"})
+    lacking = manifest.model_copy(update={"tasks": {"nli": paired}})
+    said = replace(board, folder=replace(board.folder, manifest=lacking)).why_no_shift
+    assert said == "this folder lacks the data set elsewhere, on which its models are trained"

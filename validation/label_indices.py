@@ -1,0 +1,79 @@
+"""Class numbers in the place of label names: refused with the table of both, or named where that is asked."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from validation.report import Problem, counted
+from validation.task_facts import TaskFacts
+from validation.vocabulary import TaskKind
+
+LABELLED = frozenset({TaskKind.CLASSIFICATION, TaskKind.TAGGING})
+"""Kinds of tasks whose predictions are labels, so that a whole number may be the place of one in their list."""
+MAX_TABLE = 20
+"""Labels that a problem lists with their numbers."""
+_WHOLE = r"^-?[0-9]{1,9}$"
+
+
+def name_labels(rows: pl.DataFrame, tasks: Sequence[TaskFacts]) -> pl.DataFrame:
+    """Return rows with the label's name in the place of its number, which counts from 0 in the task's list of labels.
+
+    Args:
+        rows: with columns task and prediction; tags are joined by spaces.
+        tasks: the tasks of the dataset.
+    Returns: the same rows; numbers that no label has, and texts, stay as they are.
+    """
+    prediction = pl.col("prediction")
+    for facts in tasks:
+        names = {str(number): label for number, label in enumerate(facts.labels)}
+        if facts.kind is TaskKind.CLASSIFICATION:
+            named = pl.col("prediction").replace(names)
+        elif facts.kind is TaskKind.TAGGING:
+            named = pl.col("prediction").str.split(" ").list.eval(pl.element().replace(names)).list.join(" ")
+        else:
+            continue
+        prediction = pl.when(pl.col("task") == facts.name).then(named).otherwise(prediction)
+    return rows.with_columns(prediction=prediction)
+
+
+class ClassNumbers:
+    """Collects class numbers that stand in the place of label names, part by part; one problem a task tells of them.
+
+    Args:
+        file: the file's name, for the report.
+        labels_by_index: numbers were meant, and those that a label has are named already.
+    """
+
+    def __init__(self, file: str, *, labels_by_index: bool = False) -> None:
+        self._file, self._by_index = file, labels_by_index
+        self._seen: dict[str, tuple[TaskFacts, int, dict[str, None], int]] = {}
+
+    def without(self, bad: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
+        """Note the class numbers among rows whose label is unknown, and return the other rows."""
+        is_number = pl.col("prediction").str.contains(_WHOLE)
+        numbers = bad.filter(is_number)
+        if len(numbers):
+            _, first, values, count = self._seen.get(facts.name, (facts, int(numbers["row"][0]), {}, 0))
+            new = dict.fromkeys(numbers["prediction"].unique(maintain_order=True).head(4).to_list())
+            self._seen[facts.name] = (facts, first, {**values, **new}, count + len(numbers))
+        return bad.filter(~is_number)
+
+    def problems(self) -> list[Problem]:
+        """List what was collected so far, a problem for each task."""
+        return [self._problem(*seen) for seen in self._seen.values()]
+
+    def _problem(self, facts: TaskFacts, row: int, values: dict[str, None], count: int) -> Problem:
+        table = _table(facts.labels)
+        found = ", ".join(map(repr, list(values)[:4])) + f" ({counted(count, 'such value')})"
+        if self._by_index:
+            what, cure = "no label has this number", f"the labels of '{facts.name}' are {table}"
+        else:
+            what = "class numbers stand in the place of label names"
+            cure = f"write label names, not class numbers: {table}; where these are the numbers you mean, add "
+            cure += "--labels-by-index, or tick 'Labels by index' in the form"
+        return Problem(what, self._file, found, cure, column="prediction", row=row)
+
+
+def _table(labels: Sequence[str]) -> str:
+    listed = ", ".join(f"{number} is '{label}'" for number, label in enumerate(labels[:MAX_TABLE]))
+    return listed + (f" ({len(labels) - MAX_TABLE} more)" if len(labels) > MAX_TABLE else "")
