@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from builders.folder.manifest import TaskManifest
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
 from leaderboard.metrics.crossed import MIN_RUNS
-from leaderboard.metrics.ranking import RankedReplicates, run_spread, t_multiple
+from leaderboard.metrics.ranking import RankedReplicates, run_spread
 from leaderboard.scoring.score import N_STORED
 from leaderboard.scoring.shape import OUTSIDE_BASES
 
@@ -99,7 +99,7 @@ def difference_interval(a: Replicates, b: Replicates, level: float = 0.95) -> tu
     apart = a.values.astype(np.float64) - b.values
     sd = float(np.sqrt(apart[1:].var() + a.training + b.training))
     per_df = (a.per_df + b.per_df) / sd**4 if sd > 0 else 0.0
-    half = float(t_multiple(level, per_df)) * sd
+    half = RankedReplicates.multiple(level, per_df) * sd
     return float(apart[0]), float(apart[0]) - half, float(apart[0]) + half
 
 

@@ -93,20 +93,6 @@ def rank_intervals(
     return ranked.intervals(level)
 
 
-def t_multiple(level: float, per_df: float = 0.0) -> float:
-    """Return how many standard deviations an interval reaches to either side.
-
-    Args:
-        level: its coverage, in (0, 1).
-        per_df: 1 over the degrees of freedom that the standard deviation is known by; 0 for exactly.
-
-    >>> round(t_multiple(0.95), 3), round(t_multiple(0.95, 1 / 10), 2)
-    (1.96, 2.23)
-    """
-    normal = np.array(NormalDist().inv_cdf((1 + level) / 2))
-    return float(_student(normal, np.array(per_df)))
-
-
 class RankedReplicates:
     """Replicates of many entries, with what ``rank_intervals`` needs of each pair: entries can be added one by one."""
 
@@ -156,6 +142,19 @@ class RankedReplicates:
             block = slice(start, min(start + _BLOCK_ENTRIES, self._scores.size))
             for other in range(0, block.stop, _BLOCK_ENTRIES):
                 self._compare(block, slice(other, min(other + _BLOCK_ENTRIES, block.stop)))
+
+    @staticmethod
+    def multiple(level: float, per_df: float = 0.0) -> float:
+        """Return how many standard deviations the interval of one difference reaches to either side.
+
+        Args:
+            level: its coverage, in (0, 1).
+            per_df: 1 over the degrees of freedom that the standard deviation is known by; 0 for exactly.
+
+        >>> round(RankedReplicates.multiple(0.95), 3), round(RankedReplicates.multiple(0.95, 1 / 10), 2)
+        (1.96, 2.23)
+        """
+        return float(_student(np.array(NormalDist().inv_cdf((1 + level) / 2)), np.array(per_df)))
 
     def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return what ``rank_intervals`` does, of the entries in the order in which they were added."""

@@ -1,6 +1,6 @@
 """The cells of a board's table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -55,7 +55,13 @@ def scales_of(table: pl.DataFrame, columns: Sequence[Column]) -> dict[str, Scale
 
 
 def row_cells(
-    row: Row, board: Board, columns: Sequence[Column], scales: Mapping[str, Scale], *, is_full: bool = False
+    row: Row,
+    board: Board,
+    columns: Sequence[Column],
+    scales: Mapping[str, Scale],
+    *,
+    is_full: bool = False,
+    picked: Collection[str] = (),
 ) -> Markup:
     """Build a row of the table, shaded where the entry cannot be told from the leader.
 
@@ -65,17 +71,21 @@ def row_cells(
         columns: what stands after rank and name.
         scales: of the figures' pictures, by column.
         is_full: whether intervals stand with both ends, not as half-widths.
+        picked: ids of the entries that are picked to be compared.
     """
     figures = [_cell(row, column, scales, is_full=is_full) for column in columns]
     class_ = ("sb-tied" if row["with_leader"] else None) if row["group"] == RANKED else "sb-unranked"
-    return tag("tr", _pick(row, board), _rank(row), _name(row, board.task), *figures, class_=class_)
+    return tag("tr", _pick(row, board, picked), _rank(row), _name(row, board.task), *figures, class_=class_)
 
 
-def _pick(row: Row, board: Board) -> Markup:
+def _pick(row: Row, board: Board, picked: Collection[str]) -> Markup:
     if row["group"] == REPORTED or not board.folder.has_public_labels:
         return tag("td", class_="sb-pick")
     label = f"Compare {row['name']}"
-    box = tag("input", type="checkbox", name="id", value=row["id"], form="sb-compare", aria_label=label)
+    checked = "" if row["id"] in picked else None
+    box = tag(
+        "input", type="checkbox", name="id", value=row["id"], checked=checked, form="sb-compare", aria_label=label
+    )
     return tag("td", box, class_="sb-pick")
 
 

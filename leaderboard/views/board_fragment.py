@@ -1,12 +1,13 @@
 """The part of a board's page that changes with every question: one page of rows, and what stands around it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from itertools import groupby
+from urllib.parse import parse_qsl, urlsplit
 
 import polars as pl
 
 from leaderboard.board import Board, Index, find_board
-from leaderboard.views.addresses import BOARD_CSV, COMPARE, SUBMIT
+from leaderboard.views.addresses import BOARD, BOARD_CSV, COMPARE, SUBMIT
 from leaderboard.views.board_cells import row_cells, scales_of, scenario_key
 from leaderboard.views.board_columns import Column, columns_of, shown_columns
 from leaderboard.views.board_query import PARTIAL, RANKED, REPORTED, BoardQuery, group_is, matching, whole_table
@@ -66,7 +67,10 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
     tables = {item.title: item for item in reported_tables(board)}
     bodies = []
     for (group, title), rows in groupby(shown.iter_rows(named=True), key=lambda row: (row["group"], row["reported"])):
-        lines = [row_cells(row, board, columns, scales, is_full=query.intervals == "full") for row in rows]
+        lines = [
+            row_cells(row, board, columns, scales, is_full=query.intervals == "full", picked=query.picked)
+            for row in rows
+        ]
         bodies += [*_group_head(group, tables.get(title or ""), len(heads), board), tag("tbody", *lines)]
     if n_folded and page == last:
         bodies.append(_fold(query, n_folded, len(heads)))
@@ -77,7 +81,13 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
         [
             *notes,
             empty,
-            tag("div", _count(found, shown, table, page), *key, _actions(board, query), class_="sb-above"),
+            tag(
+                "div",
+                _count(found, shown, table, page),
+                *key,
+                _actions(board, query, table, set(shown["id"])),
+                class_="sb-above",
+            ),
             scroll_box(content, "Leaderboard table"),
             pager(query, page, last),
         ]
@@ -174,11 +184,21 @@ def _count(found: pl.DataFrame, shown: pl.DataFrame, table: pl.DataFrame, page: 
     return tag("p", text, class_="sb-count", id="board-count")
 
 
-def _actions(board: Board, query: BoardQuery) -> Markup:
-    """Build what can be done with the rows: show intervals in full, compare those picked, take all as CSV."""
+def _actions(board: Board, query: BoardQuery, table: pl.DataFrame, on_page: Set[str | None]) -> Markup:
+    """Build what can be done with the rows: compare those picked, show intervals in full, take all as CSV.
+
+    Picks of other pages and searches stand by name with a box of their own, so that they can be dropped there; 'Keep
+    picks' shows the board again with what is ticked in its address, for browsers without script.
+    """
     task = tag("input", type="hidden", name="task", value=board.task)
+    names = dict(table.filter(pl.col("id").is_in(query.picked)).select("id", "name").iter_rows())
+    away = [_tray_box(each, names[each]) for each in query.picked if each in names and each not in on_page]
+    # What the table shows else, for the way back to it; the page of comparisons has no use for it.
+    asked = [(name, value) for name, value in parse_qsl(urlsplit(query.address()).query) if name != "picks"]
+    kept = [tag("input", type="hidden", name=name, value=value) for name, value in asked]
+    keep = tag("button", "Keep picks", type="submit", formaction=BOARD, class_="sb-keep")
     compare = tag("button", "Compare picked", type="submit")
-    form = tag("form", task, compare, id="sb-compare", action=COMPARE, method="get")
+    form = tag("form", task, *kept, *away, keep, compare, id="sb-compare", action=COMPARE, method="get")
     if not board.folder.has_public_labels:
         form = Markup("")
     export = tag(
@@ -190,6 +210,12 @@ def _actions(board: Board, query: BoardQuery) -> Markup:
         download="",
     )
     return tag("div", form, intervals_switch(query), export, class_="sb-actions")
+
+
+def _tray_box(identity: str, name: str) -> Markup:
+    """Build the ticked box of an entry that was picked on another page."""
+    box = tag("input", type="checkbox", name="id", value=identity, checked="", data_tray="")
+    return tag("label", box, f" {name}", class_="sb-tray")
 
 
 def _empty_board(board: Board) -> Markup:

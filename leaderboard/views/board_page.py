@@ -19,7 +19,7 @@ from leaderboard.views.scatter_part import scatter
 from leaderboard.views.site import box
 from leaderboard.views.task_names import board_name
 
-_SHOWN_AS = ("sort", "order", "x", "intervals", "reported")
+_SHOWN_AS = ("sort", "order", "x", "intervals", "reported", "picks")
 """Parts of a question that the form keeps without asking for them."""
 
 

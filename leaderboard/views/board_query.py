@@ -1,5 +1,6 @@
 """What a reader asks of a board, from the address of the page: filters, search, order, page and columns."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -17,6 +18,8 @@ from validation.report import InvalidInput
 RANKED, PARTIAL, REPORTED = 0, 1, 2
 """Groups of rows: they stand in this order however the table is sorted."""
 _MILLION = 1_000_000
+MAX_PICKS = 12
+_ID = re.compile("[0-9a-f]{16}")
 
 
 def _choices(field: str) -> dict[str, str]:
@@ -56,7 +59,11 @@ _BRACKETS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuery(TableQuery):
-    """A reader's question about a board; ``reported`` is 'shown' where the rows of papers are unfolded."""
+    """A reader's question about a board.
+
+    ``reported`` is 'shown' where the rows of papers are unfolded; ``picks`` are the ids of entries that were picked to
+    be compared, joined by commas: addresses keep them, so that they survive search, sorting and pages.
+    """
 
     board: str = ""
     trained: str = ""
@@ -68,6 +75,7 @@ class BoardQuery(TableQuery):
     origin: str = ""
     columns: tuple[str, ...] = ()
     reported: str = ""
+    picks: str = ""
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "BoardQuery":
@@ -95,6 +103,7 @@ class BoardQuery(TableQuery):
         found["columns"] = tuple(dict.fromkeys(key for key in asked if key in keys))
         notes += [f"there is no column '{key[:40]}'" for key in dict.fromkeys(asked) if key not in keys][:3]
         found["reported"] = "shown" if one.get("reported") == "shown" else ""
+        found["picks"] = _picks([*given.get("picks", []), *given.get("id", [])])
         return cls(board=board.name if board else "", notes=tuple(notes), **found)
 
     @property
@@ -104,7 +113,17 @@ class BoardQuery(TableQuery):
 
     def address_of_all(self) -> str:
         """Return the address of the same board and columns without filters."""
-        return BoardQuery(board=self.board, columns=self.columns).address()
+        return BoardQuery(board=self.board, columns=self.columns, picks=self.picks).address()
+
+    @property
+    def picked(self) -> list[str]:
+        """Ids of the entries that were picked."""
+        return self.picks.split(",") if self.picks else []
+
+
+def _picks(values: Sequence[str]) -> str:
+    ids = [each for value in values for each in value.split(",") if _ID.fullmatch(each)]
+    return ",".join(list(dict.fromkeys(ids))[:MAX_PICKS])
 
 
 def whole_table(index: Index, board: Board) -> pl.DataFrame:

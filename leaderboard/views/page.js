@@ -63,7 +63,7 @@ document.addEventListener('click', async (event) => {
   function fill(search) {
     const pairs = new URLSearchParams(search);
     for (const name of ['q', 'paradigm', 'size', 'shots', 'selection', 'extra', 'origin', 'sort', 'order', 'x',
-      'intervals', 'reported']) {
+      'intervals', 'reported', 'picks', 'trained']) {
       const field = form.elements[name];
       if (field) field.value = pairs.get(name) || '';
     }
@@ -90,11 +90,24 @@ document.addEventListener('click', async (event) => {
     const link = event.target.closest('a[data-rows]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    const search = new URL(link.href).search;
+    const pairs = new URLSearchParams(new URL(link.href).search);
+    pairs.delete('picks');
+    if (form.elements.picks.value) pairs.set('picks', form.elements.picks.value);
+    const search = '?' + pairs;
     fill(search);
     show(search).then(() => {
       if (rows.getBoundingClientRect().top < 0) rows.scrollIntoView();
     });
+  });
+  // Picks go into the filters' form, which every question takes along.
+  rows.addEventListener('change', (event) => {
+    if (event.target.name !== 'id') return;
+    const ids = [...rows.querySelectorAll('input[name=id]:checked')].map((box) => box.value);
+    form.elements.picks.value = [...new Set(ids)].join(',');
+    const pairs = new URLSearchParams(location.search);
+    pairs.delete('picks');
+    if (ids.length) pairs.set('picks', form.elements.picks.value);
+    history.replaceState(null, '', board + (String(pairs) && '?' + pairs));
   });
   addEventListener('popstate', () => {
     fill(location.search);

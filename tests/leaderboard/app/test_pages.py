@@ -214,6 +214,38 @@ def test_entries_are_picked_and_compared(pages_served: tuple[str, Filled], open_
         assert words in page.locator("main").text_content()
 
 
+def test_picks_survive_search_and_sorting(pages_served: tuple[str, Filled], open_page: Open) -> None:
+    page = open_page(pages_served[0] + TASK)
+    page.get_by_role("checkbox", name="Compare Good model").check()
+    page.locator("input[name=q]").fill("poor")
+    until(page, lambda: entries(page) == ["Poor model"])
+    assert page.locator("#sb-compare .sb-tray").inner_text().strip() == "Good model"
+    page.get_by_role("checkbox", name="Compare Poor model").check()
+    page.locator("#board-rows thead").get_by_role("link", name="Entry").click()
+    page.locator("#board-rows thead th[aria-sort]").filter(has_text="Entry").wait_for()
+    page.get_by_role("button", name="Compare picked").click()
+    page.wait_for_selector("table")
+    assert page.url.count("id=") == 2
+
+
+def test_picks_survive_without_script(pages_served: tuple[str, Filled], browser: Any) -> None:
+    context = browser.browser.new_context(java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(pages_served[0] + TASK)
+        page.get_by_role("checkbox", name="Compare Good model").check()
+        page.get_by_role("button", name="Keep picks").click()
+        assert page.get_by_role("checkbox", name="Compare Good model").is_checked()
+        page.locator("input[name=q]").fill("poor")
+        page.get_by_role("button", name="Apply").click()
+        assert entries(page) == ["Poor model"]
+        page.locator("#sb-compare .sb-tray input").uncheck()
+        page.get_by_role("button", name="Keep picks").click()
+        assert page.locator(".sb-tray").count() == 0
+    finally:
+        context.close()
+
+
 def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled], open_page: Open) -> None:
     url, filled = pages_served
     bad, good = filled.entries["script"].id, filled.entries["good"].id

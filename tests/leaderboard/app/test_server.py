@@ -80,7 +80,7 @@ def test_it_listens_on_the_loopback_address_only(served: Served) -> None:
 
 def test_board(served: Served) -> None:
     rows = served.ask("/board", "synthetic/nli")
-    assert [row["rank"] for row in rows] == [1, 1, 3, None, None]
+    assert [row["rank"] for row in rows] == [1, 1, 3, 4, None]
     assert 0 < rows[0]["mean_st"]["value"] < 1
     assert served.ask("/board", "synthetic/sa") == []
     assert served.ask("/boards") == ["synthetic/nli", "synthetic/sa"]
@@ -94,6 +94,16 @@ def test_scores(served: Served) -> None:
     assert scores == served.filled.store.scores(entry, served.filled.folder).model_dump(mode="json")
     with pytest.raises(AppError, match="there is no such entry"):
         served.ask("/scores", "../" + entry.id)
+
+
+def test_labels_by_index_are_a_third_argument_that_may_be_left_out(served: Served, tmp_path: Path) -> None:
+    numbers = {label: str(number) for number, label in enumerate(served.filled.folder.task("nli").labels)}
+    frame = pl.read_parquet(served.filled.files["good"]).with_columns(pl.col("prediction").replace(numbers))
+    path = tmp_path / "numbers.csv"
+    frame.write_csv(path)
+    refused = served.ask("/check", handle_file(str(path)), card_text(served))
+    assert "class numbers stand in the place of label names" in refused["problems"][0]
+    assert served.ask("/check", handle_file(str(path)), card_text(served), True)["ok"]
 
 
 def test_check_keeps_nothing(served: Served, new_file: Path) -> None:
