@@ -90,7 +90,7 @@ def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open
         assert page.locator("h1").inner_text() == "From the page"
         board = open_page(server.url + TASK)
         # The same predictions as 'Poor model': the same rank, by name before it.
-        assert entries(board)[2:4] == ["From the page", "Poor model"]
+        assert entries(board)[3:5] == ["From the page", "Poor model"]
         page = open_page(f"{server.url}/submit")
         ready_to_submit(page)
         page.get_by_text("Withdraw an entry of yours").click()
