@@ -4,7 +4,7 @@ What each module is about, and why it computes as it does: ``leaderboard/metrics
 """
 
 from leaderboard.metrics.agreement import annotator_tables
-from leaderboard.metrics.baseline_line import against_others, baseline_line, effective_interval
+from leaderboard.metrics.baseline_line import against_others, baseline_line, effective_interval, one_against_others
 from leaderboard.metrics.bootstrap import (
     interval,
     sampling_spread,
@@ -37,6 +37,7 @@ from leaderboard.metrics.depth import (
     weighted_score,
 )
 from leaderboard.metrics.depth_slope import depth_slope, mean_slope
+from leaderboard.metrics.difficulty_verdict import difficulty_verdict
 from leaderboard.metrics.divergence import divergence_correlations, frequent_words, js_divergence, js_divergence_matrix
 from leaderboard.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
 from leaderboard.metrics.equivalence import check_margin, equivalence_p
@@ -45,7 +46,7 @@ from leaderboard.metrics.home_advantage import home_advantage, home_weights, on_
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
 from leaderboard.metrics.ledger import flip_counts, flip_ledger
 from leaderboard.metrics.limits import exact_p, limit_p
-from leaderboard.metrics.mover import combined_interval, replicate_correlation, worst_interval
+from leaderboard.metrics.mover import combined_interval, p_of_interval, replicate_correlation, worst_interval
 from leaderboard.metrics.multiplicity import draw_sizes, least_draws, normal_sizes, pass_on, step_down
 from leaderboard.metrics.new_domain import next_domain
 from leaderboard.metrics.placebo import placebo_domains
@@ -109,6 +110,7 @@ __all__ = [
     "depth_f1",
     "depth_slope",
     "depth_weights",
+    "difficulty_verdict",
     "divergence_correlations",
     "draw_sizes",
     "drops_by_difficulty",
@@ -151,8 +153,10 @@ __all__ = [
     "normal_sizes",
     "normalise_answers",
     "on_scale",
+    "one_against_others",
     "order_chi_square",
     "overconfidence",
+    "p_of_interval",
     "paired_influences",
     "pass_on",
     "pearson",
