@@ -82,7 +82,9 @@ class DomainBy(StrEnum):
 
 DomainByOption = Annotated[
     DomainBy | None,
-    typer.Option("--domain-by", help="Of a file: group the dates of the domain column by this span."),
+    typer.Option(
+        "--domain-by", metavar="SPAN", help="Of a file: month, quarter or year: domains are dates, grouped so."
+    ),
 ]
 PredictionsArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help="Prediction file: parquet, JSON lines or CSV, by content.")

@@ -182,7 +182,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             GOOD.replace("dull", "caf\xe9").encode("latin-1"),
-            f"c.csv, row 2: the file is not UTF-8; found byte 0xe9; {EXPORT}",
+            "c.csv, row 2: the file is not UTF-8; found byte 0xe9, which is 'é' in Windows-1252; save it as UTF-8",
         ),
         (
             GOOD.replace("Toys", "Books"),
@@ -230,7 +230,8 @@ def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Pa
     long = "a" * 300
     assert "row 5: a domain's name is longer than 100 letters; found 'aaaa" in refusal(tmp_path, f"{GOOD}{long},x,y\n")
     rows = "".join(f"d{number},l{number % 2},text {number}\n" for number in range(40_000))
-    words = "c.csv, column 'domain': there are too many domains; found 40,000 different values; name the column"
+    words = "c.csv, column 'domain': there are too many domains; found 40,000 different values; these look like ids; "
+    words += "name the column"
     assert refusal(tmp_path, HEAD + rows).startswith(words)
 
 
