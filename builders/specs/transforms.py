@@ -325,13 +325,13 @@ def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
 
 
 def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop rows that repeat an earlier one in every column.
+    """Drop rows that repeat an earlier one in every column but ``VOTES``, which one copy of a release may lack.
 
     Args:
         frame: the rows.
     Returns: the first of each, in order.
     """
-    return frame.unique(maintain_order=True)
+    return frame.unique([name for name in frame.columns if name != VOTES], keep="first", maintain_order=True)
 
 
 def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

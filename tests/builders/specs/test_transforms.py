@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from builders.specs.transforms import (
+    VOTES,
     clean_tweets,
     conflicting_rows_leave,
     first_answer,
@@ -224,3 +225,8 @@ def test_marks_are_taken_out_and_columns_chosen() -> None:
     frame = pl.DataFrame({"text": ["<re>A<er> b"], "other": ["x"]})
     assert remove("text", "<re>|<er>").apply(frame)["text"].to_list() == ["A b"]
     assert select("other").apply(frame).columns == ["other"]
+
+
+def test_a_copy_that_lacks_the_votes_of_another_is_a_repeat() -> None:
+    frame = pl.DataFrame({"text": ["a", "a", "b"], "label": ["x", "x", "y"], VOTES: [["x", "y"], None, ["y"]]})
+    assert repeated_rows_leave(frame).rows() == [("a", "x", ["x", "y"]), ("b", "y", ["y"])]
