@@ -8,8 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import shiftbench.gate  # noqa: F401 - imported once, not in each run of the tests below
-
 pytest_plugins = "pytester"
 ROOT = Path(__file__).parents[2]
 TESTS = """
@@ -38,7 +36,7 @@ def test_the_fixture_holds_predictions_against_limits(
     (pytester.path / "pyproject.toml").write_text(f"[tool.pytest.ini_options]\n{settings}", encoding="utf-8")
     pytester.makepyfile(TESTS)
     plugin = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["pytest11"]
-    result = pytester.runpytest_inprocess("-p", plugin["shiftbench"], "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess("-p", plugin["shiftbench"], "-p", "no:cacheprovider")
     result.assert_outcomes(failed=1, passed=1)
     assert "preds.csv: the gate fails: 1 limit broken (b)" in result.stdout.str()
 
