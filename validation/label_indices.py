@@ -8,8 +8,6 @@ from validation.report import Problem, counted
 from validation.task_facts import TaskFacts
 from validation.vocabulary import TaskKind
 
-LABELLED = frozenset({TaskKind.CLASSIFICATION, TaskKind.TAGGING})
-"""Kinds of tasks whose predictions are labels, so that a whole number may be the place of one in their list."""
 MAX_TABLE = 20
 """Labels that a problem lists with their numbers."""
 _WHOLE = r"^-?[0-9]{1,9}$"

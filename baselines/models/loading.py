@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from baselines.models.loaded import LoadedModel
 from validation.report import InvalidInput, Problem
@@ -173,9 +173,3 @@ def _naming(spec: str) -> Iterator[None]:
 
 def _cure(problem: Problem) -> str:
     return FORMS if problem.what == "the model cannot be loaded" else problem.cure
-
-
-def version_of(path: Path) -> Any:
-    """Return size and time of a file, as JSON data."""
-    facts = path.stat()
-    return [facts.st_size, facts.st_mtime_ns]

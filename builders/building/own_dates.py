@@ -19,8 +19,6 @@ _NAMES = {
     "quarter": pl.format("{}-q{}", pl.col("date").dt.year(), pl.col("date").dt.quarter()),
     "year": pl.col("date").dt.strftime("%Y"),
 }
-SPANS = tuple(_NAMES)
-"""What dates are grouped by."""
 _SHARE = 0.95
 
 

@@ -40,10 +40,11 @@ def place_of(rows: pl.DataFrame, identity: str) -> Place | None:
     if own.is_empty():
         return None
     facts = own.row(0, named=True)
-    since = ranked.filter(pl.col("date") >= facts["date"])["date"].unique().sort()
-    history = []
-    for day in since:
-        there = ranked.filter(pl.col("date") <= day)
-        better = there.filter(pl.col("rank") < facts["rank"]).height
-        history.append((day, 1 + better, there.height))
-    return Place(facts["rank"], facts["rank_low"], facts["rank_high"], ranked.height, tuple(history))
+    days = (
+        ranked.group_by("date")
+        .agg(better=(pl.col("rank") < facts["rank"]).sum(), n_ranked=pl.len())
+        .sort("date")
+        .select("date", pl.col("better").cum_sum() + 1, pl.col("n_ranked").cum_sum())
+        .filter(pl.col("date") >= facts["date"])
+    )
+    return Place(facts["rank"], facts["rank_low"], facts["rank_high"], ranked.height, tuple(days.iter_rows()))
