@@ -7,23 +7,26 @@ import typer
 
 from shiftbench.data_options import (
     AnyDataOption,
-    DomainColumn,
     FormatOption,
-    IdColumn,
-    KindOption,
-    LabelColumn,
-    MinTexts,
     NamesOption,
     OwnOptions,
-    SplitColumn,
     TableFormat,
-    TextColumn,
     names_of,
     opened_data,
 )
-from validation.command_line import JsonOption, MarginOption, SubsetOption, as_fraction, console, sound_card, write_json
+from validation.command_line import (
+    JsonOption,
+    MarginOption,
+    SubsetOption,
+    as_fraction,
+    console,
+    sound_card,
+    with_options,
+    write_json,
+)
 
 
+@with_options
 def compare(
     a: Annotated[Path, typer.Argument(metavar="FILE_A", help="Prediction file of entry A.")],
     others: Annotated[
@@ -37,13 +40,8 @@ def compare(
     swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each test set.", min=1)] = 20_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the swaps.", min=0)] = 0,
     margin: MarginOption = None,
-    domain_column: DomainColumn = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    id_column: IdColumn = None,
-    split_column: SplitColumn = None,
-    kind: KindOption = None,
-    min_texts: MinTexts = None,
+    *,
+    own: OwnOptions,
     json_: JsonOption = None,
 ) -> None:
     """Test whether prediction files differ, on every shift that A and the other one have.
@@ -61,9 +59,7 @@ def compare(
         raise typer.BadParameter("give 2 to 4 prediction files")
     files = [a, *others]
     called = names_of(names, files) if names is not None or format_ is not TableFormat.TABLE else [""] * len(files)
-    texts = tuple(text_column or ())
-    options = OwnOptions(domain_column, label_column, texts, id_column, split_column, kind, min_texts)
-    with opened_data(data, options, a, subset) as opened:
+    with opened_data(data, own, a, subset) as opened:
         if format_ is not TableFormat.TABLE and json_ != "-":
             from shiftbench.paper import models_table, written
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,33 +22,6 @@ if TYPE_CHECKING:
 
 AnyDataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
-]
-DomainColumn = Annotated[
-    str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the CSV that holds domains.")
-]
-LabelColumn = Annotated[
-    str | None, typer.Option("--label-column", metavar="NAME", help="Column of the CSV that holds labels.")
-]
-TextColumn = Annotated[
-    list[str] | None,
-    typer.Option("--text-column", metavar="NAME", help="Its texts; twice for two. Default: 'text', or as of a build."),
-]
-IdColumn = Annotated[
-    str | None,
-    typer.Option("--id-column", metavar="NAME", help="Its ids, as predicted. Default: ids of 'build own'."),
-]
-SplitColumn = Annotated[
-    str | None, typer.Option("--split-column", metavar="NAME", help="Its splits: train, validation, test.")
-]
-KindOption = Annotated[
-    str | None,
-    typer.Option("--kind", metavar="NAME", help="Of a file: labels, tags, answers or texts. Default: as columns say."),
-]
-MinTexts = Annotated[
-    int | None,
-    typer.Option(
-        "--min-texts", metavar="N", help="Of a file: domains of fewer test texts leave the means. Default: 30.", min=0
-    ),
 ]
 
 
@@ -88,23 +61,50 @@ def names_of(typed: str | None, files: Sequence[Path]) -> list[str]:
 
 @dataclass(frozen=True)
 class OwnOptions:
-    """What was typed about a file of one's own; all None or empty where ``--data`` is a dataset folder."""
+    """What was typed about a file of one's own; all None or empty where ``--data`` is a dataset folder.
 
-    domain: str | None = None
-    label: str | None = None
-    text: tuple[str, ...] = ()
-    id: str | None = None
-    split: str | None = None
-    kind: str | None = None
-    min_texts: int | None = None
-    labels_by_index: bool = False
+    Commands take its fields as options of their own (``validation.command_line.with_options``).
+    """
+
+    domain_column: Annotated[
+        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the CSV that holds domains.")
+    ] = None
+    label_column: Annotated[
+        str | None, typer.Option("--label-column", metavar="NAME", help="Column of the CSV that holds labels.")
+    ] = None
+    text_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text-column", metavar="NAME", help="Its texts; twice for two. Default: 'text', or as of a build."
+        ),
+    ] = None
+    id_column: Annotated[
+        str | None,
+        typer.Option("--id-column", metavar="NAME", help="Its ids, as predicted. Default: ids of 'build own'."),
+    ] = None
+    split_column: Annotated[
+        str | None, typer.Option("--split-column", metavar="NAME", help="Its splits: train, validation, test.")
+    ] = None
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind", metavar="NAME", help="Of a file: labels, tags, answers or texts. Default: as columns say."
+        ),
+    ] = None
+    min_texts: Annotated[
+        int | None,
+        typer.Option(
+            "--min-texts",
+            metavar="N",
+            help="Of a file: domains of fewer test texts leave the means. Default: 30.",
+            min=0,
+        ),
+    ] = None
 
     @property
     def given(self) -> list[str]:
         """List the options that were given."""
-        names = ("domain", "label", "text", "id", "split")
-        options: dict[str, Any] = {f"--{name}-column": getattr(self, name) for name in names}
-        options |= {"--kind": self.kind, "--min-texts": self.min_texts}
+        options = {f"--{field.name.replace('_', '-')}": getattr(self, field.name) for field in fields(self)}
         return [name for name, value in options.items() if value]
 
     @property
@@ -112,7 +112,8 @@ class OwnOptions:
         """Which columns hold what."""
         from builders.building.own_columns import Columns
 
-        return Columns(self.domain, self.label, self.text, self.id, self.split)
+        texts = tuple(self.text_column or ())
+        return Columns(self.domain_column, self.label_column, texts, self.id_column, self.split_column)
 
     @property
     def task_kind(self) -> "TaskKind | None":
@@ -177,7 +178,13 @@ class OpenedData:
 
 @contextmanager
 def opened_data(
-    data: Path, options: OwnOptions, predictions: Path, subset: str = "all", encoder: "Encoder | None" = None
+    data: Path,
+    options: OwnOptions,
+    predictions: Path,
+    subset: str = "all",
+    encoder: "Encoder | None" = None,
+    *,
+    labels_by_index: bool = False,
 ) -> Iterator[OpenedData]:
     """Open what ``--data`` names, for as long as the context lasts.
 
@@ -187,6 +194,7 @@ def opened_data(
         predictions: a prediction file, the first of several.
         subset: the subset of a folder that predictions cover.
         encoder: of a file, embeds its texts for depths.
+        labels_by_index: whole numbers stand for labels, by their place.
     Raises: InvalidInput when it cannot be read; typer.BadParameter for options that do not fit.
     """
     from leaderboard.views.titles import domain_titles
@@ -196,14 +204,14 @@ def opened_data(
 
         refuse_options(options.given)
         folder = DatasetFolder.open(data)
-        yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=options.labels_by_index)
+        yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=labels_by_index)
         return
     from shiftbench.own_data import opened_own_data
 
     if subset != "all":
         raise typer.BadParameter("--subset is for dataset folders; --data is a file")
     how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
-    how["labels_by_index"] = options.labels_by_index
+    how["labels_by_index"] = labels_by_index
     with opened_own_data(data, options.columns, predictions, **how) as own:
         if own.repeats:
             typer.echo(f"{data}: {own.repeats:,} rows repeat another word for word and are left out", err=True)

@@ -5,6 +5,7 @@ What ``shiftbench gate`` and the fixture ``shift_report`` run.
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,15 +177,7 @@ def gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, A
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:
         raise InvalidInput(Problem("a gate needs data", "gate", cure="name a dataset folder or a file as data"))
-    options = OwnOptions(
-        domain=each.domain_column,
-        label=each.label_column,
-        text=tuple(each.text_column),
-        id=each.id_column,
-        split=each.split_column,
-        kind=each.kind,
-        min_texts=each.min_texts,
-    )
+    options = OwnOptions(**{field.name: getattr(each, field.name) for field in fields(OwnOptions)})
     limits = Limits(*(as_fraction(limit) for limit in (each.max_drop, each.min_score, each.max_regression)))
     more: dict[str, Any] = {name: getattr(each, name) for name in ("trained_on", "subset", "task", "strict")}
     with prediction_file(predictions) as path:

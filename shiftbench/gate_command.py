@@ -7,14 +7,7 @@ import typer
 
 from shiftbench.data_options import (
     AnyDataOption,
-    DomainColumn,
-    IdColumn,
-    KindOption,
-    LabelColumn,
-    MinTexts,
     OwnOptions,
-    SplitColumn,
-    TextColumn,
 )
 from validation.command_line import (
     JsonOption,
@@ -22,6 +15,7 @@ from validation.command_line import (
     SubsetOption,
     as_fraction,
     console,
+    with_options,
     writable_file,
     write_json,
 )
@@ -39,6 +33,7 @@ def _read_settings(context: typer.Context, project: Path) -> Path:
     return project
 
 
+@with_options
 def gate(
     predictions: PredictionsArgument,
     data: AnyDataOption,
@@ -66,13 +61,8 @@ def gate(
     ] = False,
     subset: SubsetOption = "all",
     task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="The task, of several.")] = None,
-    domain_column: DomainColumn = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    id_column: IdColumn = None,
-    split_column: SplitColumn = None,
-    kind: KindOption = None,
-    min_texts: MinTexts = None,
+    *,
+    own: OwnOptions,
     junit: Annotated[
         Path | None,
         typer.Option("--junit", metavar="FILE", help="Write the decision as JUnit's XML.", callback=writable_file),
@@ -108,11 +98,9 @@ def gate(
     from leaderboard.views.gate import junit_xml, markdown_summary, print_gate
     from shiftbench.gate import run_gate
 
-    texts = tuple(text_column or ())
-    options = OwnOptions(domain_column, label_column, texts, id_column, split_column, kind, min_texts)
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}
-    report = run_gate(predictions, data, options, limits, strict=strict, **more)  # type: ignore[arg-type]
+    report = run_gate(predictions, data, own, limits, strict=strict, **more)  # type: ignore[arg-type]
     if json_ != "-":
         print_gate(report, console())
     if junit is not None:

@@ -8,17 +8,10 @@ import typer
 
 from shiftbench.data_options import (
     AnyDataOption,
-    DomainColumn,
     FormatOption,
-    IdColumn,
-    KindOption,
-    LabelColumn,
-    MinTexts,
     NamesOption,
     OwnOptions,
-    SplitColumn,
     TableFormat,
-    TextColumn,
     is_own_file,
     names_of,
     opened_data,
@@ -33,6 +26,7 @@ from validation.command_line import (
     console,
     require,
     sound_card,
+    with_options,
     writable_file,
     write_json,
 )
@@ -41,6 +35,7 @@ if TYPE_CHECKING:
     from leaderboard.scoring.shape import Scores
 
 
+@with_options
 def score(
     predictions: Annotated[
         list[Path],
@@ -56,13 +51,8 @@ def score(
         str | None,
         typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; of a CSV, of depths: Hub id or path."),
     ] = None,
-    domain_column: DomainColumn = None,
-    label_column: LabelColumn = None,
-    text_column: TextColumn = None,
-    id_column: IdColumn = None,
-    split_column: SplitColumn = None,
-    kind: KindOption = None,
-    min_texts: MinTexts = None,
+    *,
+    own: OwnOptions,
     depth: Annotated[
         bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
     ] = False,
@@ -87,12 +77,8 @@ def score(
     from leaderboard.views.terminal import print_scores
     from leaderboard.views.titles import with_titles
 
-    texts = tuple(text_column or ())
-    options = OwnOptions(
-        domain_column, label_column, texts, id_column, split_column, kind, min_texts, labels_by_index=labels_by_index
-    )
     if not is_own_file(data):
-        refuse_options([*options.given, *(["--depth"] if depth else [])])
+        refuse_options([*own.given, *(["--depth"] if depth else [])])
     elif subset != "all" or reference is not None:
         raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
     share = as_fraction(margin)
@@ -101,13 +87,16 @@ def score(
         given = [name for name, value in alone.items() if value]
         if given:
             raise typer.BadParameter(f"{given[0]} is for one file, shown as it is; several give one table")
-        _score_several(predictions, names_of(names, predictions), data, options, subset, share, format_, json_)
+        called = names_of(names, predictions)
+        _score_several(predictions, called, data, own, subset, share, format_, json_, labels_by_index=labels_by_index)
         return
     if is_own_file(data):
-        scores, titles = _score_file(predictions[0], data, options, _depth_encoder(encoder, depth), share, report)
+        vectors = _depth_encoder(encoder, depth)
+        scores, titles = _score_file(predictions[0], data, own, vectors, share, report, labels_by_index=labels_by_index)
     else:
-        how = (subset, encoder, reference, share, report)
-        scores, titles = _score_folder(predictions[0], data, *how, labels_by_index=labels_by_index)
+        scores, titles = _score_folder(
+            predictions[0], data, subset, encoder, reference, share, report, labels_by_index=labels_by_index
+        )
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
@@ -122,12 +111,14 @@ def _score_several(
     margin: float | None,
     format_: TableFormat,
     json_: str | None,
+    *,
+    labels_by_index: bool,
 ) -> None:
     """Score several files and print one table of them."""
     from leaderboard.views.paper_table import print_paper_table
     from shiftbench.paper import models_table, written
 
-    with opened_data(data, options, files[0], subset) as opened:
+    with opened_data(data, options, files[0], subset, labels_by_index=labels_by_index) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
     if json_ != "-" and format_ is TableFormat.TABLE:
         print_paper_table(table, console())
@@ -188,6 +179,8 @@ def _score_file(
     encoder: str | None,
     margin: float | None,
     report: Path | None,
+    *,
+    labels_by_index: bool,
 ) -> "tuple[Scores, dict[str, str]]":
     """Score predictions on a file; write the report while what it is made from is there.
 
@@ -211,7 +204,7 @@ def _score_file(
         min_texts=least,
         encoder=vectors,
         margin=margin,
-        labels_by_index=options.labels_by_index,
+        labels_by_index=labels_by_index,
     ) as found:
         if found.repeats:
             typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
