@@ -25,8 +25,11 @@ from validation.vocabulary import NO_SOURCE
 
 PREDICTIONS, LOG = "predictions.parquet", "log.txt"
 _RECORD = "trial.json"
+PROGRAM_VERSION = 1
+"""Raised when a program gives other predictions for the same options: trials of an earlier one are run again then."""
+
 _COMPUTING = (
-    *("shiftbench", "numpy", "polars", "scikit-learn"),
+    *("numpy", "polars", "scikit-learn"),
     *("torch", "transformers", "accelerate", "peft", "sentence-transformers"),
 )
 # Sums are split among threads, and floats added in another order differ.
@@ -92,8 +95,12 @@ class Ended(NamedTuple):
 
 
 def installed() -> tuple[str, ...]:
-    """Give the versions, on this machine, of Python and of the libraries that compute, such as 'torch 2.13.0'."""
-    versions = [f"python {platform.python_version()}"]
+    """Return the versions, on this machine, of all that decides predictions, such as 'torch 2.13.0'.
+
+    They are those of Python, of our programs, which a release alone does not change, and of the libraries that compute.
+    """
+    python = ".".join(platform.python_version_tuple()[:2])
+    versions = [f"python {python}", f"programs {PROGRAM_VERSION}"]
     for name in _COMPUTING:
         with suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
