@@ -81,9 +81,9 @@ class Trial:
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
     def arguments(self, data: Path, out: Path) -> list[str]:
-        """Give the arguments of the ``shiftbench`` command that runs the trial alone."""
+        """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder."""
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
-        fixed = [f"--data={data.absolute()}", f"--out={out.absolute()}", *source, f"--seed={self.seed}"]
+        fixed = [f"--data={_from_here(data)}", f"--out={_from_here(out)}", *source, f"--seed={self.seed}"]
         return ["train", self.program, self.task, *fixed, *self.options]
 
 
@@ -171,6 +171,12 @@ def failure(folder: Path, code: int) -> str | None:
     lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
     last = next(line for line in reversed(lines) if line.strip())
     return last[:500] if code else "the program ended without writing its predictions"
+
+
+def _from_here(path: Path) -> Path:
+    """Return a path relative to the working folder where it is in it, so that cards tell nobody's folders."""
+    path, here = path.resolve(), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _environment(threads: int, gpu: str | None) -> dict[str, str]:
