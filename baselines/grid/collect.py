@@ -14,7 +14,8 @@ from validation.cards import Card, read_card
 from validation.report import counted
 from validation.vocabulary import PLACEBO
 
-_STEM, _TRAINING = Path(PREDICTIONS).stem, "predictions.training.json"
+TRAINING = "predictions.training.json"
+_STEM = Path(PREDICTIONS).stem
 _JOINED: dict[str, Callable[[list[Any]], Any]] = {
     "tokens": sum,
     "cost_usd": sum,
@@ -53,10 +54,10 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
     for name in sorted({file.name for folder in done for file in folder.glob(f"{_STEM}*.parquet")}):
         files = [folder / name for folder in done if is_whole(folder / name)]
         _collect_files(files, entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}"))
-    told = [record for folder in done if (file := folder / _TRAINING).is_file() for record in _records(file)]
+    told = [record for folder in done if (file := folder / TRAINING).is_file() for record in _records(file)]
     if told:
         text = json.dumps(told, indent=1)
-        entry.with_name(f"{entry.stem}{_TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
+        entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
 
 
 def _collect_files(files: Sequence[Path], entry: Path) -> None:

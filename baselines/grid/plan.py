@@ -1,6 +1,7 @@
 """The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,7 +35,10 @@ Seeds = Annotated[list[Seed], pydantic.Field(min_length=1)]
 
 
 class Model(_Table):
-    """One ``[[models]]`` table: a program with its options, and a name for files and messages."""
+    """One ``[[models]]`` table: a program with its options, and a name for files and messages.
+
+    ``parameters`` decide nothing: ``--dry-run --gpu`` counts with them.
+    """
 
     name: ModelName
     program: Word
@@ -42,6 +46,7 @@ class Model(_Table):
     tasks: Words | None = None
     sources: Words | None = None
     seeds: Seeds | None = None
+    parameters: Annotated[float, pydantic.Field(gt=0)] | None = None
 
 
 class GridFile(_Table):
@@ -58,12 +63,17 @@ class GridFile(_Table):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a grid file asks for: trials in the order task, model, source, seed, which files keep."""
+    """What a grid file asks for: trials in the order task, model, source, seed, which files keep.
+
+    Attributes:
+        parameters: of models by name, where the file says so.
+    """
 
     data: Path
     out: Path
     threads: int | None
     trials: tuple[Trial, ...]
+    parameters: Mapping[str, float]
 
 
 def read_plan(file: Path, programs: TyperGroup) -> Plan:
@@ -81,7 +91,8 @@ def read_plan(file: Path, programs: TyperGroup) -> Plan:
     if checks.problems:
         # One source of the grid may be wrong for every model.
         raise InvalidInput(dict.fromkeys(checks.problems))
-    return Plan(folder.path, file.parent / asked.out, asked.threads, tuple(trials))
+    parameters = {model.name: model.parameters for model in asked.models if model.parameters is not None}
+    return Plan(folder.path, file.parent / asked.out, asked.threads, tuple(trials), parameters)
 
 
 def _read(file: Path) -> GridFile:
