@@ -31,6 +31,10 @@ def grid(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for results. Default: the file's.")
     ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", metavar="TASK", help="Only this task of the grid; repeat for more. Default: all."),
+    ] = None,
     slots: Annotated[
         int | None,
         typer.Option("--slots", metavar="N", help="Trials at once on a machine. Default: its GPUs, else one.", min=1),
@@ -67,7 +71,7 @@ def grid(
     from baselines.grid.progress import collect_done, run_grid
 
     root: Any = context.find_root().command
-    plan = read_plan(file, root.commands["train"])
+    plan = read_plan(file, root.commands["train"], task)
     if collect:
         collect_done(plan.trials, out or plan.out)
         return

@@ -1,7 +1,7 @@
 """The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,15 +76,18 @@ class Plan:
     parameters: Mapping[str, float]
 
 
-def read_plan(file: Path, programs: TyperGroup) -> Plan:
+def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = None) -> Plan:
     """Read a grid file.
 
     Args:
         file: the TOML file.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
+        tasks: those of the grid's tasks to keep; models that name none of them are left out. None keeps all.
     Raises: InvalidInput naming everything that is wrong: keys, values, programs, their options, tasks, sources.
     """
     asked = _read(file)
+    if tasks:
+        asked = _narrowed(asked, tasks)
     folder = DatasetFolder.open(file.parent / asked.data)
     checks = _Checks(file, folder, programs)
     trials = checks.trials(asked)
@@ -105,6 +108,19 @@ def _read(file: Path) -> GridFile:
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
+
+
+def _narrowed(asked: GridFile, tasks: Sequence[str]) -> GridFile:
+    """Keep some of a grid's tasks, and the models that have any of them."""
+    named = [(model, model.tasks or asked.tasks or list(tasks)) for model in asked.models]
+    kept = [(model, [task for task in of if task in tasks]) for model, of in named]
+    missing = [task for task in tasks if not any(task in of for _, of in kept)]
+    if missing:
+        known = list(dict.fromkeys(task for _, of in named for task in of))
+        what, cure = "no model of the grid has this task", did_you_mean(missing[0], known)
+        raise InvalidInput(Problem(what, "--task", f"'{missing[0]}'", cure))
+    models = [model.model_copy(update={"tasks": of}) for model, of in kept if of]
+    return asked.model_copy(update={"models": models})
 
 
 def _problem(detail: Any, file: str) -> Problem:
