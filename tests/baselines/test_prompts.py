@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
 from baselines import finetune_classifier, sbert_lr
 from builders.encoder import Encoder, find_prompt
 from builders.folder.reader import DatasetFolder
-from tests.baselines.tiny import save_bert, words_in
+from tests.baselines.tiny import words_in
+from tests.baselines.tiny_models import save_sentence_encoder
 from validation.report import InvalidInput
 
 PROMPTS = {"query": "query: ", "topic": "Instruct: name the topic\nQuery: "}
@@ -21,12 +21,8 @@ READS = 24
 
 
 def saved_encoder(folder: Path, words: list[str], default: str | None = None, *, include_prompt: bool = True) -> str:
-    """Save a sentence encoder of random weights that reads 24 pieces and has prompts."""
-    save_bert(folder / "bert", [*WORDS, *words])
-    modules = [Transformer(str(folder / "bert"), max_seq_length=READS), Pooling(32, include_prompt=include_prompt)]
-    model = SentenceTransformer(modules=modules, device="cpu", prompts=PROMPTS, default_prompt_name=default)
-    model.save(str(folder / "encoder"))
-    return str(folder / "encoder")
+    options = {"prompts": PROMPTS, "default_prompt_name": default}
+    return save_sentence_encoder(folder, [*WORDS, *words], READS, include_prompt=include_prompt, **options)
 
 
 @pytest.fixture(scope="module")
