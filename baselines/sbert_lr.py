@@ -1,7 +1,8 @@
 """SBERT + logistic regression, the baseline of the Depth F1 paper (appendix B.2).
 
 Frozen sentence embeddings (a pair of texts joined by a newline) under scikit-learn's LogisticRegression with its
-default settings. Leaves out: any tuning of encoder or classifier.
+default settings. Leaves out: any tuning of encoder or classifier. With ``--encoder wordllama`` (extra ``wordllama``)
+the embeddings are static, means of one vector a token.
 
     shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
 """
@@ -16,8 +17,11 @@ from numpy.typing import NDArray
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
 from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
 from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from builders.static_encoder import STATIC_ENCODER
 
-EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a sentence encoder.")]
+EncoderName = Annotated[
+    str, typer.Option("--encoder", metavar="NAME", help="Hub id or path of a sentence encoder, or 'wordllama'.")
+]
 
 
 def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
@@ -61,15 +65,19 @@ def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER) -> None:
     folder = runs.open_folder()
     fit = fit_on(Encoder(encoder), folder.task(runs.task).inputs)
     results = train_runs(fit, folder, runs)
+    if encoder == STATIC_ENCODER:
+        about = {"name": "wordllama + LR", "family": "static embeddings", "licence": "MIT"}
+        libraries = ["wordllama"]
+    else:
+        about = {"name": "SBERT + LR", "family": "sentence-transformers", "licence": "Apache-2.0"}
+        libraries = ["sentence-transformers"]
     card = make_card(
         folder,
-        libraries=["scikit-learn", "sentence-transformers", "torch"],
-        name="SBERT + LR",
+        libraries=["scikit-learn", *libraries, "torch"],
         base_model=encoder,
-        family="sentence-transformers",
         paradigm="fine-tuned",
         tuning_trials=1,
-        licence="Apache-2.0",
+        **about,
     )
     write_outputs(results.predictions, card, runs.out)
 
