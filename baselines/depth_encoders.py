@@ -9,7 +9,7 @@ bootstrap, weights as they are).
     python -m baselines.depth_encoders --data build/df1
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -74,7 +74,7 @@ def shared_tenth(a: Floats, b: Floats) -> float:
 
 
 def difference(correct: NDArray[np.bool_], a: Floats, b: Floats, seed: int = 0) -> tuple[float, float, float]:
-    """Compare Depth F1 of the same predictions under two weightings.
+    """Compare Depth F1 of the same predictions under two weightings; resamples without any weight are left out.
 
     Args:
         correct: whether each target text is right, shape (n,).
@@ -85,9 +85,61 @@ def difference(correct: NDArray[np.bool_], a: Floats, b: Floats, seed: int = 0) 
     """
     n = len(correct)
     times = np.random.default_rng([seed, n]).multinomial(n, np.full(n, 1 / n), size=N_DRAWS)  # (R, n)
+    times = times[(times @ a > 0) & (times @ b > 0)]
     drawn = (times @ (b * correct)) / (times @ b) - (times @ (a * correct)) / (times @ a)
     low, high = np.quantile(drawn, [0.025, 0.975])
     return float(depth_f1(correct, b) - depth_f1(correct, a)), float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A pairing by two encoders, A and B; all figures are fractions.
+
+    Attributes:
+        rank: Spearman's correlation of the depths of the target texts.
+        shared: as ``shared_tenth`` gives it.
+        q: Q by A and by B.
+        f1: of each model, micro F1, which is accuracy.
+        depth_f1: of each model, Depth F1 at lambda 0 by A and by B, then at lambda 90.
+        differences: of each model, ``difference`` at lambda 90.
+    """
+
+    rank: float
+    shared: float
+    q: tuple[float, float]
+    f1: Mapping[str, float]
+    depth_f1: Mapping[str, tuple[float, ...]]
+    differences: Mapping[str, tuple[float, float, float]]
+
+
+def compare(
+    train: pl.DataFrame, test: pl.DataFrame, inputs: tuple[str, ...], encoders: tuple[Encoder, Encoder]
+) -> Comparison:
+    """Compute the depths of a pairing by both encoders, and score three models under each.
+
+    Args:
+        train: the source's train rows, with the inputs and ``label``.
+        test: the target's test rows, with the same columns.
+        inputs: the input columns.
+        encoders: A and B; a logistic regression on the vectors of each is a model, too.
+    Returns: the comparison.
+    """
+    texts = encoder_texts(train, inputs), encoder_texts(test, inputs)
+    a, b = both = tuple(Depths.of(encoder, *texts) for encoder in encoders)
+    models = {"TF-IDF + LR": tfidf_lr.classifier(train, inputs, 0)}
+    for letter, encoder in zip("AB", encoders, strict=True):
+        models[f"{letter} + LR"] = sbert_lr.classifier(train, encoder, inputs, 0)
+    gold = test["label"].to_numpy()
+    correct = {name: model.predict(test)[0] == gold for name, model in models.items()}
+    weights = [depths.weights(lambda_) for lambda_ in (ALL, SHALLOW) for depths in both]
+    return Comparison(
+        rank=float(spearman(a.target, b.target)),
+        shared=shared_tenth(a.target, b.target),
+        q=(q_statistic(a.own, a.target), q_statistic(b.own, b.target)),
+        f1={name: float(right.mean()) for name, right in correct.items()},
+        depth_f1={name: tuple(float(depth_f1(right, each)) for each in weights) for name, right in correct.items()},
+        differences={name: difference(right, *weights[2:]) for name, right in correct.items()},
+    )
 
 
 def main(
@@ -102,40 +154,32 @@ def main(
     if len(names) != 2:
         cure = "give --encoder twice, or leave it out"
         raise InvalidInput(Problem("two encoders are compared", "--encoder", f"{len(names)} of them", cure))
-    folder, encoders = DatasetFolder.open(data), [Encoder(name) for name in names]
-    depths = Table("pairing", "Spearman", "shared tenth", "Q by A", "Q by B", box=box.SIMPLE_HEAD)
-    by = [f"DF1@{lambda_} by {letter}" for lambda_ in (ALL, SHALLOW) for letter in "AB"]
-    scores = Table("pairing", "model", "F1", *by, f"DF1@{SHALLOW}, B - A", box=box.SIMPLE_HEAD)
+    folder = DatasetFolder.open(data)
     pairings = [task for task, info in folder.manifest.tasks.items() if info.joined_source is not None]
     if not pairings:
         cure = "give a folder that 'shiftbench build df1' wrote"
         raise InvalidInput(Problem("the folder has no pairings", str(data), cure=cure))
+    encoders = Encoder(names[0]), Encoder(names[1])
+    found = {}
     for task in pairings:
-        _add_rows(depths, scores, folder, task, encoders)
-    console = Console(width=120)
-    console.print(f"A: {names[0]}, B: {names[1]}", depths, scores, sep="\n")
+        info = folder.task(task)
+        train = pl.concat([folder.split(task, part, "train") for part in source_parts(info.joined_source or "")])
+        found[task] = compare(train, folder.test(task), info.inputs, encoders)
+    Console(width=120).print(f"A: {names[0]}, B: {names[1]}", *_tables(found), sep="\n")
 
 
-def _add_rows(depths: Table, scores: Table, folder: DatasetFolder, task: str, encoders: Sequence[Encoder]) -> None:
-    """Add the rows of one pairing to both tables."""
-    info, test = folder.task(task), folder.test(task)
-    train = pl.concat([folder.split(task, part, "train") for part in source_parts(info.joined_source or "")])
-    texts = encoder_texts(train, info.inputs), encoder_texts(test, info.inputs)
-    a, b = (Depths.of(encoder, *texts) for encoder in encoders)
-    rank, shared = float(spearman(a.target, b.target)), shared_tenth(a.target, b.target)
-    depths.add_row(task, f"{rank:.3f}", f"{shared:.2f}", *(f"{q_statistic(by.own, by.target):.3f}" for by in (a, b)))
-    models = {"TF-IDF + LR": tfidf_lr.classifier(train, info.inputs, 0)}
-    models |= {
-        f"{letter} + LR": sbert_lr.classifier(train, encoder, info.inputs, 0)
-        for letter, encoder in zip("AB", encoders, strict=True)
-    }
-    for name, model in models.items():
-        correct = model.predict(test)[0] == test["label"].to_numpy()
-        values = [float(depth_f1(correct, by.weights(lambda_))) for lambda_ in (ALL, SHALLOW) for by in (a, b)]
-        found, low, high = difference(correct, a.weights(SHALLOW), b.weights(SHALLOW))
-        ends = f"{100 * found:+.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-        scores.add_row(task, name, *(f"{100 * value:.1f}" for value in (correct.mean(), *values)), ends)
-    scores.add_section()
+def _tables(found: Mapping[str, Comparison]) -> tuple[Table, Table]:
+    depths = Table("pairing", "Spearman", "shared tenth", "Q by A", "Q by B", box=box.SIMPLE_HEAD)
+    by = [f"DF1@{lambda_} by {letter}" for lambda_ in (ALL, SHALLOW) for letter in "AB"]
+    scores = Table("pairing", "model", "F1", *by, f"DF1@{SHALLOW}, B - A", box=box.SIMPLE_HEAD)
+    for task, one in found.items():
+        depths.add_row(task, f"{one.rank:.3f}", f"{one.shared:.2f}", *(f"{q:.3f}" for q in one.q))
+        for name, f1 in one.f1.items():
+            points = [f"{100 * value:.1f}" for value in (f1, *one.depth_f1[name])]
+            gain, low, high = (100 * value for value in one.differences[name])
+            scores.add_row(task, name, *points, f"{gain:+.1f} [{low:.1f}, {high:.1f}]")
+        scores.add_section()
+    return depths, scores
 
 
 if __name__ == "__main__":
