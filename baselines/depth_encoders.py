@@ -138,7 +138,7 @@ def compare(
         q=(q_statistic(a.own, a.target), q_statistic(b.own, b.target)),
         f1={name: float(right.mean()) for name, right in correct.items()},
         depth_f1={name: tuple(float(depth_f1(right, each)) for each in weights) for name, right in correct.items()},
-        differences={name: difference(right, *weights[2:]) for name, right in correct.items()},
+        differences={name: difference(right, weights[2], weights[3]) for name, right in correct.items()},
     )
 
 

@@ -163,7 +163,10 @@ def wordings(benchmark: str, task: str, info: TaskManifest, instruction: str | N
     name = info.candidates_for or task.removesuffix(PLACEBO)
     words = _BY_TASK.get((benchmark, name)) or _BY_LABELS.get(frozenset(info.labels))
     every = (words, *(_PARAPHRASES.get(words, ()) if words and instruction is None else ()))
-    return tuple(general_wording(info.kind, info.inputs, info.labels, instruction, each) for each in every)
+    # Where a task's columns are other ones, all come out as the words of its kind.
+    return tuple(
+        dict.fromkeys(general_wording(info.kind, info.inputs, info.labels, instruction, each) for each in every)
+    )
 
 
 def general_wording(

@@ -165,7 +165,7 @@ class PromptingOptions:
 
     @property
     def model_name(self) -> str:
-        """Name of the model for people: of a GGUF file its own, without folders."""
+        """Name of the model as cards show it: of a GGUF file without its folders."""
         return Path(self.model).name if self.local and self.model.endswith(GGUF_SUFFIX) else self.model
 
     @property
