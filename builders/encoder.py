@@ -21,6 +21,7 @@ from tqdm import tqdm
 from builders.cache import cache_folder, recall_model, remember_model
 from builders.folder.manifest import EncoderFacts
 from builders.hub_access import reaching_hub
+from builders.static_encoder import StaticEncoder, static_folder
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import TOKENS
 
@@ -113,14 +114,16 @@ class Encoder:
     """A sentence encoder by Hub id or local path. The model loads when the first uncached text is encoded.
 
     Args:
-        name: Hub id or path; the default one comes from the ``offline`` extra where that is installed.
+        name: Hub id or path; the default one comes from the ``offline`` extra where that is installed, and 'wordllama'
+            from the extra of this name.
         cache: folder of cached vectors; default ``cache_folder()``.
         prompt: words that ``encode`` puts before each text, and before each window of a long one.
     """
 
     def __init__(self, name: str = DEFAULT_ENCODER, cache: Path | None = None, prompt: str = "") -> None:
         self.name, self._prompt = name, prompt
-        local = offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
+        self._static = static_folder(name)
+        local = self._static or offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
         self._where = str(local or name)
         self._loaded: Any = None
         self.revision = _model_sha256(local) if local else self._model_revision()
@@ -274,6 +277,9 @@ class Encoder:
                     yield batch, model({**features, **more})
 
     def _model(self) -> tuple[Any, Any]:
+        if self._loaded is None and self._static is not None:
+            static = StaticEncoder(self._static)
+            self._loaded = (static, static.tokenizer)
         if self._loaded is None:
             try:
                 from sentence_transformers import SentenceTransformer

@@ -164,11 +164,9 @@ def _prompts(n: int, rng: np.random.Generator) -> list[list[int]]:
 
 def score_together(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float]]:
     """Score labels as ``--local --score-labels`` does."""
-    from baselines.prompting.label_scores import read_start, score_labels
+    from baselines.prompting.label_scores import score_labels
 
-    start = read_start(model, prompts, max(map(len, _LABELS)))
-    batches = [prompts[first : first + _BATCH] for first in range(0, len(prompts), _BATCH)]
-    return [scores for batch in batches for scores in score_labels(model, batch, _LABELS, start)]
+    return [scores for batch in score_labels(model, prompts, _LABELS, _BATCH) for scores in batch]
 
 
 def score_apart(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float]]:
