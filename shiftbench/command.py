@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 import shiftbench
 from baselines.attack import commands as attack
 from baselines.grid.commands import grid
-from builders.building.commands import build, publish
+from builders.building.commands import build
 from leaderboard.commands.plan import plan
 from leaderboard.commands.rounds import nominate, release_round
 from leaderboard.commands.scores import analyse, coverage, protocol, validate
@@ -25,6 +25,7 @@ from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
 from shiftbench.gate_command import gate
 from shiftbench.predict_command import predict
+from shiftbench.publish_command import publish
 from shiftbench.score_command import score
 
 PROGRAMS = (
