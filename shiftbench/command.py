@@ -27,6 +27,7 @@ from shiftbench.gate_command import gate
 from shiftbench.predict_command import predict
 from shiftbench.publish_command import publish
 from shiftbench.score_command import score
+from shiftbench.share_command import share
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
@@ -91,8 +92,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, gate, submit, withdraw, nominate, serve,
-    rescore, release_round, publish_space, protocol, bench,
+    check, build, publish, plan, predict, validate, card, score, compare, gate, share, submit, withdraw, nominate,
+    serve, rescore, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)

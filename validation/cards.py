@@ -97,6 +97,11 @@ class Card(pydantic.BaseModel):
         return self.share_predictions is not False
 
     @property
+    def allows_bulk(self) -> bool:
+        """Whether the predictions may be passed on with all others, as in archives: only where the card says so."""
+        return self.share_predictions is True
+
+    @property
     def model_name(self) -> str:
         """Name of the model, by which a submitter's entries are one line of the overall board."""
         return self.model or self.name
