@@ -46,14 +46,14 @@ def publish(
         tag=tag,
         private_gold=private_gold,
         dry_run=dry_run,
-        describe=_eval_yaml,
+        describe=benchmark_file,
         note=lambda line: typer.echo(line, err=True),
     )
     write_json(content, json_)
 
 
-def _eval_yaml(manifest: "Manifest") -> dict[str, str]:
-    """Write what makes a dataset a benchmark of the Hub, by the file's name; nothing where no task can be one."""
+def benchmark_file(manifest: "Manifest") -> dict[str, str]:
+    """Return the file that makes a dataset a benchmark of the Hub, by its name; none where no task can stand in it."""
     from baselines.prompting.instructions import numbered_wording
     from leaderboard.interchange.eval_yaml import EVAL_YAML, eval_yaml
 

@@ -6,7 +6,7 @@ that somebody else made meanwhile is built upon.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -62,15 +62,15 @@ class Plan:
         ]
 
 
-def default_tag(folder: DatasetFolder, more: Iterable[LocalFile] = ()) -> str:
+def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) -> str:
     """Name a folder's version: the format, the content, and all that is said of it (depths and card, too).
 
     Args:
         folder: the dataset folder.
-        more: files that are sent with it and describe it.
+        more: texts of the files that are sent with it and describe it, by path.
     """
-    described = [*(folder.path / name for name in (MANIFEST, README)), *(file.path for file in more)]
-    said = hashlib.sha256(b"".join(path.read_bytes() for path in described))
+    own = [(folder.path / name).read_bytes() for name in (MANIFEST, README)]
+    said = hashlib.sha256(b"".join([*own, *(text.encode() for text in (more or {}).values())]))
     return f"v{folder.manifest.format_version}-{folder.content_hash[:12]}-{said.hexdigest()[:6]}"
 
 
@@ -90,7 +90,7 @@ def plan(folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, Loc
         cure = "give the folder of 'public' and 'gold', and --private-gold"
         raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder.path), cure=cure))
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
-    local = {**check_folder(folder), **(more or {})}
+    local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
     with writing_to_hub(target.repo_id):
         return trying(lambda _: _compare(local, title, target, api))
 

@@ -111,9 +111,9 @@ def _plan(
     for domain, why in left_out.items():
         note(f"leave out {domain}: {why}")
     public = stack.enter_context(published_folder(opened))
-    more = _written(stack, describe(public.manifest))
-    target = Target(repo_id, revision, tag or default_tag(public, more.values()), private)
-    made = plan(public, target, api, more)
+    described = describe(public.manifest)
+    target = Target(repo_id, revision, tag or default_tag(public, described), private)
+    made = plan(public, target, api, _written(stack, described))
     for line in made.lines():
         note(line)
     return left_out, made

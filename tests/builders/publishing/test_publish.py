@@ -70,7 +70,10 @@ def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
     expected = {str(path.relative_to(public.path)): path for path in public.path.rglob("*") if path.is_file()}
     sent: dict[str, Any] = json.loads((tmp_path / "sent.json").read_text())
     assert sent["left_out"] == {"nli.harbour": why, "sa.kettles": why}
-    assert sent["add"] == {path: file.stat().st_size for path, file in sorted(expected.items())}
+    described = publish_command.benchmark_file(public.manifest)
+    sizes = {path: file.stat().st_size for path, file in expected.items()}
+    assert sent["add"] == sizes | {path: len(text.encode()) for path, text in described.items()}
+    assert list(described) == ["eval.yaml"]
     assert "harbour" not in "".join(sent["add"])
 
 
