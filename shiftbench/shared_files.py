@@ -63,6 +63,9 @@ def open_shared(
     """
     published = dataset or (data if names_repository(data) else None)
     folder = as_folder(data)
+    if not folder.has_public_labels:
+        cure = "share what the board shows of it"
+        raise InvalidInput(Problem("scores on withheld labels are not told", str(folder.path), cure=cure))
     predictions: pl.DataFrame | None
     if store is not None:
         if card is not None:
@@ -166,8 +169,6 @@ def _from_store(identity: str, place: str, folder: DatasetFolder) -> tuple[Score
     store = open_store(place)
     entry = store.entry(identity)
     folder_of(entry.card, [folder])
-    if not folder.has_public_labels:
-        raise _withheld(identity)
     return store.scores(entry, folder), entry.card, store.checked_rows(identity, folder), entry.submitted_at
 
 
@@ -182,7 +183,6 @@ def _from_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Sco
     if path.suffix == ".json":
         return _read_scores(path, folder), own, None
     frame = checked_predictions(path, folder, own.subset)
-    folder.refuse_withheld()
     return score_predictions(frame, folder, own.subset, encoder=token_encoder(folder)).scores, own, frame
 
 
@@ -210,11 +210,6 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
             Problem("scores on withheld labels are not told", str(path), cure="what rounds released is on the board")
         )
     return scores
-
-
-def _withheld(where: str) -> InvalidInput:
-    cure = "share what the board shows of it"
-    return InvalidInput(Problem("scores on withheld labels are not told", where, cure=cure))
 
 
 def _repository_of(card: Card) -> str | None:

@@ -97,7 +97,8 @@ def headlines(scores: Scores) -> dict[str, SharedFigure]:
         mean ST; tasks without that figure, and placebos, have none.
     """
     wanted = {task.task: _headline(task) for task in scores.tasks if not task.task.endswith(PLACEBO)}
-    return {figure.task: figure for figure in figures_of(scores) if wanted.get(figure.task) == figure.name}
+    whole = [figure for figure in figures_of(scores) if figure.source is None]
+    return {figure.task: figure for figure in whole if wanted.get(figure.task) == figure.name}
 
 
 def drop_of(scores: Scores, task: str) -> SharedFigure | None:
