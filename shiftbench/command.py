@@ -18,6 +18,7 @@ from leaderboard.commands.plan import plan
 from leaderboard.commands.rounds import nominate, release_round
 from leaderboard.commands.scores import analyse, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
+from shiftbench.archive_command import archive
 from shiftbench.bench_command import bench
 from shiftbench.card_command import card
 from shiftbench.check_command import check
@@ -93,7 +94,7 @@ app.add_typer(attacks, name="attack")
 
 for command in (
     check, build, publish, plan, predict, validate, card, score, compare, gate, share, submit, withdraw, nominate,
-    serve, rescore, release_round, publish_space, protocol, bench,
+    serve, rescore, archive, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)

@@ -1,6 +1,7 @@
 """The YAML at the top of a dataset card: what ``load_dataset`` and the Hub read of it."""
 
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -21,14 +22,24 @@ class _PlainDumper(yaml.SafeDumper):
 
 def front_matter(manifest: Manifest) -> str:
     """Write the YAML of a folder's card, its fences included."""
-    front = yaml.dump(_content(manifest), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
+    return fenced(_content(manifest))
+
+
+def fenced(content: Mapping[str, Any]) -> str:
+    """Write the front matter of a README, its fences included; repeated values are written out."""
+    front = yaml.dump(dict(content), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     return f"---\n{front}---\n"
 
 
-def _content(manifest: Manifest) -> dict[str, Any]:
-    found = configs(manifest)
+def loadable(found: Sequence[Config]) -> dict[str, Any]:
+    """Build the keys by which ``load_dataset`` knows configs, the first of them the default one."""
     listed: list[dict[str, Any]] = [{"config_name": config.name, "data_files": _data_files(config)} for config in found]
     listed[0]["default"] = True
+    features = [{"config_name": config.name, "features": _features(config)} for config in found]
+    return {"configs": listed, "dataset_info": features}
+
+
+def _content(manifest: Manifest) -> dict[str, Any]:
     task_ids = _task_ids(manifest)
     here = [name for name, task in manifest.tasks.items() if task.domains]
     return {
@@ -40,8 +51,7 @@ def _content(manifest: Manifest) -> dict[str, Any]:
         "task_categories": sorted({task_category(manifest, name) for name in here}),
         **({"task_ids": task_ids} if task_ids else {}),
         "tags": ["domain-shift", "robustness", "shiftbench"],
-        "configs": listed,
-        "dataset_info": [{"config_name": config.name, "features": _features(config)} for config in found],
+        **loadable(configs(manifest)),
     }
 
 
