@@ -30,7 +30,7 @@ def archive(
     Example: shiftbench archive --store store --data build/dr --out archive
     """
     from builders.folder.reader import DatasetFolder
-    from leaderboard.interchange.archive import write_archive
+    from leaderboard.interchange.open_archive import write_archive
     from leaderboard.store import open_store
     from validation.report import InvalidInput, Problem
 

@@ -27,7 +27,9 @@ from shiftbench.check_command import check
 from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
 from shiftbench.experiment_log import logged
+from shiftbench.export_command import export
 from shiftbench.gate_command import gate
+from shiftbench.import_command import import_logs
 from shiftbench.predict_command import predict
 from shiftbench.publish_command import publish
 from shiftbench.score_command import score
@@ -111,11 +113,12 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, gate, share, submit, withdraw, nominate,
-    serve, rescore, archive, release_round, publish_space, protocol, bench,
+    check, build, publish, plan, export, predict, validate, card, score, compare, gate, share, submit, withdraw,
+    nominate, serve, rescore, archive, release_round, publish_space, protocol, bench,
     coverage, logged(grid, _of_grid), analyse, demo,
 ):  # fmt: skip
     app.command()(command)
+app.command("import")(import_logs)
 
 
 def main() -> None:

@@ -107,8 +107,9 @@ def score_metrics(scores: "Scores") -> dict[str, float]:
 
     found = {}
     for figure in figures_of(scores):
-        where = [] if figure.source is None else [figure.source, str(figure.target)]
-        name = re.sub(r"[^\w./-]", "_", "/".join([figure.task, figure.name, *where]), flags=re.ASCII)
+        # With dots, because MLflow's files take what stands before a slash for a folder.
+        where = "" if figure.source is None else f".{figure.source}.{figure.target}"
+        name = re.sub(r"[^\w./-]", "_", f"{figure.task}/{figure.name}{where}", flags=re.ASCII)
         ends = {"low": figure.estimate.low, "high": figure.estimate.high}
         if figure.total is not None:
             ends |= {"total_low": figure.total.low, "total_high": figure.total.high}

@@ -10,5 +10,5 @@ eval_results, model_index       results for a model's repository on the Hub
 every_eval_ever, every_eval_samples   results and single texts for the Every Eval Ever datastore
 scores_csv                      figures as a table for a spreadsheet
 pull_request                    sends such files to a repository
-archive, from_archive           all entries that may be passed on as one dataset folder, and back into a store
+open_archive, from_archive      all entries that may be passed on as one dataset folder, and back into a store
 """

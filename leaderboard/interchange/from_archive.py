@@ -9,7 +9,7 @@ import polars as pl
 from tqdm import tqdm
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.interchange.archive import ENTRIES, PREDICTIONS
+from leaderboard.interchange.open_archive import ENTRIES, PREDICTIONS
 from leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Store
 from leaderboard.store.entries import entry_id
 from validation.cards import parse_card
@@ -26,7 +26,7 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
 
     Args:
         store: the store.
-        archive: the folder that ``leaderboard.interchange.archive`` wrote.
+        archive: the folder that ``leaderboard.interchange.open_archive`` wrote.
         folders: the datasets of its entries.
     Returns: how many entries of the archive are in the store now, and why which others are not.
     Raises: InvalidInput when the folder is no archive.

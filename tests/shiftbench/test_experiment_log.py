@@ -121,7 +121,7 @@ def test_check_logs_its_scores_and_report(place: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (logged,) = [each for each in mlflow_runs() if each.info.run_name == "constant:classify"]
     assert logged.data.params["trained_on"] == "elsewhere"
-    assert any(name.startswith("own/st/elsewhere/") for name in logged.data.metrics), logged.data.metrics
+    assert any(name.startswith("own/st.elsewhere.") for name in logged.data.metrics), logged.data.metrics
 
 
 def test_of_withheld_labels_no_figure_is_logged(place: Path, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_what_mlflow_refuses_is_one_clear_message(
 def test_names_are_what_trackers_take(filled: Filled) -> None:
     scores = filled.store.scores(filled.entries["good"], filled.folder)
     metrics = score_metrics(scores)
-    assert metrics["nli/sd/harbour/kitchen"] == next(
+    assert metrics["nli/sd.harbour.kitchen"] == next(
         shift.sd.value for shift in scores.tasks[0].shifts if (shift.source, shift.target) == ("harbour", "kitchen")
     )
     assert "nli/depth_f1_0" in metrics
