@@ -119,11 +119,14 @@ def score_metrics(scores: "Scores") -> dict[str, float]:
 
 
 def card_params(card: "Card") -> dict[str, Value]:
-    """Return the settings of a card by name, without the contact; library versions as ``versions.<name>``."""
-    facts = card.model_copy(update={"contact": None}).as_dict()
-    versions = facts.pop("versions", {})
-    params = {key: ", ".join(value) if isinstance(value, list) else value for key, value in facts.items()}
-    return params | {f"versions.{name}": version for name, version in versions.items()}
+    """Return the settings of a card by name, without the contact; parts of a setting as ``versions.<name>``."""
+    params: dict[str, Value] = {}
+    for key, value in card.model_copy(update={"contact": None}).as_dict().items():
+        if isinstance(value, dict):
+            params |= {f"{key}.{name}": part for name, part in value.items()}
+        else:
+            params[key] = ", ".join(value) if isinstance(value, list) else value
+    return params
 
 
 def _made_with(scores: "Scores") -> dict[str, Value]:

@@ -63,7 +63,7 @@ class SharedEntry:
         yield f"{figure.words}, {figure.metric}, in points, {n} shift{'' if n == 1 else 's'}"
         yield interval_words(figure)
         drop = drop_of(self.scores, figure.task)
-        if drop is not None and figure.source is None:
+        if drop is not None and figure.source is None and not figure.is_drop:
             yield f"{drop.words} {plain_score(drop.estimate)}"
         if figure.source is None and not task.summary.complete:
             yield "some shifts are missing"
