@@ -35,7 +35,7 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
     return list(entries.values())
 
 
-def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
+def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from those of its trials that are done.
 
     They are those that ``shiftbench train`` with all sources and seeds writes, but for the card's command. What is
@@ -45,6 +45,7 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
         trials: of the model on the task, in the order of the file.
         runs: folder in which each trial has its own.
         out: folder to write into, ``<task>/<model>.parquet``; it holds a task's placebo, too.
+    Returns: the prediction file; None where no trial is done.
     """
     done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
     entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
@@ -58,6 +59,7 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
     if told:
         text = json.dumps(told, indent=1)
         entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
+    return entry if done else None
 
 
 def _collect_files(files: Sequence[Path], entry: Path) -> None:
