@@ -37,7 +37,8 @@ def test_inspect_runs_a_task_of_the_hub_and_finds_the_right_labels(tmp_path: Pat
         publish(hub, folder)
         server.reply = reply
         run_tool(
-            tmp_path, "inspect", "eval", f"hf/{REPO}/nli.{DOMAIN}", "--model", "openai-api/stub/m", "--display", "plain",
+            tmp_path, "inspect", "eval", f"hf/{REPO}/nli.{DOMAIN}", "--model", "openai-api/stub/m",
+            "--display", "plain",
             HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="0", HF_HUB_DISABLE_XET="1", STUB_BASE_URL=server.url,
             STUB_API_KEY="none",
         )  # fmt: skip
