@@ -65,12 +65,14 @@ class SharedEntry:
         drop = drop_of(self.scores, figure.task)
         if drop is not None and figure.source is None and not figure.is_drop:
             yield f"{drop.words} {plain_score(drop.estimate)}"
-        if figure.source is None and not task.summary.complete:
-            yield "some shifts are missing"
-        if self.scores.partial_data:
-            yield "partial data"
-        if self.scores.unverified_data:
-            yield "unverified data"
+        warnings = {
+            "not shown to be above what needs no skill": figure.source is None and task.summary.at_floor,
+            "some shifts are missing": figure.source is None and not task.summary.complete,
+            "partial data": self.scores.partial_data,
+            "unverified data": self.scores.unverified_data,
+            "synthetic data": self.scores.synthetic_data,
+        }
+        yield from (words for words, holds in warnings.items() if holds)
         yield made_with(self.scores)
 
 

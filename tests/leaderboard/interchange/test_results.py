@@ -88,6 +88,18 @@ def test_a_pairing_shares_its_depth_f1(good: SharedEntry) -> None:
     assert (best.name, best.metric, best.estimate) == ("depth_f1@0", "depth_f1", task.summary.depth_f1["0"])
 
 
+def test_what_a_reader_must_know_stands_in_the_notes(good: SharedEntry) -> None:
+    (task,) = good.scores.tasks
+    summary = task.summary.model_copy(update={"at_floor": True, "complete": False})
+    marks = {"partial_data": True, "unverified_data": True, "synthetic_data": True}
+    tasks = (task.model_copy(update={"summary": summary}),)
+    warned = replace(good, scores=good.scores.model_copy(update={"tasks": tasks, **marks}))
+    notes = warned.notes(headlines(warned.scores)["nli"])
+    for words in ("not shown to be above", "some shifts are missing", "partial data", "unverified data", "synthetic"):
+        assert words in notes
+        assert (words in good.notes(headlines(good.scores)["nli"])) == (words == "synthetic")
+
+
 def test_a_subset_has_no_place_on_the_hub(good: SharedEntry) -> None:
     few = replace(good, scores=good.scores.model_copy(update={"subset": "fewshot"}))
     with pytest.raises(InvalidInput, match="leaderboards are of whole test splits"):
