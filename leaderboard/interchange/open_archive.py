@@ -220,7 +220,7 @@ def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> in
     rows = {PREDICTIONS: predictions} | {name: _n_rows(part / f"{name}.parquet") for name in _TABLES}
     for name, text in describe(archive_configs(rows), pl.read_parquet(part / f"{ENTRIES}.parquet")).items():
         (part / name).write_text(text, encoding="utf-8")
-    for name in (*_TABLES, _DONE):
+    for name in (_DONE, *_TABLES):  # first what says that the others are there
         shutil.rmtree(part / name)
     if out.exists():
         out.rmdir()
