@@ -104,7 +104,7 @@ def _test_domains(task: TaskManifest) -> list[str]:
 
 
 def _description(manifest: Manifest, tasks: dict[str, TaskManifest]) -> str:
-    """Say what the values are, and what a run with Inspect is."""
+    """Describe what the values are, and what a run with Inspect is."""
     lines = [f"{manifest.title}: texts of several domains, to measure how models lose accuracy between them."]
     lines += [f"{config_name(name, task)}: {_headline(task)}." for name, task in tasks.items()]
     lines.append(

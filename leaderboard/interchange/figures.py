@@ -73,13 +73,13 @@ class SharedFigure(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Name the figure among all figures of the scores: ``nli/mean_st``, ``nli/st/fiction->slate``."""
+        """Return the figure's name among all figures of the scores: ``nli/mean_st``, ``nli/st/fiction->slate``."""
         where = "" if self.source is None else f"/{self.source}->{self.target}"
         return f"{self.task}/{self.name}{where}"
 
     @property
     def words(self) -> str:
-        """Name the figure for a reader."""
+        """Return what a reader calls the figure."""
         name, _, lambda_ = self.name.partition("@")
         return _WORDS[name] + (f" at lambda {lambda_}" if lambda_ else "")
 

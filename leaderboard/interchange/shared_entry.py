@@ -88,7 +88,7 @@ def interval_words(figure: SharedFigure) -> str:
 
 
 def made_with(scores: Scores) -> str:
-    """Name what scores were made with and on: program, metric version, data, subset."""
+    """Describe what scores were made with and on: program, metric version, data, subset."""
     subset = "" if scores.subset == "all" else f", subset {scores.subset}"
     return (
         f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, data {scores.data[:12]}{subset}"
