@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.experiment_log import LogToOption, check_tracker, log_scores
 from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, require, writable_file, write_json
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def check(
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
     ] = REPORT,
+    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Score one model on a file of your own, domain by domain, and write a report: what holds up, and why.
@@ -115,6 +117,7 @@ def check(
     from shiftbench.check_data import DataOptions, check_data
     from validation.vocabulary import ELSEWHERE
 
+    check_tracker(log_to)
     columns = Columns(
         domain=domain_column,
         label=label_column,
@@ -133,8 +136,12 @@ def check(
         done.write(report, data.name)
         print_check(done.check, console())
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
+        scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
     write_json(content, json_)
+    if log_to is not None:
+        settings = {"model": served_model or model, "file": data.name, "trained_on": trained_on or ELSEWHERE}
+        log_scores(log_to, settings["model"], scores, None, {"report": report}, settings)
 
 
 def _encoder(name: str | None) -> "Encoder":

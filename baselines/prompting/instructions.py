@@ -169,6 +169,24 @@ def wordings(benchmark: str, task: str, info: TaskManifest, instruction: str | N
     )
 
 
+def numbered_wording(benchmark: str, task: str, info: TaskManifest) -> Wording:
+    """Return the words for a task with labels where a model is to reply by the number of a label, as rows have it.
+
+    Args:
+        benchmark: the manifest's benchmark.
+        task: the task's name.
+        info: its facts.
+    """
+    words = wording(benchmark, task, info)
+    numbers = ", ".join(f"{code} {label}" for code, label in enumerate(info.labels))
+    reply = f"Reply with one line and nothing else: ANSWER: and the number of one of these labels: {numbers}."
+    return replace(words, instruction=words.instruction.replace(_with_labels(_LABEL, info.labels), reply))
+
+
+def _with_labels(text: str, labels: Sequence[str]) -> str:
+    return text.replace("{labels}", ", ".join(labels))
+
+
 def general_wording(
     kind: TaskKind,
     inputs: Sequence[str],
@@ -189,5 +207,4 @@ def general_wording(
     if words is None or {column for column, _ in words.fields} - set(inputs):
         fields = tuple((column, column.replace("_", " ").capitalize()) for column in inputs if column != "title")
         words = Wording(_BY_KIND[kind], fields)
-    text = (instruction or words.instruction).replace("{labels}", ", ".join(labels))
-    return replace(words, instruction=text)
+    return replace(words, instruction=_with_labels(instruction or words.instruction, labels))
