@@ -22,6 +22,7 @@ from leaderboard.comparing.shape import (
     Comparison,
     Difference,
     MeanComparison,
+    NoSharedShift,
     ShiftComparison,
     TaskComparison,
     corrected,
@@ -38,7 +39,7 @@ from leaderboard.scoring.replicates import Cell
 from leaderboard.scoring.score import checked_predictions
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.scoring.target_runs import target_runs
-from validation.report import InvalidInput, Problem
+from validation.report import Problem
 from validation.vocabulary import source_parts
 
 Both = tuple[Tested, float | None]
@@ -117,8 +118,8 @@ def compare_entrants(
         margin: test, too, whether differences lie within this fraction; fixed before the scores were seen.
     Returns: differences A minus B, fractions in [-1, 1], as means of each task and by shift, with p values corrected
         over all of them (``metrics.multiplicity``).
-    Raises: InvalidInput when a file is not sound, no shift is shared, or the swaps are too few for any corrected p
-        below 0.05.
+    Raises: NoSharedShift when there is nothing to compare; InvalidInput when a file is not sound, or the swaps are too
+        few for any corrected p below 0.05.
     """
     folder = a.folder
     folder.refuse_withheld()
@@ -127,7 +128,7 @@ def compare_entrants(
     shared = sorted(a.shifts & b.shifts)
     if not shared:
         where = f"{a.shown_name} and {b.shown_name}"
-        raise InvalidInput(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
+        raise NoSharedShift(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
     tasks = list(dict.fromkeys(task for task, *_ in shared))
     refuse_few_swaps(n_swaps, len(tasks))
     shifts: list[ShiftComparison] = []

@@ -20,6 +20,11 @@ RECIPES: Literal["recipes"] = "recipes"
 _LEAST_SHOWN = 0.0001
 
 AtFloor = Literal["a", "b", "both"]
+_OTHER: dict[AtFloor | None, AtFloor | None] = {"a": "b", "b": "a", "both": "both", None: None}
+
+
+class NoSharedShift(InvalidInput):
+    """Two entries have no shift in common, so that there is nothing to compare."""
 
 
 class Difference(pydantic.BaseModel):
@@ -173,7 +178,7 @@ def of_task(comparison: Comparison, task: str) -> Comparison:
         comparison: of any tasks.
         task: the one to keep.
     Returns: the comparison of that task.
-    Raises: InvalidInput when it is not among the compared.
+    Raises: NoSharedShift when it is not among the compared.
     """
     update: dict[str, object] = {
         name: tuple(each for each in getattr(comparison, name) if each.task == task)
@@ -186,8 +191,31 @@ def of_task(comparison: Comparison, task: str) -> Comparison:
     if not update["shifts"]:
         cure = f"they share {', '.join(dict.fromkeys(shift.task for shift in comparison.shifts))}"
         what = f"the two entries share no shift of task '{task[:40]}'"
-        raise InvalidInput(Problem(what, f"{comparison.a} and {comparison.b}", cure=cure))
+        raise NoSharedShift(Problem(what, f"{comparison.a} and {comparison.b}", cure=cure))
     return comparison.model_copy(update=update)
+
+
+def mirrored(comparison: Comparison) -> Comparison:
+    """Return the same comparison as B minus A: exchanging the two changes signs, and no p value."""
+
+    def turned(difference: Difference) -> Difference:
+        value = None if difference.value is None else -difference.value
+        return difference.model_copy(update={"value": value, "at_floor": _OTHER[difference.at_floor]})
+
+    shifts = tuple(
+        each.model_copy(update={"differences": tuple(map(turned, each.differences))}) for each in comparison.shifts
+    )
+    means = tuple(each.model_copy(update={"difference": turned(each.difference)}) for each in comparison.means)
+    tasks = tuple(
+        each.model_copy(update={"runs_a": each.runs_b, "runs_b": each.runs_a, "at_floor": _OTHER[each.at_floor]})
+        for each in comparison.tasks
+    )
+    exchanged = {
+        f"{name}{one}": getattr(comparison, f"{name}{other}")
+        for name in ("", "only_", "tuning_trials_")
+        for one, other in (("a", "b"), ("b", "a"))
+    }
+    return comparison.model_copy(update={"shifts": shifts, "means": means, "tasks": tasks, **exchanged})
 
 
 def winner(difference: Difference) -> Literal["a", "b"] | None:

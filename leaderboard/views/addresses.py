@@ -1,6 +1,6 @@
 """The addresses of all pages: whatever links to one, or answers at one, has it from here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote, urlencode
 
 BOARD = "/"
@@ -54,12 +54,16 @@ def entry_address(identity: str, task: str | None = None) -> str:
     >>> entry_address("0123456789abcdef", "nli")
     '/entry?id=0123456789abcdef&task=nli'
     """
-    return with_query(ENTRY, _entry_and_task(identity, task))
+    return with_query(ENTRY, [("id", identity), *_task_pair(task)])
 
 
-def compare_address(identity: str, task: str | None = None) -> str:
-    """Return the address of the page that compares an entry with others."""
-    return with_query(COMPARE, _entry_and_task(identity, task))
+def compare_address(identities: Sequence[str], task: str | None = None) -> str:
+    """Return the address of the page that compares entries; with one, it asks for the others.
+
+    >>> compare_address(["0123456789abcdef", "fedcba9876543210"], "nli")
+    '/compare?id=0123456789abcdef&id=fedcba9876543210&task=nli'
+    """
+    return with_query(COMPARE, [*(("id", identity) for identity in identities), *_task_pair(task)])
 
 
 def scores_address(identity: str) -> str:
@@ -96,5 +100,5 @@ def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _entry_and_task(identity: str, task: str | None) -> list[tuple[str, str]]:
-    return [("id", identity), *([("task", task)] if task else [])]
+def _task_pair(task: str | None) -> list[tuple[str, str]]:
+    return [("task", task)] if task else []

@@ -1,4 +1,6 @@
-"""The page that compares 2 to 4 entries: means in a table, a sentence, and folded what stands behind them.
+"""The page that compares entries: of 2 to 4 means in a table, a sentence, and folded what stands behind them.
+
+More are compared in pairs (``pairwise_part``).
 
 Everything is drawn on the server and works by links and a form; who is better is said in words, not by colour alone.
 """
@@ -6,7 +8,7 @@ Everything is drawn on the server and works by links and a form; who is better i
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.comparing.entries import MAX_ENTRIES, Side, command, distinct_names
+from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, Side, command, distinct_names
 from leaderboard.comparing.shape import (
     AVERAGE_DROP,
     DEPTH_F1,
@@ -26,6 +28,7 @@ from leaderboard.views.cells import scroll_box
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
 from leaderboard.views.html import Markup, join, render, tag
 from leaderboard.views.numbers import MISSING, drop_points, points
+from leaderboard.views.pairwise_part import Pairwise, pairwise_table
 from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
 from leaderboard.views.site import box
 from validation.report import counted
@@ -72,7 +75,7 @@ class Compared:
 def compare_page(
     choices: Sequence[Choice],
     chosen: Sequence[str],
-    compared: Compared | None,
+    compared: Compared | Pairwise | None,
     *,
     task: str | None = None,
     problems: Sequence[str] = (),
@@ -90,6 +93,8 @@ def compare_page(
     parts = [tag("h1", "Compare entries"), _chooser(choices, chosen, task)]
     if problems:
         parts.append(box("These entries cannot be compared", *problems))
+    elif isinstance(compared, Pairwise):
+        parts.append(pairwise_table(compared))
     elif compared is not None:
         parts.append(_comparison(compared))
     elif not choices:
@@ -97,16 +102,21 @@ def compare_page(
     elif len(choices) == 1:
         parts.append(box("One entry so far", "Comparing takes two. Submit another one for the same data."))
     else:
-        parts.append(
-            box("Nothing chosen", f"Choose 2 to {MAX_ENTRIES} entries; the first is compared with each other one.")
+        words = (
+            f"Choose 2 to {MAX_ENTRIES} entries; the first is compared with each other one. Up to {MAX_PAIRWISE} that "
+            "are ticked on a board are compared in pairs."
         )
+        parts.append(box("Nothing chosen", words))
     return tag("div", join(parts), class_="sb-compare")
 
 
 def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None) -> Markup:
     if len(choices) < 2:
         return Markup("")
-    return render("compare_form.html", choices=choices, chosen=chosen, task=task, max_entries=MAX_ENTRIES)
+    # One more than there are, so that without script, too, another one can be added.
+    n_fields = min(max(MAX_ENTRIES, len(chosen) + 1), MAX_PAIRWISE)
+    form = render("compare_form.html", choices=choices, chosen=chosen, task=task, n_fields=n_fields)
+    return _folded("Change the entries", form) if len(chosen) > MAX_ENTRIES else form
 
 
 def _comparison(compared: Compared) -> Markup:
@@ -134,13 +144,26 @@ def _folded(title: str, content: Markup) -> Markup:
     return tag("details", tag("summary", title), content) if content else content
 
 
-def comparing_page(n_entries: int, seconds: float) -> Markup:
-    """Build what is shown while a comparison is made: browsers ask for the page again by themselves."""
+def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | None = None) -> Markup:
+    """Build what is shown while a comparison is made: browsers ask for the page again by themselves.
+
+    Args:
+        n_entries: entries that are compared.
+        seconds: since the comparison began.
+        progress: pairs that are done, and all of them; None where that is not known.
+    Returns: what stands below the page's head.
+    """
     words = (
         f"{n_entries} entries, for {seconds:.0f} seconds so far. The first time "
         "takes a while; it goes on if this page is closed, and is kept."
     )
-    waiting = box("Comparing", tag("p", words), tag("progress", "", aria_label="Comparing"))
+    if progress is None:
+        bar = tag("progress", "", aria_label="Comparing")
+    else:
+        n_done, n_pairs = progress
+        words = f"{n_done} of {n_pairs} pairs: {words}"
+        bar = tag("progress", "", value=str(n_done), max=str(n_pairs), aria_label="Comparing")
+    waiting = box("Comparing", words, bar)
     return tag("div", tag("h1", "Compare entries"), tag("div", waiting, role="status"), class_="sb-compare")
 
 

@@ -37,7 +37,7 @@ def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder:
         f"{card.paradigm}{subset} \N{MIDDLE DOT} sent by {entry.submitter} on {entry.submitted_at[:10]} \N{MIDDLE DOT} "
     )
     actions = [
-        tag("a", "Compare with others", href=compare_address(identity, chosen), class_="sb-button"),
+        tag("a", "Compare with others", href=compare_address([identity], chosen), class_="sb-button"),
         tag("a", "Scores as JSON", href=scores_address(identity), class_="sb-button"),
     ]
     if folder is not None and folder.has_public_labels and entry.card.allows_download:

@@ -23,6 +23,7 @@ PAGES = (
     TASK,
     "/entry?id={partial}",
     "/compare?id={good}&id={poor}",
+    "/compare?id={good}&id={poor}&id={script}&id={partial}&id={zero-shot}",
     "/data",
     "/about",
     "/submit",
