@@ -76,7 +76,9 @@ class MeanComparison(pydantic.BaseModel):
 class TaskComparison(pydantic.BaseModel):
     """What the tests of a task are about: the recipes, or no more than the models that were trained.
 
-    ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side.
+    ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side. ``outside`` is
+    the entry that was trained on none of the domains while the other was: it meets the other's shifts with the same
+    runs whatever the source, so tests are about the trained models, and drops do not apply.
     """
 
     task: str
@@ -84,17 +86,18 @@ class TaskComparison(pydantic.BaseModel):
     runs_a: int
     runs_b: int
     at_floor: AtFloor | None = None
+    outside: Literal["a", "b"] | None = None
 
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def runs_needed(self) -> int | None:
-        """Runs of every source on either side that it takes to speak of recipes; None where they are spoken of."""
-        return None if self.about == RECIPES else MIN_RUNS
+        """Runs of every source on either side that it takes to speak of recipes; None where no more would do."""
+        return None if self.about == RECIPES or self.outside else MIN_RUNS
 
     @property
     def runs_missing(self) -> str:
-        """What it would take to speak of recipes, in words; empty where they are spoken of."""
-        if self.about == RECIPES:
+        """What it would take to speak of recipes, in words; empty where no more runs would do."""
+        if self.runs_needed is None:
             return ""
         return (
             f"{MIN_RUNS} runs of every source on either side (seeds) would tell about recipes; "
@@ -207,7 +210,14 @@ def mirrored(comparison: Comparison) -> Comparison:
     )
     means = tuple(each.model_copy(update={"difference": turned(each.difference)}) for each in comparison.means)
     tasks = tuple(
-        each.model_copy(update={"runs_a": each.runs_b, "runs_b": each.runs_a, "at_floor": _OTHER[each.at_floor]})
+        each.model_copy(
+            update={
+                "runs_a": each.runs_b,
+                "runs_b": each.runs_a,
+                "at_floor": _OTHER[each.at_floor],
+                "outside": _OTHER[each.outside],
+            }
+        )
         for each in comparison.tasks
     )
     exchanged = {

@@ -25,13 +25,13 @@ from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views import exports
 from leaderboard.views.addresses import predictions_address
 from leaderboard.views.cells import scroll_box
-from leaderboard.views.compare_pictures import difference_bar, drop_dots
+from leaderboard.views.compare_pictures import difference_bar, flip_table, pictures
 from leaderboard.views.html import Markup, join, render, tag
-from leaderboard.views.numbers import MISSING, drop_points, points
+from leaderboard.views.numbers import MISSING, NOT_APPLICABLE, drop_points, points
 from leaderboard.views.pairwise_part import Pairwise, pairwise_table
-from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
 from leaderboard.views.site import box
 from validation.report import counted
+from validation.vocabulary import OUTSIDE_SOURCES
 
 _SAME = 1e-5
 """Figures that are computed twice differ by less."""
@@ -126,18 +126,30 @@ def _comparison(compared: Compared) -> Markup:
         for pair, name in zip(compared.pairs, names[1:], strict=True)
     ]
     tasks = [task for scores in compared.scores for task in scores.tasks if task.task == compared.task]
-    shifts = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
+    shifts = _shifts_by_cell(tasks, compared.pairs)
     pair_tables = (_pair_table(pair, names[0], name) for pair, name in zip(compared.pairs, names[1:], strict=True))
     return join(
         [
             _means(compared, names, shifts),
             _said(said, compared),
             _folded("By shift", join(pair_tables)),
-            _folded("Pictures", _pictures(names, tasks, shifts, compared.pairs)),
-            _folded("Flips", _flips(names, shifts)),
+            _folded("Pictures", pictures(names, tasks, shifts, compared.pairs)),
+            _folded("Flips", flip_table(names, shifts)),
             _copies(compared, names, said),
         ]
     )
+
+
+def _shifts_by_cell(tasks: Sequence[TaskScores], pairs: Sequence[Comparison]) -> list[dict[tuple[str, str], Shift]]:
+    """Return each entry's shifts by source and target, with those that it stands in for in a pair."""
+    found = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
+    for place, pair in enumerate(pairs, start=1):
+        for facts in pair.tasks:
+            if facts.outside is not None:
+                own = found[{"a": 0, "b": place}[facts.outside]]
+                by_target = {target: shift for (source, target), shift in own.items() if source in OUTSIDE_SOURCES}
+                own |= {(shift.source, shift.target): by_target[shift.target] for shift in pair.shifts}
+    return found
 
 
 def _folded(title: str, content: Markup) -> Markup:
@@ -253,6 +265,7 @@ def _said(said: Sequence[str], compared: Compared) -> Markup:
 def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     values = [each.value for shift in pair.shifts for each in shift.differences if each.value is not None]
     most = max((abs(value) for value in values), default=0.0)
+    is_outside = any(task.outside for task in pair.tasks)
     heads = [tag("th", "Shift", scope="col")]
     heads += [tag("th", f"Δ{name}", tag("span", _favours(name), class_="sb-note"), scope="col") for name in FIGURES]
     rows = [
@@ -264,7 +277,7 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
                 tag("span", _size(shift.n, shift.runs), class_="sb-note"),
                 scope="row",
             ),
-            *(_difference(each, most, first, other) for each in shift.differences),
+            *(_difference(each, most, first, other, is_outside=is_outside) for each in shift.differences),
         )
         for shift in pair.shifts
     ]
@@ -301,9 +314,9 @@ def _size(n: int, runs: int) -> str:
     return f"{counted(n, 'text')}, {counted(runs, 'run')}"
 
 
-def _difference(difference: Difference, most: float, first: str, other: str) -> Markup:
+def _difference(difference: Difference, most: float, first: str, other: str, *, is_outside: bool) -> Markup:
     if difference.value is None:
-        return tag("td", MISSING, class_="sb-na")
+        return tag("td", NOT_APPLICABLE if is_outside else MISSING, class_="sb-na")
     better = {"a": first, "b": other, None: None}[winner(difference)]
     said = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
     words = floor_words(difference, (first, other))
@@ -314,66 +327,6 @@ def _difference(difference: Difference, most: float, first: str, other: str) -> 
         difference_bar(difference.value, most, winner(difference)),
         tag("span", *note, class_="sb-note"),
     )
-
-
-def _pictures(
-    names: Sequence[str],
-    tasks: Sequence[TaskScores],
-    shifts: Sequence[dict[tuple[str, str], Shift]],
-    pairs: Sequence[Comparison],
-) -> Markup:
-    facts = [task for pair in pairs for task in pair.tasks if task.runs_needed]
-    about = "".join(dict.fromkeys(f" Of {task.about}: {task.runs_missing}." for task in facts))
-    shared = sorted(set.intersection(*(set(each) for each in shifts)))
-    labels = [f"{source} \N{RIGHTWARDS ARROW} {target}" for source, target in shared]
-    dots = drop_dots("TD", names, labels, [[each[cell].td.value for cell in shared] for each in shifts])
-    named = list(zip(names, tasks, strict=True))
-    parts = []
-    if all(has_depth(task) for task in tasks):
-        what = "Micro F1, each text weighted by how far it lies from the source, as fewer source-like texts remain."
-        parts.append(_figure("Depth F1", what + about, depth_curves(named)))
-    if all(has_depth_drops(task) for task in tasks):
-        what = "Mean depth-weighted SD and TD over each entry's shifts."
-        parts.append(_figure("Drops by depth", what + about, drops_by_depth(named)))
-    if dots is not None:
-        what = "TD by shift, in points: above 0, score was lost by not having trained on the target."
-        parts.append(_figure("Drops by shift", what + about, dots))
-    return tag("div", *parts, class_="sb-pictures") if parts else Markup("")
-
-
-def _figure(title: str, caption: str, drawn: Markup) -> Markup:
-    return tag("figure", tag("h2", title), tag("p", caption, class_="sb-soft"), drawn, class_="sb-figure")
-
-
-def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
-    shared = sorted(set.intersection(*(set(each) for each in shifts))) if shifts else []
-    known = [cell for cell in shared if any(each[cell].flips is not None for each in shifts)]
-    if not known:
-        return Markup("")
-    groups = [tag("th", name, scope="colgroup", colspan="3") for name in names]
-    heads = [tag("th", word, scope="col", class_="sb-num") for _ in names for word in ("loss", "gain", "excess")]
-    rows = [
-        tag(
-            "tr",
-            tag("th", f"{cell[0]} → {cell[1]}", scope="row"),
-            *(part for each in shifts for part in _flip_cells(each[cell])),
-        )
-        for cell in known
-    ]
-    head = tag("thead", tag("tr", tag("th", "Shift", scope="col", rowspan="2"), *groups), tag("tr", *heads))
-    note = (
-        "Of 100 texts, those that a model of the target gets right and this one wrong (loss), the other way round "
-        "(gain), and how many more flip either way than without any shift, on the task's placebo (excess; n/a where it "
-        "was not measured). TD of the texts is loss minus gain."
-    )
-    table = tag("table", head, tag("tbody", *rows), class_="sb-table")
-    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-soft"), scroll_box(table, "Flips"))
-
-
-def _flip_cells(shift: Shift) -> list[Markup]:
-    found = shift.flips
-    values = [None, None, None] if found is None else [found.loss, found.gain, found.excess]
-    return [tag("td", points(value), class_="sb-num" if value is not None else "sb-num sb-na") for value in values]
 
 
 def _copies(compared: Compared, names: Sequence[str], said: Sequence[str]) -> Markup:
