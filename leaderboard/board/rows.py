@@ -32,9 +32,11 @@ OOD = "ood."
 """Begins the name of a score on one domain that the model was not trained on."""
 UNRELEASED = "no round has released figures of it"
 
+CARD_LINKS = ("paper_url", "code_url", "model_url", "url")
+"""The card's links."""
 _TEXTS = (
     "id", "data", "subset", "task", "name", "model", "submitter", "submitted_at", "date", "paradigm", "base_model",
-    "family", "model_selection", "extra_data", "basis", "trained_on", "stamp",
+    "family", "model_selection", "extra_data", "basis", "trained_on", "stamp", *CARD_LINKS,
 )  # fmt: skip
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials", "n_shifts")
 SCHEMA = pl.Schema(
@@ -103,7 +105,7 @@ def _about(entry: Entry, stamp: str) -> dict[str, Any]:
             name: getattr(card, name)
             for name in (
                 "paradigm", "base_model", "family", "model_selection", "extra_data", "parameters", "tunable_parameters",
-                "shots", "training_size", "tuning_trials", "cost_usd",
+                "shots", "training_size", "tuning_trials", "cost_usd", *CARD_LINKS,
             )
         },
     }  # fmt: skip
