@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from leaderboard.metrics.robustness import SCENARIOS
+from leaderboard.scoring.coverage import covers_board
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import OUTSIDE_BASES, Scores, TaskScores
@@ -144,15 +145,15 @@ def _where(source: str | None, target: str | None, task: str | None) -> str:
 
 
 def is_ranked(task: TaskScores) -> bool:
-    """Return whether scores cover what a board ranks by.
-
-    Of models trained on domains that is every shift; of models trained on none of them, every domain as a target:
-    trained models' mean ST weighs each of these targets alike, too.
-    """
+    """Return whether scores cover what a board ranks by."""
     summary = task.summary
-    if task.id_ood is None and summary.basis in OUTSIDE_BASES.values():
-        return summary.n_shifts == len(task.domains)
-    return summary.complete
+    return covers_board(
+        complete=summary.complete,
+        basis=summary.basis,
+        n_shifts=summary.n_shifts,
+        n_domains=len(task.domains),
+        has_id_domain=task.id_ood is not None,
+    )
 
 
 def trained_outside() -> pl.Expr:
