@@ -14,6 +14,9 @@ from leaderboard.comparing.shape import (
     DEPTH_F1,
     DROPS,
     FIGURES,
+    MEAN_OOD,
+    MEAN_ST,
+    RECIPES,
     Comparison,
     Difference,
     MeanComparison,
@@ -29,10 +32,16 @@ from leaderboard.views.compare_pictures import difference_bar, flip_table, pictu
 from leaderboard.views.html import Markup, join, render, tag
 from leaderboard.views.numbers import MISSING, NOT_APPLICABLE, drop_points, points
 from leaderboard.views.pairwise_part import Pairwise, pairwise_table
+from leaderboard.views.pictures.words import source_name
 from leaderboard.views.site import box
 from validation.report import counted
 from validation.vocabulary import OUTSIDE_SOURCES
 
+_MEAN_WORDS = {
+    MEAN_ST: "Score under shift (mean ST)",
+    MEAN_OOD: "Score under shift (mean OOD)",
+    AVERAGE_DROP: "Average drop",
+}
 _SAME = 1e-5
 """Figures that are computed twice differ by less."""
 
@@ -130,6 +139,7 @@ def _comparison(compared: Compared) -> Markup:
     pair_tables = (_pair_table(pair, names[0], name) for pair, name in zip(compared.pairs, names[1:], strict=True))
     return join(
         [
+            _answers(compared, names),
             _means(compared, names, shifts),
             _said(said, compared),
             _folded("By shift", join(pair_tables)),
@@ -179,9 +189,35 @@ def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | N
     return tag("div", tag("h1", "Compare entries"), tag("div", waiting, role="status"), class_="sb-compare")
 
 
+def _answers(compared: Compared, names: Sequence[str]) -> Markup:
+    """Write of each pair, by the test of the figure that the board ranks by, which one is better under shift."""
+    lines = []
+    for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
+        ranked = next((mean.difference for mean in pair.means if mean.ranked), None)
+        if ranked is None or ranked.value is None:
+            lines.append(f"{names[0]} and {name} have no score under shift in common.")
+            continue
+        interval = compared.intervals[place] if place < len(compared.intervals) else None
+        better = winner(ranked)
+        first, second = (name, names[0]) if better == "b" else (names[0], name)
+        told = f"{first} scores higher under shift than {second}"
+        words = told if better else f"{names[0]} and {name} cannot be told apart under shift"
+        gap = f"{drop_points(ranked.value)} points{_ends(interval, ranked)}, corrected p {p_text(ranked.p_corrected)}"
+        holds = "training them again" if pair.about == RECIPES else "these trained models"
+        lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
+    return tag("section", *(tag("p", line, class_="sb-said") for line in lines))
+
+
+def _ends(interval: MeanInterval | None, difference: Difference) -> str:
+    """Write the interval of a ranked difference after it; empty where there is none for the same shifts."""
+    if interval is None or difference.value is None or abs(interval.value - difference.value) >= _SAME:
+        return ""
+    return f" [{drop_points(interval.low)}, {drop_points(interval.high)}]"
+
+
 def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
     """Build the table that answers first: each mean of both entries, their difference, its interval and p."""
-    heads = ("Mean", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
+    heads = ("Figure", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
     head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 6 else None) for n, word in
                        enumerate(heads)))  # fmt: skip
     rows = []
@@ -192,8 +228,10 @@ def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple
     if not rows:
         return Markup("")
     note = (
-        "In points; the difference is the first entry minus the other. The interval is over resampled test texts and, "
-        "where training variance was measured, over training runs, too. p is corrected over all tests of this page."
+        "In points; the difference is the first entry minus the other. The interval is that of this one "
+        "difference, over "
+        "resampled test texts and, where training variance was measured, training runs. p is corrected for all tests "
+        "of this page: below 0.05 the better entry is named, otherwise the test decides nothing."
     )
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-differences")
     label = f"Means of {', '.join(names)}"
@@ -213,16 +251,14 @@ def _mean_row(
     is_drop = difference.figure in DROPS
     written = drop_points if is_drop else points
     values = [written(value) if fits and value is not None else MISSING for value in own]
-    ends = MISSING
-    if mean.ranked and interval is not None and abs(interval.value - (difference.value or 0.0)) < _SAME:
-        ends = f"[{drop_points(interval.low)}, {drop_points(interval.high)}]"
+    ends = (_ends(interval, difference).strip() if mean.ranked else "") or MISSING
     better = {"a": names[0], "b": names[1], None: None}[winner(difference)]
     words = floor_words(difference, names) or (f"{better} better" if better else "undecided")
     gap = MISSING if difference.value is None else drop_points(difference.value)
     ranked = [tag("span", "the board ranks by it", class_="sb-note")] if mean.ranked else []
     return tag(
         "tr",
-        tag("th", exports.mean_name(mean), *ranked, scope="row"),
+        tag("th", _mean_words(mean), *ranked, scope="row"),
         tag("td", names[1]),
         *(tag("td", value, class_="sb-num") for value in values),
         tag("td", gap, class_="sb-num"),
@@ -230,6 +266,13 @@ def _mean_row(
         tag("td", p_text(difference.p_corrected), class_="sb-num"),
         tag("td", words, class_="sb-better" if better else None),
     )
+
+
+def _mean_words(mean: MeanComparison) -> str:
+    """Name a mean over shifts in a reader's words, and what the models were trained on where that is one thing."""
+    figure = mean.difference.figure
+    words = _MEAN_WORDS.get(figure) or f"Depth F1 (\N{GREEK SMALL LETTER LAMDA} = {figure.removeprefix(DEPTH_F1)})"
+    return words if mean.source is None else f"{words}, trained on {source_name(mean.source)}"
 
 
 def _side_mean(
@@ -248,18 +291,18 @@ def _side_mean(
 
 
 def _said(said: Sequence[str], compared: Compared) -> Markup:
-    lines = join(tag("p", f"{line}.", class_="sb-said") for line in said)
+    lines = join(tag("p", f"{line}.") for line in said)
     if not {side.id for side in compared.sides} <= compared.downloadable:
-        return tag("section", lines, class_="sb-verdict")
+        return tag("section", tag("h2", "In one sentence, to cite"), lines, class_="sb-verdict")
     files = [tag("a", f"{side.id}.parquet", href=predictions_address(side.id), download="") for side in compared.sides]
     check = tag(
         "p",
-        "Check it with the entries' prediction files (",
+        "To check it, download the entries' predictions (",
         *[part for file in files for part in (file, ", ")][:-1],
-        "): ",
+        ") and run ",
         tag("code", command(compared.sides, compared.task)),
     )
-    return tag("section", lines, check, class_="sb-verdict")
+    return tag("section", tag("h2", "In one sentence, to cite"), lines, check, class_="sb-verdict")
 
 
 def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
@@ -284,8 +327,9 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-differences")
     label = f"Differences between {first} and {other}"
     note = (
-        "Points, first entry minus the other. p is corrected: four fifths of the level go to the figure that the board "
-        "ranks by, and what it wins passes on to the others."
+        "In points, first entry minus the other. p is corrected for all tests of this page: the figure that the board "
+        "ranks by is tested at four fifths of the 5% level, all others together at the rest, or at all of it where "
+        "the first is decided."
     )
     return tag(
         "section",
@@ -345,4 +389,4 @@ def _copies(compared: Compared, names: Sequence[str], said: Sequence[str]) -> Ma
         )
         for name, text in texts.items()
     ]
-    return tag("section", tag("h2", "Copy"), *boxes, class_="sb-copies")
+    return tag("section", tag("h2", "Copy as"), *boxes, class_="sb-copies")

@@ -104,13 +104,19 @@ def pictures(
     named = list(zip(names, tasks, strict=True))
     parts = []
     if all(has_depth(task) for task in tasks):
-        what = "Micro F1, each text weighted by how far it lies from the source, as fewer source-like texts remain."
+        what = (
+            "Micro F1, with each text weighted by its distance from the source's texts. To the right, more of the "
+            "source-like texts are left out."
+        )
         parts.append(_figure("Depth F1", what + about, depth_curves(named)))
     if all(has_depth_drops(task) for task in tasks):
-        what = "Mean depth-weighted SD and TD over each entry's shifts."
+        what = "Means over each entry's shifts of SD and TD, weighted in the same way."
         parts.append(_figure("Drops by depth", what + about, drops_by_depth(named)))
     if dots is not None:
-        what = "TD by shift, in points: above 0, score was lost by not having trained on the target."
+        what = (
+            "Target drop (TD) of each shift, in points: above 0, the score is lower than that of a "
+            "model trained on the target."
+        )
         parts.append(_figure("Drops by shift", what + about, dots))
     return tag("div", *parts, class_="sb-pictures") if parts else Markup("")
 
@@ -143,9 +149,9 @@ def flip_table(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shif
     ]
     head = tag("thead", tag("tr", tag("th", "Shift", scope="col", rowspan="2"), *groups), tag("tr", *heads))
     note = (
-        "Of 100 texts, those that a model of the target gets right and this one wrong (loss), the other way round "
-        "(gain), and how many more flip either way than without any shift, on the task's placebo (excess; n/a where it "
-        "was not measured). TD of the texts is loss minus gain."
+        "Of 100 texts: those that a model trained on the target gets right and this one gets wrong (loss), those the "
+        "other way round (gain), and how many more change either way than without any shift, on the task's placebo "
+        "(excess; n/a where it was not measured). Loss minus gain is the target drop of these texts."
     )
     table = tag("table", head, tag("tbody", *rows), class_="sb-table")
     return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-soft"), scroll_box(table, "Flips"))

@@ -29,7 +29,8 @@ def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder:
     card = entry.card
     subset = "" if card.subset == "all" else f" \N{MIDDLE DOT} subset {card.subset}"
     by = (
-        f"{card.paradigm}{subset} \N{MIDDLE DOT} sent by {entry.submitter} on {entry.submitted_at[:10]} \N{MIDDLE DOT} "
+        f"{card.paradigm}{subset} \N{MIDDLE DOT} submitted by {entry.submitter} on "
+        f"{entry.submitted_at[:10]} \N{MIDDLE DOT} "
     )
     actions = [
         tag("a", "Compare with others", href=compare_address([identity], chosen), class_="sb-button"),

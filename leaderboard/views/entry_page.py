@@ -106,13 +106,15 @@ def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
 
 def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
     """Write how much of the test may have been seen: labels and texts that are public."""
-    said = ["Test labels are public."]
+    said = ["Test labels are public, so whoever trained a model could have seen them."]
     years = public_years(folder, task.task)
     if years:
         first, last = years
         sent = int(entry.submitted_at[:4])
         ages = _range(max(sent - last, 0), max(sent - first, 0))
-        said.append(f"Test texts are public since {_range(first, last)}: {ages} years when this was sent.")
+        said.append(
+            f"The test texts have been public since {_range(first, last)}, {ages} years before this was submitted."
+        )
     return tag("p", " ".join(said), class_="sb-exposure")
 
 

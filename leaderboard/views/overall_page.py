@@ -43,12 +43,16 @@ Row = Mapping[str, Any]
 _DASH = "\N{EN DASH}"
 _LEAD, _TIE = "\N{BLACK STAR}", "\N{ALMOST EQUAL TO}"
 _READING = (
-    "A line is a model of a submitter (the card's key 'model', else its name), with its newest entry that covers every "
-    "shift of each task. Models that cover all named tasks are ranked by the plain mean over them, so that nobody's "
-    "place changes because somebody else submitted another task; the others stand below, by coverage. Tasks have "
-    "different metrics, so the mean orders models and measures nothing by itself. Mean rank and win rate depend on who "
-    "else submitted, so the table is never ordered by them; their 95% intervals hold for all tasks at once. "
-    f"{_LEAD} marks the leader of a task's board, {_TIE} entries that cannot be told from it."
+    "A line is one model of one submitter: entries whose cards have the same key 'model' are one line "
+    "(without the key, "
+    "the entry's name counts). Of each task its newest entry that covers every shift is shown.",
+    "Models that cover all tasks are ranked by the plain mean over them, so nobody's place changes "
+    "because somebody else "
+    "submitted another task. The others stand below, ordered by how many tasks they cover.",
+    "Tasks have different metrics, so the mean puts models in an order and is not a measurement by itself.",
+    "Mean rank and win rate depend on who else submitted, so the table is never ordered by them. Their 95% intervals "
+    "hold for all tasks at once.",
+    f"{_LEAD} marks the leader of a task's board, {_TIE} entries that cannot be told apart from it.",
 )
 
 
@@ -86,13 +90,14 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         form,
         class_="sb-lead",
     )
+    reading = tag("ul", *(tag("li", line) for line in _READING))
     picture = scatter(ranked, query, lambda row: (row["model"], _first_address(row, benchmark)))
     return join(
         [
             tag("div", lead, picture, class_="sb-top"),
             tag("p", id="board-said", class_="sb-hidden", role="status"),
             tag("div", overall_fragment(index, query), id="board-rows", data_address=ROWS),
-            tag("details", tag("summary", "How to read this table"), tag("p", _READING), class_="sb-legend"),
+            tag("details", tag("summary", "How to read this table"), reading, class_="sb-legend"),
             unscored_list(index.unscored()),
         ]
     )

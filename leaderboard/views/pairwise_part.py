@@ -54,9 +54,11 @@ def pairwise_table(found: Pairwise) -> Markup:
     caption = tag("caption", "Difference in score under shift of each pair, in points", class_="sb-hidden")
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-pairwise")
     notes = [
-        "Row minus column, in points of the score under shift that the board ranks by, over the shifts that both "
-        f"entries have. {TIE}: the test cannot tell the two apart. A coloured cell: it can; blue where the row is "
-        "better, red where the column is. A cell leads to the comparison of its pair.",
+        "Each cell: the row's score under shift minus the column's, in points, over the shifts that both entries have. "
+        f"{TIE}: the test cannot tell the two apart. Coloured cells: it can; blue where the row is "
+        "better, red where the "
+        "column is. A cell leads to the comparison of its pair.",
+        *_narrower(found, names),
         _about(found),
     ]
     return tag(
@@ -118,7 +120,7 @@ def _answer(found: Pairwise, names: Sequence[str], differences: Mapping[tuple[st
     beaten = {first for (first, _), each in differences.items() if winner(each) == "b"}
     unbeaten = [name for side, name in zip(found.sides, names, strict=True) if side.id not in beaten]
     n_decided = sum(winner(each) == "a" for each in differences.values())
-    told = f"{n_decided} of {counted(len(differences) // 2, 'pair')} told apart"
+    told = f"{n_decided} of {counted(len(differences) // 2, 'pair')} can be told apart"
     if not unbeaten:  # where pairs are over different shifts
         return f"Each entry is shown to be worse than another one: {told}."
     listed = unbeaten[0] if len(unbeaten) == 1 else f"{', '.join(unbeaten[:-1])} and {unbeaten[-1]}"
@@ -129,9 +131,23 @@ def _about(found: Pairwise) -> str:
     """Write what the tests are about and how they are corrected."""
     n_recipes = sum(pair.about == RECIPES for pair in found.pairs.values()) // 2
     n_pairs = len(found.pairs) // 2
-    about = {0: f"All pairs are about {TRAINED_MODELS}", n_pairs: f"All pairs are about {RECIPES}"}
-    said = about.get(n_recipes, f"{n_recipes} of {n_pairs} pairs are about {RECIPES}, the others {TRAINED_MODELS}")
+    about = {0: f"All results hold for {TRAINED_MODELS}", n_pairs: "All results hold for training the models again"}
+    some = f"{n_recipes} of {n_pairs} results hold for training the models again, the others for {TRAINED_MODELS}"
+    said = f"{about.get(n_recipes, some)}: the first takes 5 runs of every source on either side."
     return (
-        f"{said}. A pair has the test of its own comparison; p is corrected over all pairs, so a difference that is "
-        "decided there alone may be a tie here. Rows stand in order of score, which decides nothing: only the tests do."
+        f"{said} A pair has the test of its own comparison, but p is corrected over all pairs here, so what is decided "
+        "there may be a tie here. Rows are in order of score; that order alone decides nothing."
     )
+
+
+def _narrower(found: Pairwise, names: Sequence[str]) -> list[str]:
+    """Name the entries that lack some of the shifts on which others are compared."""
+    most = {
+        side.id: max((len(pair.shifts) for (first, _), pair in found.pairs.items() if first == side.id), default=0)
+        for side in found.sides
+    }
+    every = max(most.values(), default=0)
+    fewer = [
+        f"{name} on {most[side.id]}" for side, name in zip(found.sides, names, strict=True) if most[side.id] < every
+    ]
+    return [f"Compared on fewer than {counted(every, 'shift')}: {', '.join(fewer)}."] if fewer else []

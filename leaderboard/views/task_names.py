@@ -21,10 +21,18 @@ TASK_NAMES: Mapping[str, str] = {
 _LONGEST = 40
 
 
+def plain_task_name(task: str, title: str) -> str:
+    """Return the plain name of a task: of own data and pairings the title where it is short, else the key.
+
+    >>> plain_task_name("nli", ""), plain_task_name("reviews", "Reviews of kettles")
+    ('Inference', 'Reviews of kettles')
+    """
+    return TASK_NAMES.get(task) or (title if 0 < len(title) <= _LONGEST else task)
+
+
 def task_name(board: Board) -> str:
-    """Return the plain name of a board's task: of own data and pairings the title where it is short, else the key."""
-    title = board.info.title
-    return TASK_NAMES.get(board.task) or (title if len(title) <= _LONGEST else board.task)
+    """Return the plain name of a board's task."""
+    return plain_task_name(board.task, board.info.title)
 
 
 def board_name(board: Board) -> str:
