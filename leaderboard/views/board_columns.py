@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from builders.folder.manifest import TaskManifest
 from leaderboard.board import Board
 from leaderboard.board.released import ROUND
 from leaderboard.board.rows import LAMBDAS, OOD
@@ -206,10 +207,20 @@ def _id_ood(board: Board) -> list[Column]:
             formula="ID score \N{MINUS SIGN} mean OOD score",
         ),
         *(
-            _score(f"{OOD}{domain}", names[domain], f"Score on {names[domain]}, out of distribution (OOD).{folded}")
+            _score(
+                f"{OOD}{domain}",
+                names[domain],
+                f"Score on {names[domain]}{_texts(info, domain)}, out of distribution (OOD).{folded}",
+            )
             for domain in away
         ),
     ]
+
+
+def _texts(info: TaskManifest, domain: str) -> str:
+    """Write in brackets what texts a data set has, where its spec says so."""
+    facts = info.domains[domain].provenance
+    return f" (texts: {', '.join(facts.text_sources)})" if facts and facts.text_sources else ""
 
 
 def _depth(board: Board, over: str) -> list[Column]:

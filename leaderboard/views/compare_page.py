@@ -37,6 +37,8 @@ from leaderboard.views.site import box
 from validation.report import counted
 from validation.vocabulary import OUTSIDE_SOURCES
 
+_FEW_SHIFTS = 6
+"""So many shifts, as of a task with one training domain, are shown without being asked for."""
 _MEAN_WORDS = {
     MEAN_ST: "Score under shift (mean ST)",
     MEAN_OOD: "Score under shift (mean OOD)",
@@ -142,7 +144,9 @@ def _comparison(compared: Compared) -> Markup:
             _answers(compared, names),
             _means(compared, names, shifts),
             _said(said, compared),
-            _folded("By shift", join(pair_tables)),
+            _folded(
+                "By shift", join(pair_tables), is_open=max(len(pair.shifts) for pair in compared.pairs) <= _FEW_SHIFTS
+            ),
             _folded("Pictures", pictures(names, tasks, shifts, compared.pairs)),
             _folded("Flips", flip_table(names, shifts)),
             _copies(compared, names, said),
@@ -162,8 +166,8 @@ def _shifts_by_cell(tasks: Sequence[TaskScores], pairs: Sequence[Comparison]) ->
     return found
 
 
-def _folded(title: str, content: Markup) -> Markup:
-    return tag("details", tag("summary", title), content) if content else content
+def _folded(title: str, content: Markup, *, is_open: bool = False) -> Markup:
+    return tag("details", tag("summary", title), content, open="" if is_open else None) if content else content
 
 
 def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | None = None) -> Markup:
