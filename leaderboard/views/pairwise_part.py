@@ -14,6 +14,7 @@ from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.numbers import MISSING, drop_points, points
 from leaderboard.views.pictures.colours import cell_colours
+from leaderboard.views.site import box
 from validation.report import counted
 
 TIE = "\N{ALMOST EQUAL TO}"
@@ -41,6 +42,8 @@ def pairwise_table(found: Pairwise) -> Markup:
         found: the entries and their pairs.
     Returns: a section of the page.
     """
+    if not found.pairs:
+        return box("Nothing to compare", "No two of these entries share a shift: choose others of this board.")
     names = distinct_names(found.sides)
     differences = {ids: _ranked(pair) for ids, pair in found.pairs.items()}
     reach = max([_LEAST_REACH, *(abs(each.value or 0.0) for each in differences.values() if winner(each))])

@@ -1,5 +1,6 @@
 """The heat map: colours and words by the tests alone, every text escaped, links to each pair."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -61,6 +62,12 @@ def test_every_cell_leads_to_its_pair_and_says_all_in_words(found: Pairwise) -> 
     assert "B minus A: \N{MINUS SIGN}4.0 points, corrected p 0.0010, A is better" in drawn
     assert "A minus D" in drawn
     assert "corrected p 0.2000, not told apart" in drawn
+
+
+def test_entries_that_share_nothing_have_no_table(found: Pairwise) -> None:
+    shown = Visible(pairwise_table(dataclasses.replace(found, pairs={})))
+    assert "No two of these entries share a shift" in shown.text
+    assert "table" not in shown.tags
 
 
 def test_names_are_text(found: Pairwise) -> None:
