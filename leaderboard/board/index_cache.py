@@ -23,7 +23,7 @@ from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.store import Store
 
-SHAPE = 5
+SHAPE = 6
 """Changes when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""

@@ -301,7 +301,18 @@ def test_a_request_that_is_too_large_is_refused(served: Served, said: bool) -> N
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/rows", "/board.csv", "/entry?id={good}", "/scores.json?id={good}", "/compare", "/data", "/about"]
+    "path",
+    [
+        "/",
+        "/rows",
+        "/board.csv",
+        "/overall.csv",
+        "/entry?id={good}",
+        "/scores.json?id={good}",
+        "/compare",
+        "/data",
+        "/about",
+    ],
 )
 def test_every_page_answers_with_a_strict_policy(served: Served, path: str) -> None:
     answer = httpx.get(served.url + path.format(good=served.filled.entries["good"].id))

@@ -39,7 +39,8 @@ from validation.report import InvalidInput
 
 SETTINGS = Settings(daily_quota=100)
 PAGES = (
-    "/", "/rows", "/board.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css", "/static/page.js",
+    "/", "/rows", "/board.csv", "/overall.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css",
+    "/static/page.js",
     "/gradio_api/info", "/gradio_api/openapi.json", "/gradio_api/mcp/schema",
 )  # fmt: skip
 """All that is served without naming an entry."""
