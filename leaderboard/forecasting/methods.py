@@ -1,0 +1,223 @@
+"""The methods by name, and what each forecasts for one run on one target."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from leaderboard.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
+from leaderboard.forecasting.text_vectors import TextPair, TextVectors
+from leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
+from leaderboard.metrics.forecasts.average_confidence import average_confidence
+from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
+from leaderboard.metrics.forecasts.checks import NoForecastError
+from leaderboard.metrics.forecasts.depth_curve import score_by_depth
+from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
+from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
+from leaderboard.metrics.forecasts.importance_weighting import importance_weighted
+from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
+from leaderboard.metrics.forecasts.prior_by_em import shares_by_em
+from leaderboard.metrics.forecasts.source_accuracy import source_accuracy
+from leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
+from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
+
+NO_HOME = "no labelled held-out texts of the source"
+NO_PROBABILITIES = "the predictions have no probabilities of all labels"
+NO_VECTORS = "texts were not embedded (give --encoder)"
+
+FLOORS = ("source-accuracy", "mean-drop")
+TITLES = {
+    "source-accuracy": "source accuracy (floor)",
+    "mean-drop": "less mean drop (floor)",
+    "average-confidence": "average confidence",
+    "doc": "difference of confidences",
+    "atc": "ATC, confidence",
+    "atc-entropy": "ATC, entropy",
+    "gde": "agreement of seeds",
+    "agreement-line": "agreement on the line",
+    "cot": "optimal transport",
+    "nuclear-norm": "nuclear norm",
+    "importance": "importance weighting",
+    "bbse": "label shift, BBSE",
+    "em": "label shift, EM",
+    "depth": "depth curve",
+    "divergence": "line on divergence",
+    "average": "average of methods",
+}
+"""All methods, in the order in which they are shown."""
+ACROSS = ("mean-drop", "nuclear-norm", "divergence", "average")
+"""Methods that need other domains' shifts, or other methods: ``leaderboard.forecasting.across``."""
+
+
+@dataclass(frozen=True)
+class ShiftRun:
+    """One run on one target, with what its methods share.
+
+    Attributes:
+        run: source and seed.
+        target: the domain.
+        home: what it predicted on held-out source texts; None without any.
+        away: what it predicted on the target.
+        temperature: set at home; 1 without home or probabilities.
+        siblings: what runs of the same source and other seeds predicted on the target.
+        on_line: its forecast by agreement on the line, or the reason why there is none.
+        vectors: embeddings of both sides; None where texts were not embedded.
+    """
+
+    run: Run
+    target: str
+    home: Sample | None
+    away: Sample
+    temperature: float
+    siblings: Sequence[Codes]
+    on_line: float | str
+    vectors: Callable[[], TextPair] | None
+
+    @property
+    def at_home(self) -> Sample:
+        """What it predicted at home; NoForecastError without."""
+        if self.home is None:
+            raise NoForecastError(NO_HOME)
+        return self.home
+
+    @cached_property
+    def home_table(self) -> Floats:
+        """Calibrated probabilities at home."""
+        return self._calibrated(self.at_home)
+
+    @cached_property
+    def table(self) -> Floats:
+        """Calibrated probabilities on the target."""
+        return self._calibrated(self.away)
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Shares of the labels at home, shape (n_classes,)."""
+        labels = self.at_home.labels
+        assert labels is not None
+        counts = np.bincount(labels, minlength=self.table.shape[1])
+        return np.asarray(counts / counts.sum())
+
+    @cached_property
+    def texts(self) -> TextPair:
+        """The embeddings of both sides; NoForecastError without."""
+        if self.vectors is None:
+            raise NoForecastError(NO_VECTORS)
+        return self.vectors()
+
+    def _calibrated(self, sample: Sample) -> Floats:
+        if sample.probabilities is None:
+            raise NoForecastError(NO_PROBABILITIES)
+        same = np.full(sample.probabilities.shape[1], 1 / sample.probabilities.shape[1])
+        return adjust_to_prior(sample.probabilities, same, same, self.temperature)
+
+
+def _on_line(shift: ShiftRun) -> float:
+    if isinstance(shift.on_line, str):
+        raise NoForecastError(shift.on_line)
+    return shift.on_line
+
+
+def _black_box(shift: ShiftRun) -> float:
+    home, n_classes = shift.at_home, shift.table.shape[1]
+    assert home.labels is not None
+    found = black_box_shares(home.labels, home.predicted, shift.away.predicted, n_classes)
+    return accuracy_at_shares(home.labels, home.predicted, found)
+
+
+def _by_em(shift: ShiftRun) -> float:
+    home, prior = shift.at_home, shift.prior
+    assert home.labels is not None
+    return accuracy_at_shares(home.labels, home.predicted, shares_by_em(shift.table, prior))
+
+
+def _importance(shift: ShiftRun) -> float:
+    right, pair = shift.at_home.correct, shift.texts
+    return importance_weighted(right, pair.target_probability, len(pair.target)).value
+
+
+def _thresholded(shift: ShiftRun, score: str) -> float:
+    given = shift.home_table, shift.at_home.correct, shift.table
+    return thresholded_confidence(*given, "entropy" if score == "entropy" else "confidence")
+
+
+METHODS: Mapping[str, Callable[[ShiftRun], float]] = {
+    "source-accuracy": lambda shift: source_accuracy(shift.at_home.correct),
+    "average-confidence": lambda shift: average_confidence(shift.table),
+    "doc": lambda shift: difference_of_confidences(shift.home_table, shift.at_home.correct, shift.table),
+    "atc": lambda shift: _thresholded(shift, "confidence"),
+    "atc-entropy": lambda shift: _thresholded(shift, "entropy"),
+    "gde": lambda shift: agreement_of_seeds(shift.away.predicted, shift.siblings),
+    "agreement-line": _on_line,
+    "cot": lambda shift: transported_confidence(shift.table, shift.prior),
+    "importance": _importance,
+    "bbse": _black_box,
+    "em": _by_em,
+    "depth": lambda shift: score_by_depth(shift.texts.depths[0], shift.at_home.correct, shift.texts.depths[1]),
+}
+"""Methods that need the shift itself and nothing else."""
+
+
+def forecast_run(shift: ShiftRun, methods: Sequence[str]) -> dict[str, float | str]:
+    """Forecast by each method of ``METHODS``; a text is the reason why one has no forecast."""
+    found: dict[str, float | str] = {}
+    for name in methods:
+        try:
+            found[name] = METHODS[name](shift)
+        except NoForecastError as reason:
+            found[name] = str(reason)
+    return found
+
+
+def shift_runs(samples: TaskSamples, vectors: TextVectors | None) -> Iterator[ShiftRun]:
+    """List every run on every target, by target, source and seed."""
+    temperatures = {run: _temperature(home) for run, home in samples.home.items()}
+    lines: dict[tuple[str, str], Mapping[int, float] | str] = {}
+    for run, target in sorted(samples.shifts, key=lambda each: (each[1], *each[0])):
+        source, seed = run
+        group = {other: samples.shifts[(source, other), target] for other in _seeds(samples, source, target)}
+        if (source, target) not in lines:
+            lines[source, target] = _line(source, group, samples)
+        line = lines[source, target]
+        home, away = samples.home.get(run), samples.shifts[run, target]
+        yield ShiftRun(
+            run,
+            target,
+            home,
+            away,
+            temperatures.get(run, 1.0),
+            [other.predicted for number, other in group.items() if number != seed],
+            line if isinstance(line, str) else line[seed],
+            None if vectors is None or home is None else _pair(vectors, source, target, home, away),
+        )
+
+
+def _pair(vectors: TextVectors, source: str, target: str, home: Sample, away: Sample) -> Callable[[], TextPair]:
+    return lambda: vectors.pair(source, target, home.ids, away.ids)
+
+
+def _temperature(home: Sample) -> float:
+    if home.probabilities is None or home.labels is None:
+        return 1.0
+    return fit_temperature(home.probabilities, home.labels)
+
+
+def _seeds(samples: TaskSamples, source: str, target: str) -> list[int]:
+    return sorted(seed for (name, seed), where in samples.shifts if name == source and where == target)
+
+
+def _line(source: str, group: Mapping[int, Sample], samples: TaskSamples) -> Mapping[int, float] | str:
+    """Forecast all runs of a source on a target by agreement on the line; the reason where there is no line."""
+    homes = {seed: samples.home[source, seed] for seed in group if (source, seed) in samples.home}
+    if len(homes) < len(group):
+        return NO_HOME
+    if len(group) < MIN_MODELS:
+        return f"a line of agreements needs {MIN_MODELS} runs of one source, there are {len(group)}"
+    home = np.stack([homes[seed].predicted for seed in group])
+    scores = [homes[seed].correct.mean() for seed in group]
+    try:
+        found = agreement_on_the_line(home, scores, np.stack([each.predicted for each in group.values()]))
+    except NoForecastError as reason:
+        return str(reason)
+    return dict(zip(group, found.tolist(), strict=True))

@@ -1,0 +1,199 @@
+"""What forecasts are made from: what each run predicted at home, with labels, and on each target."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.outcomes import folded_codes
+from validation.probabilities import PROBABILITIES
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind, source_parts
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Run = tuple[str, int]
+"""Source and seed of one trained model."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run predicted on n texts.
+
+    Attributes:
+        ids: shape (n,).
+        predicted: label codes, n_classes for unusable output, shape (n,).
+        probabilities: shape (n, n_classes), equal ones for an unusable output without any; None where there are none.
+        labels: gold codes, shape (n,); None where they are unknown.
+    """
+
+    ids: pl.Series
+    predicted: Codes
+    probabilities: Floats | None
+    labels: Codes | None
+
+    @property
+    def correct(self) -> Floats:
+        """Whether each prediction is right, 0 or 1, shape (n,); the sample must have labels."""
+        assert self.labels is not None
+        return np.asarray(self.predicted == self.labels, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class TaskSamples:
+    """All samples of one task of one prediction file.
+
+    Attributes:
+        task: its name.
+        labels: names of the labels.
+        home: by run what it predicted on held-out texts of its source, with labels: validation rows, and its own test
+            rows where their labels are known. Runs without any are not there.
+        shifts: by run and target what it predicted on the target's test texts.
+        divergence: of pairs of domains, by source, then target, in [0, 1]; empty where the dataset tells none.
+        n_validation: held-out texts of the sources that are validation rows, all sources together.
+    """
+
+    task: str
+    labels: tuple[str, ...]
+    home: Mapping[Run, Sample]
+    shifts: Mapping[tuple[Run, str], Sample]
+    divergence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    n_validation: int = 0
+
+    @property
+    def domains(self) -> list[str]:
+        """The targets, in order."""
+        return sorted({target for _, target in self.shifts})
+
+
+def task_samples(
+    task: str,
+    predictions: pl.DataFrame,
+    folder: DatasetFolder,
+    validation: pl.DataFrame | None = None,
+    extra: Mapping[tuple[Run, str], Sample] | None = None,
+) -> TaskSamples:
+    """Arrange one task's predictions.
+
+    Args:
+        task: its name; it must be a task of labels.
+        predictions: its checked predictions on test rows (``validation.predictions.CHECKED_PREDICTIONS``); gold may be
+            withheld.
+        folder: the dataset.
+        validation: its checked predictions on validation rows, same columns; None without.
+        extra: samples on targets that the folder does not have.
+    Returns: the samples; what a run predicted on parts of its own source is at home, not a shift.
+    Raises: InvalidInput when the task is not one of labels, or no run has labelled texts of its source.
+    """
+    info = folder.task(task)
+    if info.kind is not TaskKind.CLASSIFICATION:
+        raise InvalidInput(_no_labels(folder, task, info.kind))
+    splits = {"test": predictions, "validation": validation}
+    found = {name: _by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None}
+    home: dict[Run, list[Sample]] = {}
+    shifts: dict[tuple[Run, str], Sample] = dict(extra or {})
+    for split, samples in found.items():
+        for (run, target), sample in samples.items():
+            if target in source_parts(run[0]):
+                if sample.labels is not None:
+                    home.setdefault(run, []).append(sample)
+            elif split == "test":
+                shifts[run, target] = sample
+    wanted = {run for run, _ in shifts if source_parts(run[0])}
+    if wanted and not wanted & set(home):
+        raise InvalidInput(_no_home(folder, task, sorted(wanted)))
+    n_validation = sum(
+        len(sample.ids)
+        for (run, target), sample in found.get("validation", {}).items()
+        if target in source_parts(run[0])
+    )
+    joined = {run: _joined(parts) for run, parts in home.items()}
+    return TaskSamples(task, info.labels, joined, shifts, _divergence(folder, task), n_validation)
+
+
+def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
+    """Make a sample of rows with the columns id and prediction, and ``probabilities`` where they are there.
+
+    Args:
+        rows: n rows.
+        labels: names of the labels.
+        gold: codes of the right ones, shape (n,); None where unknown.
+        folds: what each label counts as (``folded_codes``); None leaves labels as they are.
+    """
+    n_classes = len(labels)
+    codes = {label: code for code, label in enumerate(labels)}
+    scored_as = np.arange(n_classes + 1) if folds is None else folds
+    predicted = rows["prediction"].replace_strict(codes, default=n_classes, return_dtype=pl.Int64).to_numpy()
+    table = _probabilities(rows[PROBABILITIES], n_classes) if PROBABILITIES in rows.columns else None
+    if table is not None and folds is not None:
+        folded = np.zeros_like(table)
+        np.add.at(folded.T, folds[:-1], table.T)
+        table = folded
+    return Sample(rows["id"], scored_as[predicted], table, gold)
+
+
+def _by_run(
+    frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
+) -> dict[tuple[Run, str], Sample]:
+    found: dict[tuple[Run, str], Sample] = {}
+    for (target,), rows in frame.partition_by("target", as_dict=True).items():
+        gold = folder.split(task, str(target), split).select("id", "label")
+        known = not gold["label"].has_nulls()
+        counts = np.bincount(gold["label"].to_numpy(), minlength=len(info.labels)) if known else None
+        folds = folded_codes(info, counts > 0) if counts is not None and info.label_folds else None
+        placed = rows.sort("source", "seed", "id").join(gold, on="id", how="left", maintain_order="left")
+        for (source, seed), run in placed.partition_by("source", "seed", as_dict=True, maintain_order=True).items():
+            codes = run["label"].to_numpy().astype(np.int64) if known else None
+            found[(str(source), int(str(seed))), str(target)] = make_sample(run, info.labels, codes, folds)
+    return found
+
+
+def _probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
+    """Return probabilities as a table; None where no row has any."""
+    if lists.null_count() == len(lists):
+        return None
+    even = pl.Series([[1 / n_classes] * n_classes], dtype=lists.dtype).new_from_index(0, len(lists))
+    table = lists.zip_with(lists.is_not_null(), even).explode().to_numpy().reshape(len(lists), n_classes)
+    return np.asarray(table / table.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _joined(parts: Sequence[Sample]) -> Sample:
+    """Join samples of one run that all have labels."""
+    if len(parts) == 1:
+        return parts[0]
+    tables = [part.probabilities for part in parts]
+    known = [table for table in tables if table is not None]
+    return Sample(
+        pl.concat([part.ids for part in parts]),
+        np.concatenate([part.predicted for part in parts]),
+        np.concatenate(known) if len(known) == len(parts) else None,
+        np.concatenate([part.labels for part in parts if part.labels is not None]),
+    )
+
+
+def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
+    from builders.folder.statistics import read_statistics
+
+    if not (folder.path / "statistics" / f"{task}.json").is_file():
+        return {}
+    return read_statistics(folder.path, task).divergence
+
+
+def _no_labels(folder: DatasetFolder, task: str, kind: TaskKind) -> Problem:
+    found = f"'{task}' is a task of {kind.value.replace('_', ' ')}"
+    cure = "forecast tasks of one label a text: methods rest on its probabilities and on right or wrong"
+    return Problem("what is forecast is accuracy, which this task does not have", str(folder.path), found, cure)
+
+
+def _no_home(folder: DatasetFolder, task: str, runs: Sequence[Run]) -> Problem:
+    what = "no run has predictions on labelled held-out texts of its own source"
+    sources = ", ".join(dict.fromkeys(source for source, _ in runs))
+    cure = (
+        "predict validation rows of the source into NAME.validation.parquet beside the file, "
+        "or the source's own test rows in the file"
+    )
+    return Problem(what, str(folder.path), f"task '{task}', sources {sources}", cure)

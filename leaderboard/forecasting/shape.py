@@ -1,0 +1,101 @@
+"""The shape of forecasts: fractions in [0, 1], unrounded; what is not there is null, with its reason."""
+
+import pydantic
+
+from leaderboard.scoring.estimate import Record
+
+
+class Forecast(Record):
+    """One method's forecast of accuracy.
+
+    ``low`` and ``high`` bound the interval of the level that the task's ``level`` names; null without one.
+    """
+
+    method: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = pydantic.Field(default=None, description="Why there is no forecast")
+
+
+class ShiftForecast(Record):
+    """All forecasts of one source on one target, means over ``n_runs`` seeds.
+
+    ``level`` is that of the intervals, ``set_on`` the domains whose errors set them: neither the target, nor with it as
+    their source. ``expected_macro_f1`` is that of the confusion table to expect from calibrated probabilities.
+    """
+
+    source: str
+    target: str
+    n_texts: int
+    n_runs: int
+    truth: float | None
+    source_score: float | None
+    level: float | None
+    set_on: tuple[str, ...]
+    forecasts: tuple[Forecast, ...]
+    expected_macro_f1: float | None
+    macro_f1: float | None
+
+    def of(self, method: str) -> Forecast:
+        """Return a method's forecast; KeyError where it was not asked for."""
+        for each in self.forecasts:
+            if each.method == method:
+                return each
+        raise KeyError(method)
+
+
+class HeldIn(Record):
+    """In how many of the domains with labels a method's intervals held, each set on the others alone.
+
+    ``share`` is the mean over domains of the share of shifts inside, with its 95% interval; ``level`` that of the
+    intervals.
+    """
+
+    level: float
+    held: int
+    n_domains: int
+    share: float
+    low: float
+    high: float
+
+
+class MethodErrors(Record):
+    """How a method did on the domains with labels: means over target domains of means over their shifts.
+
+    ``error`` is the mean absolute error, ``bias`` the mean of forecast less truth, ``interval_score`` Winkler's, at
+    the level of ``held``. ``skill`` by floor is the share of its error that the method saves, on shifts that both
+    forecast.
+    """
+
+    method: str
+    n_domains: int
+    n_shifts: int
+    error: float
+    bias: float
+    interval_score: float | None
+    skill: dict[str, float | None]
+    held: HeldIn | None
+
+
+class TaskForecast(Record):
+    """Forecasts of all shifts of one task of one prediction file.
+
+    ``labelled`` are the target domains whose labels are known: their errors set the intervals.
+    """
+
+    task: str
+    domains: tuple[str, ...]
+    labelled: tuple[str, ...]
+    n_validation: int
+    shifts: tuple[ShiftForecast, ...]
+    errors: tuple[MethodErrors, ...]
+    notes: tuple[str, ...]
+
+
+class Forecasts(Record):
+    """Forecasts of a prediction file."""
+
+    predictions: str
+    tasks: tuple[TaskForecast, ...]
+    concept_shift: str
