@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
 from baselines.program import typed_command, write_outputs
 from validation.cards import Card, read_card
 from validation.report import counted
+from validation.vocabulary import PLACEBO
 
 _STEM, _TRAINING = Path(PREDICTIONS).stem, "predictions.training.json"
 _JOINED: dict[str, Callable[[list[Any]], Any]] = {
@@ -27,8 +27,11 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Put together the trials of one model on one task, in the grid's order."""
-    return [list(group) for _, group in groupby(trials, key=lambda trial: (trial.model, trial.task))]
+    """Return the trials of each model on each task, in the grid's order; those of a task's placebo are with it."""
+    entries: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        entries.setdefault((trial.model, trial.task.removesuffix(PLACEBO)), []).append(trial)
+    return list(entries.values())
 
 
 def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
@@ -40,10 +43,10 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
     Args:
         trials: of the model on the task, in the order of the file.
         runs: folder in which each trial has its own.
-        out: folder to write into, ``<task>/<model>.parquet``.
+        out: folder to write into, ``<task>/<model>.parquet``; it holds a task's placebo, too.
     """
     done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
-    entry = out / trials[0].task / f"{trials[0].model}.parquet"
+    entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
         typer.echo(f"{entry} will lack {len(trials) - len(done)} of {counted(len(trials), 'trial')}", err=True)
     # Programs write states of a training, such as predictions.epoch-1.parquet, beside its end.

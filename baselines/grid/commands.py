@@ -35,6 +35,9 @@ def grid(
         int | None,
         typer.Option("--slots", metavar="N", help="Trials at once on a machine. Default: its GPUs, else one.", min=1),
     ] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Run nothing: write the prediction files of the trials that are done.")
+    ] = False,
 ) -> None:
     """Train tasks x models x sources x seeds, skipping what is done; a stopped grid goes on by the same command.
 
@@ -47,10 +50,13 @@ def grid(
         raise InvalidInput(Problem("only a Ray cluster has an address", "--address", f"'{address}'", cure))
     from baselines.grid.local import run_local, visible_gpus
     from baselines.grid.plan import read_plan
-    from baselines.grid.progress import run_grid
+    from baselines.grid.progress import collect_done, run_grid
 
     root: Any = context.find_root().command
     plan = read_plan(file, root.commands["train"])
+    if collect:
+        collect_done(plan.trials, out or plan.out)
+        return
     at_once = slots or len(visible_gpus()) or 1
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
 

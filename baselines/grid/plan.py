@@ -30,6 +30,9 @@ class _Table(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
+Seeds = Annotated[list[Seed], pydantic.Field(min_length=1)]
+
+
 class Model(_Table):
     """One ``[[models]]`` table: a program with its options, and a name for files and messages."""
 
@@ -38,15 +41,16 @@ class Model(_Table):
     options: dict[str, Any] = {}
     tasks: Words | None = None
     sources: Words | None = None
+    seeds: Seeds | None = None
 
 
 class GridFile(_Table):
-    """The whole file. Paths in it are relative to it; a model's ``tasks`` and ``sources`` stand before the grid's."""
+    """The whole file. Paths in it are relative to it; a model's tasks, sources and seeds stand before the grid's."""
 
     data: Word
     out: Word = "results"
     tasks: Words | None = None
-    seeds: Annotated[list[Seed], pydantic.Field(min_length=1)] = [0]
+    seeds: Seeds = [0]
     sources: Words | None = None
     threads: Positive | None = None
     models: Annotated[list[Model], pydantic.Field(min_length=1)]
@@ -129,7 +133,7 @@ class _Checks:
                 )
                 for task, sources in wanted.items()
                 for source in sources
-                for seed in dict.fromkeys(asked.seeds)
+                for seed in dict.fromkeys(model.seeds or asked.seeds)
             ]
         return trials
 

@@ -25,8 +25,11 @@ from validation.vocabulary import NO_SOURCE
 
 PREDICTIONS, LOG = "predictions.parquet", "log.txt"
 _RECORD = "trial.json"
+PROGRAM_VERSION = 1
+"""Raised when a program gives other predictions for the same options: trials of an earlier one are run again then."""
+
 _COMPUTING = (
-    *("shiftbench", "numpy", "polars", "scikit-learn"),
+    *("numpy", "polars", "scikit-learn"),
     *("torch", "transformers", "accelerate", "peft", "sentence-transformers"),
 )
 # Sums are split among threads, and floats added in another order differ.
@@ -78,9 +81,9 @@ class Trial:
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
     def arguments(self, data: Path, out: Path) -> list[str]:
-        """Give the arguments of the ``shiftbench`` command that runs the trial alone."""
+        """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder."""
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
-        fixed = [f"--data={data.absolute()}", f"--out={out.absolute()}", *source, f"--seed={self.seed}"]
+        fixed = [f"--data={_from_here(data)}", f"--out={_from_here(out)}", *source, f"--seed={self.seed}"]
         return ["train", self.program, self.task, *fixed, *self.options]
 
 
@@ -92,8 +95,12 @@ class Ended(NamedTuple):
 
 
 def installed() -> tuple[str, ...]:
-    """Give the versions, on this machine, of Python and of the libraries that compute, such as 'torch 2.13.0'."""
-    versions = [f"python {platform.python_version()}"]
+    """Return the versions, on this machine, of all that decides predictions, such as 'torch 2.13.0'.
+
+    They are those of Python, of our programs, which a release alone does not change, and of the libraries that compute.
+    """
+    python = ".".join(platform.python_version_tuple()[:2])
+    versions = [f"python {python}", f"programs {PROGRAM_VERSION}"]
     for name in _COMPUTING:
         with suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
@@ -164,6 +171,12 @@ def failure(folder: Path, code: int) -> str | None:
     lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
     last = next(line for line in reversed(lines) if line.strip())
     return last[:500] if code else "the program ended without writing its predictions"
+
+
+def _from_here(path: Path) -> Path:
+    """Return a path relative to the working folder where it is in it, so that cards tell nobody's folders."""
+    path, here = path.resolve(), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _environment(threads: int, gpu: str | None) -> dict[str, str]:

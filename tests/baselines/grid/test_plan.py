@@ -120,3 +120,9 @@ def test_everything_wrong_is_named_at_once(plan: Any) -> None:
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no such grid file"):
         read_plan(tmp_path / "g.toml", typer.main.get_command(app).commands["train"])  # type: ignore[attr-defined]
+
+
+def test_a_models_seeds_stand_before_the_grids(plan: Any) -> None:
+    models = f"{MODEL}seeds = [7]\n{MODEL.replace('most', 'other')}"
+    read = plan(f"tasks = ['nli']\nsources = ['kitchen']\nseeds = [0, 1]\n{models}")
+    assert [(trial.model, trial.seed) for trial in read.trials] == [("most", 7), ("other", 0), ("other", 1)]
