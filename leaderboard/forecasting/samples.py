@@ -19,6 +19,9 @@ Codes = NDArray[np.int64]
 Run = tuple[str, int]
 """Source and seed of one trained model."""
 
+_LEAST_AGREED = 0.5
+"""Least share of rows whose most probable label is the predicted one; a decision rule may prefer another one."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -87,7 +90,8 @@ def task_samples(
         validation: its checked predictions on validation rows, same columns; None without.
         extra: samples on targets that the folder does not have.
     Returns: the samples; what a run predicted on parts of its own source is at home, not a shift.
-    Raises: InvalidInput when the task is not one of labels, or no run has labelled texts of its source.
+    Raises: InvalidInput when the task is not one of labels, no run has labelled texts of its source, or most
+        predictions are not the most probable label.
     """
     info = folder.task(task)
     if info.kind is not TaskKind.CLASSIFICATION:
@@ -103,6 +107,7 @@ def task_samples(
                     home.setdefault(run, []).append(sample)
             elif split == "test":
                 shifts[run, target] = sample
+    _refuse_other_order([*shifts.values(), *(each for parts in home.values() for each in parts)], info.labels, task)
     wanted = {run for run, _ in shifts if source_parts(run[0])}
     if wanted and not wanted & set(home):
         raise InvalidInput(_no_home(folder, task, sorted(wanted)))
@@ -173,6 +178,21 @@ def _joined(parts: Sequence[Sample]) -> Sample:
         np.concatenate(known) if len(known) == len(parts) else None,
         np.concatenate([part.labels for part in parts if part.labels is not None]),
     )
+
+
+def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str) -> None:
+    """Refuse probabilities that seem to stand in another order than the task's labels."""
+    agreed = n = 0
+    for sample in samples:
+        if sample.probabilities is not None:
+            usable = sample.predicted < len(labels)
+            agreed += int((sample.probabilities.argmax(axis=1) == sample.predicted)[usable].sum())
+            n += int(usable.sum())
+    if n and agreed < n * _LEAST_AGREED:
+        what = "probabilities and predictions contradict each other: the labels may stand in another order"
+        found = f"the most probable label is the predicted one in {agreed:,} of {n:,} rows of task '{task}'"
+        cure = f"give probabilities in this order: {', '.join(labels)}"
+        raise InvalidInput(Problem(what, "predictions", found, cure, column=PROBABILITIES))
 
 
 def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:

@@ -6,22 +6,18 @@ from pathlib import Path
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
-from validation.prediction_files import PredictionFile
-from validation.predictions import check_predictions, most_rows
+from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
 from validation.task_facts import TaskFacts
 
-TARGET = "target"
-"""A column that programs write there for readers' sake; ids say which domain a row is of."""
-
 
 def validation_file(predictions: Path) -> Path:
-    """Return where predictions on validation rows lie: ``preds.parquet`` has them in ``preds.validation.parquet``.
+    """Return where a program writes predictions on validation rows (``train --validation``).
 
     >>> validation_file(Path("runs/preds.parquet")).as_posix()
     'runs/preds.validation.parquet'
     """
-    return predictions.with_name(f"{predictions.stem}.validation.parquet")
+    return predictions.with_name(f"{predictions.stem}.validation{predictions.suffix}")
 
 
 def read_validation(path: Path, folder: DatasetFolder) -> pl.DataFrame:
@@ -36,13 +32,8 @@ def read_validation(path: Path, folder: DatasetFolder) -> pl.DataFrame:
     facts = [found for task in folder.manifest.tasks if (found := _facts(folder, task)) is not None]
     if not facts:
         cure = "build the dataset with validation rows, or leave the file out"
-        raise InvalidInput(Problem("the dataset has no validation rows", str(folder.path), cure=cure))
-    file = PredictionFile(path, most_rows(facts))
-    frame = pl.concat(list(file.parts()))
-    problems = [problem for problem in file.faults.columns if problem.column != TARGET] + file.faults.problems()
-    if problems:
-        raise InvalidInput(problems)
-    return check_predictions(frame, facts, str(path))
+        raise InvalidInput(Problem("the dataset has no validation rows", str(folder.path), str(path), cure))
+    return check_prediction_file(path, facts)
 
 
 def _facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
@@ -52,4 +43,4 @@ def _facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
     if not domains or "all" not in info.subsets:
         return None
     rows = [folder.split(task, name, "validation").select("id", "domain") for name in domains]
-    return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={}, outside=frozenset())
+    return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={})

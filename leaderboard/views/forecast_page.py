@@ -1,0 +1,52 @@
+"""Forecasts as one HTML page: the sentences first, then tables of methods and how they did where labels are."""
+
+from collections.abc import Iterator
+
+from leaderboard.forecasting.shape import Forecasts, TaskForecast
+from leaderboard.views.forecast_words import ABOUT, believed, closing_lines, errors_table, forecast_table, reason_lines
+from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.plain_tables import html
+from leaderboard.views.report_page import POLICY
+from leaderboard.views.site import ICON, style_sheet
+
+
+def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
+    """Build the page.
+
+    Args:
+        forecasts: of a prediction file.
+        data: what the data is called.
+        method: the method that sentences are about; by default the average.
+    Returns: one HTML page that needs no other file.
+    """
+    title = f"Forecasts for {forecasts.predictions} on {data}"
+    parts = [
+        tag("h1", title, class_="sb-name"),
+        tag("p", ABOUT, class_="sb-exposure"),
+        tag("div", tag("strong", forecasts.concept_shift), class_="sb-notice", role="note"),
+        *(part for task in forecasts.tasks for part in _task(task, method)),
+    ]
+    body, sheet = tag("div", *parts, class_="sb-entry sb-compare"), Markup(style_sheet())
+    return render(
+        "report.html",
+        title=title,
+        policy=POLICY,
+        icon=ICON,
+        style_sheet=sheet,
+        body=body,
+        made_with="shiftbench forecast",
+    )
+
+
+def _task(task: TaskForecast, method: str | None) -> Iterator[Markup]:
+    ordered = sorted(task.shifts, key=lambda shift: (shift.truth is not None, shift.target, shift.source))
+    lines = [tag("li", f"{shift.source}: {believed(shift, task, method)}") for shift in ordered]
+    yield tag("section", tag("h2", task.task), tag("ul", *lines), class_="sb-section")
+    if task.errors:
+        yield tag("section", html([errors_table(task)]), class_="sb-section")
+    for shift in ordered:
+        reasons = [tag("li", line) for line in reason_lines(shift)]
+        yield tag("section", html([forecast_table(shift)]), tag("ul", *reasons), class_="sb-section")
+    notes = list(closing_lines(task))
+    if notes:
+        yield tag("ul", *(tag("li", note) for note in notes), class_="sb-missing")
