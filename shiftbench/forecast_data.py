@@ -9,19 +9,15 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from builders.building.own_tables import read_tables
-from builders.encoder import encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.files import Unlabelled, read_validation_beside
-from leaderboard.forecasting.samples import Run, Sample, make_sample
 from leaderboard.scoring.score import checked_predictions
 from shiftbench.data_options import OwnOptions, is_own_file, opened_data
 from shiftbench.inputs import renamed_problems
-from shiftbench.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
+from shiftbench.unlabelled_rows import set_unlabelled_apart
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem
-from validation.task_facts import TaskFacts
-from validation.vocabulary import TaskKind
 
 
 @dataclass(frozen=True)
@@ -70,11 +66,15 @@ def forecast_data(predictions: Path, data: Path, own: OwnOptions, subset: str = 
         with opened_data(data, own, predictions, subset) as opened:
             yield ForecastData(opened.folder, opened.checked(predictions), titles=opened.titles)
         return
-    if "own_id" not in unlabelled.frame.columns:
+    if own.id_column is None:
         cure = "name the column of ids with --id-column, and give these ids in the prediction file"
         raise InvalidInput(Problem("rows without labels need ids of their own", str(data), cure=cure))
     frame = read_predictions(predictions)
-    is_unlabelled = frame["id"].is_in(unlabelled.frame["own_id"].implode())
+    is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
+    if not is_unlabelled.any():
+        what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"
+        found = f"domains {', '.join(unlabelled.titles.values())}"
+        raise InvalidInput(Problem(what, str(predictions), found, cure, column="id"))
     with TemporaryDirectory(prefix="shiftbench-forecast-") as place:
         rows, preds = Path(place) / "rows.parquet", Path(place) / "predictions.parquet"
         labelled.frame.write_parquet(rows)
@@ -85,32 +85,6 @@ def forecast_data(predictions: Path, data: Path, own: OwnOptions, subset: str = 
             sources = frame["source"].unique().to_list()
             mapped = {text: opened.domain(text) for text in sources}
             away = frame.filter(is_unlabelled).with_columns(pl.col("source").replace_strict(mapped))
-            more = unlabelled_samples(away, unlabelled, opened.folder, str(predictions))
+            facts = unlabelled.facts(opened.folder)
+            more = unlabelled.samples(check_predictions(away, [facts], str(predictions)), facts.labels)
             yield ForecastData(opened.folder, checked, None, more, {**opened.titles, **unlabelled.titles})
-
-
-def unlabelled_samples(predictions: pl.DataFrame, rows: UnlabelledRows, folder: DatasetFolder, file: str) -> Unlabelled:
-    """Check predictions on rows without labels, and arrange them.
-
-    Args:
-        predictions: columns as ``validation.prediction_files.read_predictions`` has them, ids those of the rows.
-        rows: the rows, with ids.
-        folder: the dataset of the rows with labels, which says what labels there are.
-        file: the prediction file's name, for the report.
-    Raises: InvalidInput as ``check_predictions``: every run has each row of a domain once.
-    """
-    (task,) = folder.manifest.tasks
-    labels = folder.task(task).labels
-    tests = rows.frame.select(pl.col("own_id").alias("id"), "domain")
-    domains = tuple(sorted(tests["domain"].unique().to_list()))
-    sources = tuple(folder.task(task).domains)
-    facts = TaskFacts(folder.manifest.benchmark, task, TaskKind.CLASSIFICATION, labels, domains, tests, sources)
-    if predictions.is_empty():
-        what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"
-        raise InvalidInput(Problem(what, file, f"domains {', '.join(domains)}", cure, column="id"))
-    checked = check_predictions(predictions, [facts], file)
-    samples: dict[tuple[Run, str], Sample] = {}
-    for (source, seed, target), part in checked.partition_by("source", "seed", "target", as_dict=True).items():
-        samples[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)
-    texts = dict(zip(rows.frame["own_id"].to_list(), encoder_texts(rows.frame, rows.inputs), strict=True))
-    return Unlabelled(samples, texts)

@@ -7,7 +7,12 @@ import polars as pl
 from builders.building.own_columns import Columns, FoundColumns, kind_of
 from builders.building.own_rows import name_domains
 from builders.building.own_tables import OwnTable
+from builders.encoder import encoder_texts
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.files import Unlabelled
+from leaderboard.forecasting.samples import Run, Sample, make_sample
 from validation.report import InvalidInput, Problem
+from validation.task_facts import TaskFacts
 from validation.vocabulary import GOLD, TaskKind
 
 
@@ -16,7 +21,8 @@ class UnlabelledRows:
     """Rows of domains without a label.
 
     Attributes:
-        frame: columns ``domain`` (its name), the inputs, and ``own_id`` where an id column was named; no nulls.
+        frame: columns ``id`` (the file's, or else the row's number among them), ``domain`` (its name) and the inputs;
+            no nulls.
         inputs: names of the input columns.
         titles: what the file calls the domains, by their names.
     """
@@ -24,6 +30,22 @@ class UnlabelledRows:
     frame: pl.DataFrame
     inputs: tuple[str, ...]
     titles: dict[str, str]
+
+    def facts(self, folder: DatasetFolder) -> TaskFacts:
+        """Gather what checking predictions on these rows needs; the folder, of one task, says what labels there are."""
+        (task,) = folder.manifest.tasks
+        info = folder.task(task)
+        tests = self.frame.select("id", "domain")
+        domains, sources = tuple(sorted(self.titles)), tuple(info.domains)
+        return TaskFacts(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
+
+    def samples(self, predictions: pl.DataFrame, labels: tuple[str, ...]) -> Unlabelled:
+        """Arrange checked predictions on these rows."""
+        found: dict[tuple[Run, str], Sample] = {}
+        for (source, seed, target), part in predictions.partition_by("source", "seed", "target", as_dict=True).items():
+            found[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)
+        texts = dict(zip(self.frame["id"].to_list(), encoder_texts(self.frame, self.inputs), strict=True))
+        return Unlabelled(found, texts)
 
 
 def set_unlabelled_apart(
@@ -67,13 +89,15 @@ def set_unlabelled_apart(
     if "split" in frame.columns:
         frame = frame.filter(pl.col("split") == "test").drop("split")
     _check(frame, table, names)
+    if "own_id" in frame.columns:
+        frame = frame.rename({"own_id": "id"})
+    else:
+        frame = frame.with_columns(id=pl.int_range(1, pl.len() + 1).cast(pl.String))
     by_text = {text: name for name, text in titles.items()}
     frame = frame.with_columns(pl.col("domain").replace_strict(by_text, return_dtype=pl.String))
     here = set(frame["domain"].unique())
-    return (
-        replace(table, frame=labelled),
-        UnlabelledRows(frame, found.inputs, {name: text for name, text in titles.items() if name in here}),
-    )
+    kept_titles = {name: text for name, text in titles.items() if name in here}
+    return replace(table, frame=labelled), UnlabelledRows(frame, found.inputs, kept_titles)
 
 
 def _check(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:

@@ -199,6 +199,7 @@ def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
     )
     if constant:
         found.append(f"One label alone is predicted on {', '.join(constant)}: a forecast says little of such a model.")
+    found += [f"{name} is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
     if not grid.labelled:
         found.append("No other domain has labels: there is no interval, and no error is known.")
     return found

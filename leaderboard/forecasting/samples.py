@@ -58,6 +58,7 @@ class TaskSamples:
         shifts: by run and target what it predicted on the target's test texts.
         divergence: of pairs of domains, by source, then target, in [0, 1]; empty where the dataset tells none.
         n_validation: held-out texts of the sources that are validation rows, all sources together.
+        few_texts: labelled targets with too few test texts to count, and how many they have; they are left out.
     """
 
     task: str
@@ -66,6 +67,7 @@ class TaskSamples:
     shifts: Mapping[tuple[Run, str], Sample]
     divergence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_validation: int = 0
+    few_texts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def domains(self) -> list[str]:
@@ -99,12 +101,15 @@ def task_samples(
     splits = {"test": predictions, "validation": validation}
     found = {name: _by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None}
     home: dict[Run, list[Sample]] = {}
+    few_texts: dict[str, int] = {}
     shifts: dict[tuple[Run, str], Sample] = dict(extra or {})
     for split, samples in found.items():
         for (run, target), sample in samples.items():
             if target in source_parts(run[0]):
                 if sample.labels is not None:
                     home.setdefault(run, []).append(sample)
+            elif split == "test" and sample.labels is not None and len(sample.ids) < (info.min_texts or 0):
+                few_texts[target] = len(sample.ids)
             elif split == "test":
                 shifts[run, target] = sample
     _refuse_other_order([*shifts.values(), *(each for parts in home.values() for each in parts)], info.labels, task)
@@ -117,7 +122,7 @@ def task_samples(
         if target in source_parts(run[0])
     )
     joined = {run: _joined(parts) for run, parts in home.items()}
-    return TaskSamples(task, info.labels, joined, shifts, _divergence(folder, task), n_validation)
+    return TaskSamples(task, info.labels, joined, shifts, _divergence(folder, task), n_validation, few_texts)
 
 
 def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:

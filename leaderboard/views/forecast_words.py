@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from leaderboard.forecasting.methods import FLOORS, TITLES
-from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
+from leaderboard.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
 from leaderboard.views.numbers import plain_points
 from leaderboard.views.plain_tables import PlainTable
 from validation.report import counted
@@ -165,3 +165,12 @@ def closing_lines(task: TaskForecast) -> Iterator[str]:
     if line:
         yield line
     yield from task.notes
+
+
+def unlabelled_lines(forecasts: Forecasts) -> Iterator[str]:
+    """List what may be believed of domains without labels: a sentence each, then what no method sees."""
+    for task in forecasts.tasks:
+        for shift in task.shifts:
+            if shift.truth is None:
+                yield believed(shift, task)
+    yield forecasts.concept_shift
