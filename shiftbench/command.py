@@ -23,7 +23,7 @@ from shiftbench.card_command import card
 from shiftbench.check_command import check
 from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
-from shiftbench.forecast_command import forecast
+from shiftbench.forecast_command import forecast, score_forecasts
 from shiftbench.gate_command import gate
 from shiftbench.predict_command import predict
 from shiftbench.score_command import score
@@ -91,8 +91,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, gate, forecast, submit, withdraw, nominate,
-    serve, rescore, release_round, publish_space, protocol, bench,
+    check, build, publish, plan, predict, validate, card, score, compare, gate, forecast, score_forecasts, submit,
+    withdraw, nominate, serve, rescore, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)

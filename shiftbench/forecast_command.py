@@ -93,3 +93,74 @@ def _encoder(name: str) -> "Encoder":
 
     require("sentence_transformers", "encoder")
     return Encoder(name)
+
+
+def score_forecasts(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    forecasts: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Your own forecasts of the one prediction file: task,source,target,seed,value,low,high.",
+        ),
+    ] = None,
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option("--predictions", metavar="FILE", help="Prediction file that is forecast; repeat for more models."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="NAME", help="Compare this method with the floors; repeat. Default: all."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option("--level", metavar="X", help="Level of your own intervals.", min=0.01, max=0.99)
+    ] = 0.8,
+    json_: JsonOption = None,
+) -> None:
+    """Compare methods of forecasting where labels are known: errors, intervals, skill against two floors, tests.
+
+    Example: shiftbench score-forecasts --predictions preds.parquet --data build/dr
+
+    Your own method: shiftbench score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+
+    All entries of a store: shiftbench score-forecasts --store store --data build/dr --data build/boss
+    """
+    if not predictions and store is None:
+        raise typer.BadParameter("give --predictions, --store, or both")
+    if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
+        raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.forecasting.comparison import compare_methods
+    from leaderboard.forecasting.own_forecasts import add_own_forecasts
+    from leaderboard.forecasting.run import chosen_methods
+    from leaderboard.store import open_store
+    from leaderboard.views.forecast_comparison import print_method_comparison
+    from shiftbench.forecast_entries import forecast_entrants, read_files, read_store
+
+    chosen = chosen_methods(method)
+    folders = [DatasetFolder.open(path) for path in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
+    entrants += read_files(predictions or [], folders)
+    found, more = forecast_entrants(entrants, chosen, None if encoder is None else _encoder(encoder))
+    levels = {}
+    if forecasts is not None:
+        levels[forecasts.stem] = level
+        found = add_own_forecasts(found, forecasts)
+    compared = compare_methods(found, [*left_out, *more], levels)
+    if json_ != "-":
+        print_method_comparison(compared, console())
+    write_json(compared.model_dump(mode="json"), json_)

@@ -178,7 +178,7 @@ def shift_runs(samples: TaskSamples, vectors: TextVectors | None) -> Iterator[Sh
         source, seed = run
         group = {other: samples.shifts[(source, other), target] for other in _seeds(samples, source, target)}
         if (source, target) not in lines:
-            lines[source, target] = _line(source, group, samples)
+            lines[source, target] = _line(source, target, samples)
         line = lines[source, target]
         home, away = samples.home.get(run), samples.shifts[run, target]
         yield ShiftRun(
@@ -207,17 +207,20 @@ def _seeds(samples: TaskSamples, source: str, target: str) -> list[int]:
     return sorted(seed for (name, seed), where in samples.shifts if name == source and where == target)
 
 
-def _line(source: str, group: Mapping[int, Sample], samples: TaskSamples) -> Mapping[int, float] | str:
+def _line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float] | str:
     """Forecast all runs of a source on a target by agreement on the line; the reason where there is no line."""
-    homes = {seed: samples.home[source, seed] for seed in group if (source, seed) in samples.home}
-    if len(homes) < len(group):
+    found = [(each, seed) for each in (samples, *samples.pool) for seed in _seeds(each, source, target)]
+    runs = [(each.home.get((source, seed)), each.shifts[(source, seed), target], seed) for each, seed in found]
+    first, _, _ = runs[0]
+    if first is None:
         return NO_HOME
-    if len(group) < MIN_MODELS:
-        return f"a line of agreements needs {MIN_MODELS} runs of one source, there are {len(group)}"
-    home = np.stack([homes[seed].predicted for seed in group])
-    scores = [homes[seed].correct.mean() for seed in group]
+    same = [(home, away, seed) for home, away, seed in runs if home is not None and home.ids.equals(first.ids)]
+    if len(same) < MIN_MODELS:
+        return f"a line of agreements needs {MIN_MODELS} models of one source, there are {len(same)}"
+    home, away = (np.stack([sample.predicted for sample in side]) for side in list(zip(*same, strict=True))[:2])
     try:
-        found = agreement_on_the_line(home, scores, np.stack([each.predicted for each in group.values()]))
+        values = agreement_on_the_line(home, [sample.correct.mean() for sample, _, _ in same], away)
     except NoForecastError as reason:
         return str(reason)
-    return dict(zip(group, found.tolist(), strict=True))
+    own = len(_seeds(samples, source, target))
+    return {seed: float(value) for (_, _, seed), value in zip(same[:own], values[:own], strict=True)}

@@ -59,6 +59,7 @@ class TaskSamples:
         divergence: of pairs of domains, by source, then target, in [0, 1]; empty where the dataset tells none.
         n_validation: held-out texts of the sources that are validation rows, all sources together.
         few_texts: labelled targets with too few test texts to count, and how many they have; they are left out.
+        pool: samples of other models of the same task and test rows; agreement on the line is drawn through them, too.
     """
 
     task: str
@@ -68,6 +69,7 @@ class TaskSamples:
     divergence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_validation: int = 0
     few_texts: Mapping[str, int] = field(default_factory=dict)
+    pool: Sequence["TaskSamples"] = ()
 
     @property
     def domains(self) -> list[str]:

@@ -99,3 +99,43 @@ class Forecasts(Record):
     predictions: str
     tasks: tuple[TaskForecast, ...]
     concept_shift: str
+
+
+class Standing(Record):
+    """How one method does on one board, or over all: means over target domains of means over models and sources.
+
+    ``n_units`` counts target domains of boards. ``interval_score`` is Winkler's, ``held`` the domains in which at least
+    the intervals' level of the shifts lay inside, of ``n_intervals`` with intervals. ``skill`` and ``p`` are by floor,
+    on shifts that both forecast; p is null with fewer than 6 target domains: the test cannot tell.
+    ``rank_correlation`` is Spearman's over the models of a shift, its mean over the ``n_ranked`` shifts of 10 or more.
+    """
+
+    method: str
+    n_models: int
+    n_units: int
+    n_shifts: int
+    error: float
+    bias: float
+    interval_score: float | None
+    held: int | None
+    n_intervals: int
+    skill: dict[str, float | None]
+    p: dict[str, float | None]
+    rank_correlation: float | None
+    n_ranked: int
+
+
+class BoardStandings(Record):
+    """All methods on one board; ``board`` is null for all boards together."""
+
+    board: str | None
+    models: tuple[str, ...]
+    standings: tuple[Standing, ...]
+
+
+class MethodComparison(Record):
+    """All methods on all models with probabilities, board by board and over all boards."""
+
+    boards: tuple[BoardStandings, ...]
+    left_out: tuple[str, ...]
+    concept_shift: str

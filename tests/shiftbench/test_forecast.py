@@ -10,8 +10,10 @@ from typer.testing import CliRunner
 
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
+from leaderboard.store import Store
 from shiftbench.command import app
 from tests.conftest import WordEncoder
+from validation.cards import read_card
 from validation.report import InvalidInput
 
 LABELS = ["neg", "pos"]
@@ -217,3 +219,30 @@ def test_what_has_no_accuracy_is_refused(tmp_path: Path) -> None:
     command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--id-column", "id"]
     with pytest.raises(InvalidInput, match="what is forecast is accuracy"):
         CliRunner().invoke(app, [*command, "--domain-column", "site"], catch_exceptions=False)
+
+
+def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Path) -> None:
+    dataset, preds = DatasetFolder.open(folder / "data"), folder / "preds.parquet"
+    store = Store(tmp_path / "store")
+    store.submit(preds, read_card(folder / "preds.card.yaml"), [dataset])
+    shifts = run(folder, "--method", "doc", data="data")["tasks"][0]["shifts"]
+    rows = [
+        {"task": "nli", "source": each["source"], "target": each["target"], "seed": 0, "value": each["truth"]}
+        for each in shifts
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "oracle.csv")
+
+    def compared(*options: str) -> dict:
+        command = ["score-forecasts", *options, "--data", str(folder / "data"), "--json", "-"]
+        result = CliRunner().invoke(app, command, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return dict(json.loads(result.stdout))
+
+    (board,) = compared(str(tmp_path / "oracle.csv"), "--predictions", str(preds))["boards"]
+    by_name = {each["method"]: each for each in board["standings"]}
+    assert by_name["oracle"]["error"] == 0.0
+    assert by_name["oracle"]["skill"]["source-accuracy"] == 1.0
+    assert by_name["doc"]["p"]["source-accuracy"] is None  # four domains cannot tell
+    (stored,) = compared("--store", str(tmp_path / "store"), "--method", "doc")["boards"]
+    assert len(stored["models"]) == 1
+    assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
