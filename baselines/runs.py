@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -277,11 +278,13 @@ def _finish(
     asked = [(state, pl.concat(tests), predict) for state, predict in [(None, model.predict), *model.states.items()]]
     if validation and run.validation is not None:
         asked.append((_VALIDATION, run.validation, model.predict))
+    began = time.perf_counter()
     frames = [
         _predictions(run, rows, predict, info, probabilities=probabilities).with_columns(state=pl.lit(state, pl.String))
         for state, rows, predict in asked
     ]
-    return pl.concat(frames), dict(model.record)
+    seconds = round(time.perf_counter() - began, 3)
+    return pl.concat(frames), {**model.record, "prediction_seconds": seconds}
 
 
 def _predictions(

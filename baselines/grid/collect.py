@@ -14,7 +14,8 @@ from validation.cards import Card, read_card
 from validation.report import counted
 from validation.vocabulary import PLACEBO
 
-_STEM, _TRAINING = Path(PREDICTIONS).stem, "predictions.training.json"
+TRAINING = "predictions.training.json"
+_STEM = Path(PREDICTIONS).stem
 _JOINED: dict[str, Callable[[list[Any]], Any]] = {
     "tokens": sum,
     "cost_usd": sum,
@@ -34,7 +35,7 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
     return list(entries.values())
 
 
-def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
+def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from those of its trials that are done.
 
     They are those that ``shiftbench train`` with all sources and seeds writes, but for the card's command. What is
@@ -44,6 +45,7 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
         trials: of the model on the task, in the order of the file.
         runs: folder in which each trial has its own.
         out: folder to write into, ``<task>/<model>.parquet``; it holds a task's placebo, too.
+    Returns: the prediction file; None where no trial is done.
     """
     done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
     entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
@@ -53,10 +55,11 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
     for name in sorted({file.name for folder in done for file in folder.glob(f"{_STEM}*.parquet")}):
         files = [folder / name for folder in done if is_whole(folder / name)]
         _collect_files(files, entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}"))
-    told = [record for folder in done if (file := folder / _TRAINING).is_file() for record in _records(file)]
+    told = [record for folder in done if (file := folder / TRAINING).is_file() for record in _records(file)]
     if told:
         text = json.dumps(told, indent=1)
-        entry.with_name(f"{entry.stem}{_TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
+        entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
+    return entry if done else None
 
 
 def _collect_files(files: Sequence[Path], entry: Path) -> None:

@@ -33,7 +33,7 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     """
     runs = out / "runs"
     with _alone_in(out), _ended_by_sigterm_as_by_ctrl_c():
-        waiting = [trial for trial in _most_useful_first(trials) if not _is_done(trial, runs)]
+        waiting = not_done(_most_useful_first(trials), runs)
         _tell(trials, waiting, runs)
         failed = _run(trials, waiting, runs, out, engine)
         for entry in by_entry(trials):
@@ -53,7 +53,7 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
     """
     runs = out / "runs"
     with _alone_in(out):
-        _tell(trials, [trial for trial in trials if not _is_done(trial, runs)], runs)
+        _tell(trials, not_done(trials, runs), runs)
         for entry in by_entry(trials):
             collect(entry, runs, out)
 
@@ -64,8 +64,9 @@ def _most_useful_first(trials: Sequence[Trial]) -> list[Trial]:
     return sorted(trials, key=lambda trial: (trial.task.endswith(PLACEBO), seeds.index(trial.seed)))
 
 
-def _is_done(trial: Trial, runs: Path) -> bool:
-    return is_whole(runs / trial.folder / PREDICTIONS)
+def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
+    """Return those trials whose predictions are not among the runs."""
+    return [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
 
 
 def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine) -> list[Ended]:

@@ -23,8 +23,7 @@ from validation.cards import read_card
 from validation.report import InvalidInput
 from validation.vocabulary import NO_SOURCE
 
-PREDICTIONS, LOG = "predictions.parquet", "log.txt"
-_RECORD = "trial.json"
+PREDICTIONS, LOG, RECORD = "predictions.parquet", "log.txt", "trial.json"
 PROGRAM_VERSION = 1
 """Raised when a program gives other predictions for the same options: trials of an earlier one are run again then."""
 
@@ -64,6 +63,12 @@ class Trial:
     def __str__(self) -> str:
         """Name the trial in messages."""
         return f"{self.model} on {self.task} ({self.source}, seed {self.seed})"
+
+    @classmethod
+    def read(cls, file: Path) -> "Trial":
+        """Read a trial's record, ``trial.json`` in its folder."""
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        return cls(**facts | {"options": tuple(facts["options"]), "versions": tuple(facts["versions"])})
 
     @cached_property
     def record(self) -> str:
@@ -133,7 +138,7 @@ def start(trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None 
         gpu: the one that the process sees; None leaves it those that this process sees.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _RECORD).write_text(trial.record, encoding="utf-8")
+    (folder / RECORD).write_text(trial.record, encoding="utf-8")
     arguments = trial.arguments(data, folder / PREDICTIONS)
     with (folder / LOG).open("ab") as log:
         log.write(f"$ {shlex.join(['shiftbench', *arguments])}\n".encode())
