@@ -7,7 +7,7 @@ import numpy as np
 
 from leaderboard.forecasting.methods import ACROSS, FLOORS, METHODS, NO_HOME, NO_PROBABILITIES, forecast_run, shift_runs
 from leaderboard.forecasting.samples import TaskSamples
-from leaderboard.forecasting.text_vectors import TextVectors
+from leaderboard.forecasting.text_vectors import ShiftVectors
 from leaderboard.metrics.classification import confusion_counts, macro_f1
 from leaderboard.metrics.forecasts.average import average_forecast
 from leaderboard.metrics.forecasts.checks import NoForecastError
@@ -52,7 +52,7 @@ class Cell:
         return bool({self.target, *source_parts(self.source)} & set(domains))
 
 
-def grid_cells(samples: TaskSamples, vectors: TextVectors | None, methods: Sequence[str]) -> list[Cell]:
+def grid_cells(samples: TaskSamples, vectors: ShiftVectors | None, methods: Sequence[str]) -> list[Cell]:
     """Forecast every shift by the methods that need no other one.
 
     Args:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from leaderboard.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
-from leaderboard.forecasting.text_vectors import TextPair, TextVectors
+from leaderboard.forecasting.text_vectors import ShiftVectors, TextPair
 from leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
 from leaderboard.metrics.forecasts.average_confidence import average_confidence
 from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
@@ -170,7 +170,7 @@ def forecast_run(shift: ShiftRun, methods: Sequence[str]) -> dict[str, float | s
     return found
 
 
-def shift_runs(samples: TaskSamples, vectors: TextVectors | None) -> Iterator[ShiftRun]:
+def shift_runs(samples: TaskSamples, vectors: ShiftVectors | None) -> Iterator[ShiftRun]:
     """List every run on every target, by target, source and seed."""
     temperatures = {run: _temperature(home) for run, home in samples.home.items()}
     lines: dict[tuple[str, str], Mapping[int, float] | str] = {}
@@ -193,7 +193,7 @@ def shift_runs(samples: TaskSamples, vectors: TextVectors | None) -> Iterator[Sh
         )
 
 
-def _pair(vectors: TextVectors, source: str, target: str, home: Sample, away: Sample) -> Callable[[], TextPair]:
+def _pair(vectors: ShiftVectors, source: str, target: str, home: Sample, away: Sample) -> Callable[[], TextPair]:
     return lambda: vectors.pair(source, target, home.ids, away.ids)
 
 

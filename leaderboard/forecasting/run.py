@@ -8,7 +8,7 @@ from leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import TaskSamples
 from leaderboard.forecasting.shape import Forecast, HeldIn, MethodErrors, ShiftForecast, TaskForecast
-from leaderboard.forecasting.text_vectors import TextVectors
+from leaderboard.forecasting.text_vectors import ShiftVectors
 from leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, skill
 from leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -31,7 +31,7 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in TITLES if names is None or name in (*FLOORS, *names))
 
 
-def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: TextVectors | None = None) -> TaskForecast:
+def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVectors | None = None) -> TaskForecast:
     """Forecast every shift of a task, and see how methods did on the targets whose labels are known.
 
     Args:

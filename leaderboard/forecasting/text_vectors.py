@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -50,6 +51,13 @@ class TextPair:
     def depths(self) -> tuple[Floats, Floats]:
         """Depth in the source of its own held-out texts, each left out of its own, and of the target's texts."""
         return tte_depth(self.home), tte_depth(self.home, self.target)
+
+
+class ShiftVectors(Protocol):
+    """What methods ask vectors of."""
+
+    def pair(self, source: str, target: str, home_ids: pl.Series, target_ids: pl.Series) -> TextPair:
+        """Return the vectors of one shift."""
 
 
 class TextVectors:

@@ -1,4 +1,4 @@
-"""How long all methods take on an entry as large as one of DR's NLI: 25 cells, 10,000 texts, 384-dimensional vectors."""
+"""How long all methods take on an entry as large as one of DR's NLI: 25 cells, 10,000 texts, vectors of 384."""
 
 import subprocess
 import sys
