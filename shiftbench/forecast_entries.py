@@ -13,14 +13,14 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.comparison import Forecasted
 from leaderboard.forecasting.files import read_validation_beside
 from leaderboard.forecasting.run import forecast_task
-from leaderboard.forecasting.samples import TaskSamples, task_samples
+from leaderboard.forecasting.samples import SCORES, TaskSamples, task_samples
 from leaderboard.forecasting.text_vectors import TextVectors
 from leaderboard.scoring.score import checked_predictions
 from leaderboard.store import Store, folder_of
 from validation.cards import Card, read_card
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import PLACEBO, TaskKind
+from validation.vocabulary import PLACEBO
 
 
 class Entrant(NamedTuple):
@@ -99,8 +99,8 @@ def forecast_entrants(
             if task.endswith(PLACEBO):
                 continue
             name = f"{each.folder.manifest.benchmark}/{task}" + ("" if each.subset == "all" else f" ({each.subset})")
-            if each.folder.task(task).kind is not TaskKind.CLASSIFICATION:
-                left_out.append(f"{each.model} on {name}: no accuracy, which is what is forecast")
+            if each.folder.task(task).kind not in SCORES:
+                left_out.append(f"{each.model} on {name}: no method has a meaning for spans")
                 continue
             rows = each.predictions.filter(pl.col("task") == task)
             held_out = None if each.validation is None else each.validation.filter(pl.col("task") == task)

@@ -64,7 +64,7 @@ def find_forecasts(results: Sequence[Result]) -> Found:
 def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
     """Forecast one entry's task; None where it has no accuracy or no labelled texts at home."""
     name = result.task.task
-    if result.rows is None or result.folder.task(name).kind is not TaskKind.CLASSIFICATION:
+    if result.rows is None or result.folder.task(name).kind is not TaskKind.CLASSIFICATION:  # one axis, accuracy
         return None
     predictions = result.rows().filter(pl.col("task") == name)
     try:

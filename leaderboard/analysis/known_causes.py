@@ -62,7 +62,11 @@ def known_shifts(seed: int = 0) -> Iterator[tuple[str, TaskSamples, Points]]:
                     home[HOME, seed_] = sample
                 else:
                     shifts[(HOME, seed_), name] = sample
-        yield cause, TaskSamples(cause, ("a", "b", "c"), home, shifts), Points({n: p for n, (p, _) in texts.items()})
+        yield (
+            cause,
+            TaskSamples(cause, "accuracy", ("a", "b", "c"), home, shifts),
+            Points({n: p for n, (p, _) in texts.items()}),
+        )
 
 
 def _shifted(rng: np.random.Generator, means: list[Floats], cause: str, size: float) -> tuple[Floats, Codes]:

@@ -26,8 +26,8 @@ class Cell:
         source, target: names.
         n_texts: texts of the target.
         n_runs: seeds.
-        truth: accuracy on the target; None where its labels are unknown.
-        source_score: accuracy at home; None without labelled held-out texts.
+        truth: score on the target; None where its labels are unknown.
+        source_score: score at home; None without labelled held-out texts.
         norm: nuclear norm of the calibrated probabilities; None without.
         divergence: of source and target; None where unknown.
         own: what each method of ``METHODS`` forecasts, or why it does not.
@@ -67,19 +67,20 @@ def grid_cells(samples: TaskSamples, vectors: ShiftVectors | None, methods: Sequ
     for shift in shift_runs(samples, vectors):
         source, target = shift.run[0], shift.target
         away, table = shift.away, None if shift.away.probabilities is None else shift.table
-        n_classes = len(samples.labels)
-        counts = None if away.labels is None else confusion_counts(away.labels, away.predicted, n_classes)
+        counts = None
+        if away.labels is not None and away.predicted is not None:
+            counts = confusion_counts(away.labels, away.predicted, shift.n_classes)
         cell = Cell(
             source,
             target,
             len(away.ids),
             1,
-            None if away.labels is None else float(away.correct.mean()),
-            None if shift.home is None else float(shift.home.correct.mean()),
+            float(away.scores.mean()) if away.is_labelled else None,
+            None if shift.home is None else float(shift.home.scores.mean()),
             None if table is None else nuclear_norm(table),
             _divergence(samples, source, target),
             forecast_run(shift, names),
-            None if table is None else expected_macro_f1(table, away.predicted),
+            None if table is None else expected_macro_f1(table, shift.codes),
             None if counts is None else float(macro_f1(counts)),
         )
         by_cell.setdefault((target, source), []).append(cell)

@@ -10,12 +10,12 @@ from builders.encoder import Encoder
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting import CONCEPT_SHIFT
 from leaderboard.forecasting.run import chosen_methods, forecast_task
-from leaderboard.forecasting.samples import Run, Sample, TaskSamples, task_samples
+from leaderboard.forecasting.samples import SCORES, Run, Sample, TaskSamples, task_samples
 from leaderboard.forecasting.shape import Forecasts
 from leaderboard.forecasting.text_vectors import TextVectors
 from leaderboard.forecasting.validation_rows import read_validation, validation_file
 from validation.report import InvalidInput, Problem, counted, did_you_mean
-from validation.vocabulary import TaskKind, source_parts
+from validation.vocabulary import source_parts
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ def forecast_predictions(
         encoder: embeds texts; None leaves out the methods that need vectors.
         unlabelled: predictions on targets that the folder does not have; the folder has one task then.
         targets: the domains to forecast; empty takes all. Others still set intervals.
-    Returns: forecasts by task; tasks that are not of labels are refused where nothing else is there.
+    Returns: forecasts by task; tasks of tags are left out, and refused where nothing else is there.
     Raises: InvalidInput as ``task_samples`` and ``chosen_methods``; or when a target is no domain, or is what every
         model was trained on.
     """
     chosen, more = chosen_methods(methods), unlabelled or Unlabelled()
     tasks = predictions["task"].unique(maintain_order=True).to_list()
-    of_labels = [task for task in tasks if folder.task(task).kind is TaskKind.CLASSIFICATION]
+    able = [task for task in tasks if folder.task(task).kind in SCORES]
     found = []
-    for task in of_labels or tasks[:1]:
+    for task in able or tasks[:1]:
         rows = predictions.filter(pl.col("task") == task)
         held_out = None if validation is None else validation.filter(pl.col("task") == task)
         samples = task_samples(task, rows, folder, held_out, more.samples)
@@ -77,7 +77,8 @@ def forecast_predictions(
         shown = tuple(shift for shift in made.shifts if not targets or shift.target in targets)
         notes = [*made.notes, *_texts_in_train(samples, folder)]
         found.append(made.model_copy(update={"shifts": shown, "notes": tuple(notes)}))
-    return Forecasts(predictions=name, tasks=tuple(found), concept_shift=CONCEPT_SHIFT)
+    left_out = tuple(f"task '{task}': no method has a meaning for spans" for task in tasks if task not in able)
+    return Forecasts(predictions=name, tasks=tuple(found), left_out=left_out, concept_shift=CONCEPT_SHIFT)
 
 
 def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: DatasetFolder) -> None:

@@ -24,6 +24,7 @@ from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
 
 NO_HOME = "no labelled held-out texts of the source"
 NO_PROBABILITIES = "the predictions have no probabilities of all labels"
+NO_LABELS = "the task's outputs are no labels"
 NO_VECTORS = "texts were not embedded (give --encoder)"
 
 FLOORS = ("source-accuracy", "mean-drop")
@@ -60,6 +61,7 @@ class ShiftRun:
         home: what it predicted on held-out source texts; None without any.
         away: what it predicted on the target.
         temperature: set at home; 1 without home or probabilities.
+        n_classes: number of labels.
         siblings: what runs of the same source and other seeds predicted on the target.
         on_line: its forecast by agreement on the line, or the reason why there is none.
         vectors: embeddings of both sides; None where texts were not embedded.
@@ -70,6 +72,7 @@ class ShiftRun:
     home: Sample | None
     away: Sample
     temperature: float
+    n_classes: int
     siblings: Sequence[Codes]
     on_line: float | str
     vectors: Callable[[], TextPair] | None
@@ -91,12 +94,25 @@ class ShiftRun:
         """Calibrated probabilities on the target."""
         return self._calibrated(self.away)
 
+    @property
+    def codes(self) -> Codes:
+        """Predicted codes on the target; NoForecastError where outputs are no labels."""
+        if self.away.predicted is None:
+            raise NoForecastError(NO_LABELS)
+        return self.away.predicted
+
+    @property
+    def home_codes(self) -> tuple[Codes, Codes]:
+        """Gold and predicted codes at home; NoForecastError where outputs are no labels."""
+        home = self.at_home
+        if home.labels is None or home.predicted is None:
+            raise NoForecastError(NO_LABELS)
+        return home.labels, home.predicted
+
     @cached_property
     def prior(self) -> Floats:
         """Shares of the labels at home, shape (n_classes,)."""
-        labels = self.at_home.labels
-        assert labels is not None
-        counts = np.bincount(labels, minlength=self.table.shape[1])
+        counts = np.bincount(self.home_codes[0], minlength=self.n_classes)
         return np.asarray(counts / counts.sum())
 
     @cached_property
@@ -108,7 +124,7 @@ class ShiftRun:
 
     def _calibrated(self, sample: Sample) -> Floats:
         if sample.probabilities is None:
-            raise NoForecastError(NO_PROBABILITIES)
+            raise NoForecastError(NO_LABELS if sample.predicted is None else NO_PROBABILITIES)
         same = np.full(sample.probabilities.shape[1], 1 / sample.probabilities.shape[1])
         return adjust_to_prior(sample.probabilities, same, same, self.temperature)
 
@@ -120,41 +136,37 @@ def _on_line(shift: ShiftRun) -> float:
 
 
 def _black_box(shift: ShiftRun) -> float:
-    home, n_classes = shift.at_home, shift.table.shape[1]
-    assert home.labels is not None
-    found = black_box_shares(home.labels, home.predicted, shift.away.predicted, n_classes)
-    return accuracy_at_shares(home.labels, home.predicted, found)
+    found = black_box_shares(*shift.home_codes, shift.codes, shift.n_classes)
+    return accuracy_at_shares(*shift.home_codes, found)
 
 
 def _by_em(shift: ShiftRun) -> float:
-    home, prior = shift.at_home, shift.prior
-    assert home.labels is not None
-    return accuracy_at_shares(home.labels, home.predicted, shares_by_em(shift.table, prior))
+    return accuracy_at_shares(*shift.home_codes, shares_by_em(shift.table, shift.prior))
 
 
 def _importance(shift: ShiftRun) -> float:
-    right, pair = shift.at_home.correct, shift.texts
+    right, pair = shift.at_home.scores, shift.texts
     return importance_weighted(right, pair.target_probability, len(pair.target)).value
 
 
 def _thresholded(shift: ShiftRun, score: str) -> float:
-    given = shift.home_table, shift.at_home.correct, shift.table
+    given = shift.home_table, shift.at_home.scores, shift.table
     return thresholded_confidence(*given, "entropy" if score == "entropy" else "confidence")
 
 
 METHODS: Mapping[str, Callable[[ShiftRun], float]] = {
-    "source-accuracy": lambda shift: source_accuracy(shift.at_home.correct),
+    "source-accuracy": lambda shift: source_accuracy(shift.at_home.scores),
     "average-confidence": lambda shift: average_confidence(shift.table),
-    "doc": lambda shift: difference_of_confidences(shift.home_table, shift.at_home.correct, shift.table),
+    "doc": lambda shift: difference_of_confidences(shift.home_table, shift.at_home.scores, shift.table),
     "atc": lambda shift: _thresholded(shift, "confidence"),
     "atc-entropy": lambda shift: _thresholded(shift, "entropy"),
-    "gde": lambda shift: agreement_of_seeds(shift.away.predicted, shift.siblings),
+    "gde": lambda shift: agreement_of_seeds(shift.codes, shift.siblings),
     "agreement-line": _on_line,
     "cot": lambda shift: transported_confidence(shift.table, shift.prior),
     "importance": _importance,
     "bbse": _black_box,
     "em": _by_em,
-    "depth": lambda shift: score_by_depth(shift.texts.depths[0], shift.at_home.correct, shift.texts.depths[1]),
+    "depth": lambda shift: score_by_depth(shift.texts.depths[0], shift.at_home.scores, shift.texts.depths[1]),
 }
 """Methods that need the shift itself and nothing else."""
 
@@ -187,7 +199,8 @@ def shift_runs(samples: TaskSamples, vectors: ShiftVectors | None) -> Iterator[S
             home,
             away,
             temperatures.get(run, 1.0),
-            [other.predicted for number, other in group.items() if number != seed],
+            len(samples.labels),
+            [other.predicted for number, other in group.items() if number != seed and other.predicted is not None],
             line if isinstance(line, str) else line[seed],
             None if vectors is None or home is None else _pair(vectors, source, target, home, away),
         )
@@ -207,6 +220,11 @@ def _seeds(samples: TaskSamples, source: str, target: str) -> list[int]:
     return sorted(seed for (name, seed), where in samples.shifts if name == source and where == target)
 
 
+def _codes(sample: Sample) -> Codes:
+    assert sample.predicted is not None
+    return sample.predicted
+
+
 def _line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float] | str:
     """Forecast all runs of a source on a target by agreement on the line; the reason where there is no line."""
     found = [(each, seed) for each in (samples, *samples.pool) for seed in _seeds(each, source, target)]
@@ -214,12 +232,14 @@ def _line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float]
     first, _, _ = runs[0]
     if first is None:
         return NO_HOME
+    if first.predicted is None:
+        return NO_LABELS
     same = [(home, away, seed) for home, away, seed in runs if home is not None and home.ids.equals(first.ids)]
     if len(same) < MIN_MODELS:
         return f"a line of agreements needs {MIN_MODELS} models of one source, there are {len(same)}"
-    home, away = (np.stack([sample.predicted for sample in side]) for side in list(zip(*same, strict=True))[:2])
+    home, away = (np.stack([_codes(sample) for sample in side]) for side in list(zip(*same, strict=True))[:2])
     try:
-        values = agreement_on_the_line(home, [sample.correct.mean() for sample, _, _ in same], away)
+        values = agreement_on_the_line(home, [sample.scores.mean() for sample, _, _ in same], away)
     except NoForecastError as reason:
         return str(reason)
     own = len(_seeds(samples, source, target))

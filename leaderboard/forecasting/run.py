@@ -42,6 +42,7 @@ def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVe
     grid = Grid(grid_cells(samples, vectors, methods), methods)
     return TaskForecast(
         task=samples.task,
+        metric=samples.metric,
         domains=tuple(samples.domains),
         labelled=grid.labelled,
         n_validation=samples.n_validation,
@@ -192,10 +193,16 @@ def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
         found.append(
             f"No labelled held-out texts of {', '.join(lacking)}: methods that need them have no forecast there."
         )
-    if all(sample.probabilities is None for sample in samples.shifts.values()):
+    if not samples.labels:
+        found.append(f"Outputs are no labels: what is forecast is {samples.metric}, by methods that need none.")
+    elif all(sample.probabilities is None for sample in samples.shifts.values()):
         found.append("The predictions have no probabilities of all labels, which most methods need.")
     constant = sorted(
-        {target for (_, target), sample in samples.shifts.items() if np.unique(sample.predicted).size == 1}
+        {
+            target
+            for (_, target), sample in samples.shifts.items()
+            if sample.predicted is not None and np.unique(sample.predicted).size == 1
+        }
     )
     if constant:
         found.append(f"One label alone is predicted on {', '.join(constant)}: a forecast says little of such a model.")

@@ -9,16 +9,22 @@ from numpy.typing import NDArray
 
 from builders.folder.manifest import TaskManifest
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.outcomes import folded_codes
+from leaderboard.scoring.outcomes import folded_codes, outcomes
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem
-from validation.vocabulary import TaskKind, source_parts
+from validation.vocabulary import GOLD, TaskKind, source_parts
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Run = tuple[str, int]
 """Source and seed of one trained model."""
 
+SCORES = {
+    TaskKind.CLASSIFICATION: "accuracy",
+    TaskKind.EXTRACTIVE_QA: "token_f1",
+    TaskKind.GENERATION: "rouge_l",
+}
+"""What is forecast, by kind of task: a mean over texts."""
 _LEAST_AGREED = 0.5
 """Least share of rows whose most probable label is the predicted one; a decision rule may prefer another one."""
 
@@ -29,19 +35,28 @@ class Sample:
 
     Attributes:
         ids: shape (n,).
-        predicted: label codes, n_classes for unusable output, shape (n,).
+        predicted: label codes, n_classes for unusable output, shape (n,); None where outputs are no labels.
         probabilities: shape (n, n_classes), equal ones for an unusable output without any; None where there are none.
-        labels: gold codes, shape (n,); None where they are unknown.
+        labels: gold codes, shape (n,); None where they are unknown, or outputs are no labels.
+        graded: score of each output that is no label, in [0, 1], shape (n,); None where gold is unknown.
     """
 
     ids: pl.Series
-    predicted: Codes
+    predicted: Codes | None
     probabilities: Floats | None
     labels: Codes | None
+    graded: Floats | None = None
 
     @property
-    def correct(self) -> Floats:
-        """Whether each prediction is right, 0 or 1, shape (n,); the sample must have labels."""
+    def is_labelled(self) -> bool:
+        """Whether it is known how well each text was predicted."""
+        return self.labels is not None or self.graded is not None
+
+    @property
+    def scores(self) -> Floats:
+        """How well each text was predicted: of labels right or wrong, 1 or 0; the sample must be labelled."""
+        if self.graded is not None:
+            return self.graded
         assert self.labels is not None
         return np.asarray(self.predicted == self.labels, dtype=np.float64)
 
@@ -52,7 +67,8 @@ class TaskSamples:
 
     Attributes:
         task: its name.
-        labels: names of the labels.
+        metric: what the mean score of texts is: accuracy, or the metric of answers or generated texts.
+        labels: names of the labels; empty where outputs are no labels.
         home: by run what it predicted on held-out texts of its source, with labels: validation rows, and its own test
             rows where their labels are known. Runs without any are not there.
         shifts: by run and target what it predicted on the target's test texts.
@@ -63,6 +79,7 @@ class TaskSamples:
     """
 
     task: str
+    metric: str
     labels: tuple[str, ...]
     home: Mapping[Run, Sample]
     shifts: Mapping[tuple[Run, str], Sample]
@@ -87,19 +104,19 @@ def task_samples(
     """Arrange one task's predictions.
 
     Args:
-        task: its name; it must be a task of labels.
+        task: its name; a task of tags has no mean score of texts to be forecast.
         predictions: its checked predictions on test rows (``validation.predictions.CHECKED_PREDICTIONS``); gold may be
             withheld.
         folder: the dataset.
         validation: its checked predictions on validation rows, same columns; None without.
         extra: samples on targets that the folder does not have.
     Returns: the samples; what a run predicted on parts of its own source is at home, not a shift.
-    Raises: InvalidInput when the task is not one of labels, no run has labelled texts of its source, or most
+    Raises: InvalidInput when the task is one of tags, no run has labelled texts of its source, or most
         predictions are not the most probable label.
     """
     info = folder.task(task)
-    if info.kind is not TaskKind.CLASSIFICATION:
-        raise InvalidInput(_no_labels(folder, task, info.kind))
+    if info.kind is TaskKind.TAGGING:
+        raise InvalidInput(_no_mean(folder, task))
     splits = {"test": predictions, "validation": validation}
     found = {name: _by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None}
     home: dict[Run, list[Sample]] = {}
@@ -108,9 +125,9 @@ def task_samples(
     for split, samples in found.items():
         for (run, target), sample in samples.items():
             if target in source_parts(run[0]):
-                if sample.labels is not None:
+                if sample.is_labelled:
                     home.setdefault(run, []).append(sample)
-            elif split == "test" and sample.labels is not None and len(sample.ids) < (info.min_texts or 0):
+            elif split == "test" and sample.is_labelled and len(sample.ids) < (info.min_texts or 0):
                 few_texts[target] = len(sample.ids)
             elif split == "test":
                 shifts[run, target] = sample
@@ -124,7 +141,8 @@ def task_samples(
         if target in source_parts(run[0])
     )
     joined = {run: _joined(parts) for run, parts in home.items()}
-    return TaskSamples(task, info.labels, joined, shifts, _divergence(folder, task), n_validation, few_texts)
+    metric = SCORES[info.kind]
+    return TaskSamples(task, metric, info.labels, joined, shifts, _divergence(folder, task), n_validation, few_texts)
 
 
 def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
@@ -151,6 +169,8 @@ def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None,
 def _by_run(
     frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
+    if info.kind is not TaskKind.CLASSIFICATION:
+        return _graded_by_run(frame, info, folder, task, split)
     found: dict[tuple[Run, str], Sample] = {}
     for (target,), rows in frame.partition_by("target", as_dict=True).items():
         gold = folder.split(task, str(target), split).select("id", "label")
@@ -161,6 +181,22 @@ def _by_run(
         for (source, seed), run in placed.partition_by("source", "seed", as_dict=True, maintain_order=True).items():
             codes = run["label"].to_numpy().astype(np.int64) if known else None
             found[(str(source), int(str(seed))), str(target)] = make_sample(run, info.labels, codes, folds)
+    return found
+
+
+def _graded_by_run(
+    frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
+) -> dict[tuple[Run, str], Sample]:
+    """Score answers and generated texts one by one."""
+    found: dict[tuple[Run, str], Sample] = {}
+    for (target,), rows in frame.partition_by("target", as_dict=True).items():
+        every = folder.split(task, str(target), split)
+        gold = every.join(rows, on="id", how="semi").sort("id")
+        known = not gold[GOLD[info.kind]].has_nulls()
+        for (source, seed), run in rows.partition_by("source", "seed", as_dict=True).items():
+            ordered = run.sort("id")
+            graded = outcomes(info, gold, every, ordered["prediction"], None).example_scores[0] if known else None
+            found[(str(source), int(str(seed))), str(target)] = Sample(ordered["id"], None, None, None, graded)
     return found
 
 
@@ -177,21 +213,17 @@ def _joined(parts: Sequence[Sample]) -> Sample:
     """Join samples of one run that all have labels."""
     if len(parts) == 1:
         return parts[0]
-    tables = [part.probabilities for part in parts]
-    known = [table for table in tables if table is not None]
-    return Sample(
-        pl.concat([part.ids for part in parts]),
-        np.concatenate([part.predicted for part in parts]),
-        np.concatenate(known) if len(known) == len(parts) else None,
-        np.concatenate([part.labels for part in parts if part.labels is not None]),
-    )
+    names = ("predicted", "probabilities", "labels", "graded")
+    arrays = [[getattr(part, name) for part in parts] for name in names]
+    joined = [None if any(each is None for each in column) else np.concatenate(column) for column in arrays]
+    return Sample(pl.concat([part.ids for part in parts]), *joined)
 
 
 def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str) -> None:
     """Refuse probabilities that seem to stand in another order than the task's labels."""
     agreed = n = 0
     for sample in samples:
-        if sample.probabilities is not None:
+        if sample.probabilities is not None and sample.predicted is not None:
             usable = sample.predicted < len(labels)
             agreed += int((sample.probabilities.argmax(axis=1) == sample.predicted)[usable].sum())
             n += int(usable.sum())
@@ -210,10 +242,10 @@ def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, f
     return read_statistics(folder.path, task).divergence
 
 
-def _no_labels(folder: DatasetFolder, task: str, kind: TaskKind) -> Problem:
-    found = f"'{task}' is a task of {kind.value.replace('_', ' ')}"
-    cure = "forecast tasks of one label a text: methods rest on its probabilities and on right or wrong"
-    return Problem("what is forecast is accuracy, which this task does not have", str(folder.path), found, cure)
+def _no_mean(folder: DatasetFolder, task: str) -> Problem:
+    what = "what is forecast is a mean over texts, and span F1 is none"
+    cure = "forecast tasks of labels, answers or texts: no method here has a meaning for spans"
+    return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
 
 
 def _no_home(folder: DatasetFolder, task: str, runs: Sequence[Run]) -> Problem:

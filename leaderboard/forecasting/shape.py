@@ -6,7 +6,7 @@ from leaderboard.scoring.estimate import Record
 
 
 class Forecast(Record):
-    """One method's forecast of accuracy.
+    """One method's forecast of accuracy, or of the task's ``metric``.
 
     ``low`` and ``high`` bound the interval of the level that the task's ``level`` names; null without one.
     """
@@ -81,10 +81,12 @@ class MethodErrors(Record):
 class TaskForecast(Record):
     """Forecasts of all shifts of one task of one prediction file.
 
-    ``labelled`` are the target domains whose labels are known: their errors set the intervals.
+    ``metric`` is the mean over texts that is forecast. ``labelled`` are the target domains whose labels are known:
+    their errors set the intervals.
     """
 
     task: str
+    metric: str
     domains: tuple[str, ...]
     labelled: tuple[str, ...]
     n_validation: int
@@ -98,6 +100,7 @@ class Forecasts(Record):
 
     predictions: str
     tasks: tuple[TaskForecast, ...]
+    left_out: tuple[str, ...] = ()
     concept_shift: str
 
 

@@ -24,6 +24,7 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
         tag("h1", title, class_="sb-name"),
         tag("p", ABOUT, class_="sb-exposure"),
         tag("div", tag("strong", forecasts.concept_shift), class_="sb-notice", role="note"),
+        *(tag("p", f"Left out: {line}.") for line in forecasts.left_out),
         *(part for task in forecasts.tasks for part in _task(task, method)),
     ]
     body, sheet = tag("div", *parts, class_="sb-entry sb-compare"), Markup(style_sheet())

@@ -33,6 +33,8 @@ def print_forecasts(forecasts: Forecasts, console: "Console", method: str | None
     console.print(ABOUT, markup=False, highlight=False, soft_wrap=True)
     for task in forecasts.tasks:
         _print_task(task, console, method)
+    for line in forecasts.left_out:
+        console.print(f"Left out: {line}.", markup=False, highlight=False, soft_wrap=True)
     console.print(f"\n{forecasts.concept_shift}", markup=False, highlight=False, soft_wrap=True)
 
 

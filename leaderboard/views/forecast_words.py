@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
-from leaderboard.views.numbers import plain_points
+from leaderboard.views.numbers import metric_name, plain_points
 from leaderboard.views.plain_tables import PlainTable
 from validation.report import counted
 
@@ -12,8 +12,9 @@ PREFERRED = ("average", "doc", "average-confidence", "gde", "source-accuracy")
 """The method that sentences are about: the first that has a forecast. It is fixed beforehand, not chosen by errors."""
 _LISTED = 6
 ABOUT = (
-    "Accuracy on texts of a domain without labels (score under shift, ST). The drop from home (SD) is the source score "
-    "less the forecast; the drop against a model trained there (TD) cannot be forecast: it needs the target's labels."
+    "Accuracy, or the mean score of answers and texts, on a domain without labels (score under shift, ST). The drop "
+    "from home (SD) is the source score less the forecast; the drop against a model trained there (TD) cannot be "
+    "forecast: it needs the target's labels."
 )
 
 
@@ -35,12 +36,17 @@ def believed(shift: ShiftForecast, task: TaskForecast, method: str | None = None
     if found is None:
         return f"No forecast for {shift.target}: {shift.forecasts[0].reason}."
     about = f"{shift.target} ({TITLES[found.method]}"
+    metric = metric_name(task.metric)
     if found.low is None or found.high is None or shift.level is None:
         why = f"{counted(len(shift.set_on), 'other domain')} with labels; an interval needs 4"
-        return f"About {plain_points(found.value)} on {about}; no interval: {why})."
+        return f"{_capital(metric)} about {plain_points(found.value)} on {about}; no interval: {why})."
     ends = f"between {plain_points(found.low, 0)} and {plain_points(found.high, 0)}"
     level = f"{100 * shift.level:.0f}% interval, set on {_of(shift, task)}"
-    return f"Accuracy {ends} on {about}; {level}; {held_words(_errors(task, found.method))})."
+    return f"{_capital(metric)} {ends} on {about}; {level}; {held_words(_errors(task, found.method))})."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _of(shift: ShiftForecast, task: TaskForecast) -> str:
@@ -71,7 +77,7 @@ def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
         name = "" if found is None else TITLES[found.method]
         truth = "unknown" if shift.truth is None else plain_points(shift.truth)
         rows.append((f"{shift.source} to {shift.target}", value, ends, truth, name))
-    head = ("shift", "forecast", "interval", "accuracy", "method")
+    head = ("shift", "forecast", "interval", metric_name(task.metric), "method")
     return PlainTable(f"{task.task}: every shift, in points{_levels(task)}", head, rows, n_names=1)
 
 
@@ -111,7 +117,7 @@ def shift_title(shift: ShiftForecast) -> str:
         known.append(f"mean over {shift.n_runs} seeds")
     if shift.source_score is not None:
         known.append(f"source score {plain_points(shift.source_score)}")
-    known.append("labels unknown" if shift.truth is None else f"accuracy {plain_points(shift.truth)}")
+    known.append("labels unknown" if shift.truth is None else f"score {plain_points(shift.truth)}")
     if shift.level is not None:
         known.append(f"{100 * shift.level:.0f}% intervals")
     return f"{shift.source} to {shift.target}: {', '.join(known)}"

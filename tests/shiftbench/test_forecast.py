@@ -217,7 +217,7 @@ def test_what_has_no_accuracy_is_refused(tmp_path: Path) -> None:
     predictions = [{"source": "a", "id": row["id"], "prediction": row["tags"]} for row in rows]
     pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
     command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--id-column", "id"]
-    with pytest.raises(InvalidInput, match="what is forecast is accuracy"):
+    with pytest.raises(InvalidInput, match="what is forecast is a mean over texts, and span F1 is none"):
         CliRunner().invoke(app, [*command, "--domain-column", "site"], catch_exceptions=False)
 
 
@@ -246,3 +246,29 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     (stored,) = compared("--store", str(tmp_path / "store"), "--method", "doc")["boards"]
     assert len(stored["models"]) == 1
     assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
+
+
+def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
+    rng, rows, predictions = np.random.default_rng(4), [], []
+    for site, chance in zip("abcdef", (0.9, 0.8, 0.7, 0.75, 0.8, 0.6), strict=True):
+        for number in range(60):
+            identity = f"{site}{number}"
+            context = f"In {site} there is a river {number} and a hill."
+            rows.append((identity, site, context, "What is there?", f"river {number}"))
+            answer = f"river {number}" if rng.random() < chance else "hill"
+            predictions.append({"source": "a", "id": identity, "prediction": answer})
+    columns = ["id", "domain", "context", "question", "answer"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(tmp_path / "qa.csv")
+    pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
+    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "qa.csv"), "--id-column", "id"]
+    result = CliRunner().invoke(app, [*command, "--json", "-"], catch_exceptions=False)
+    (task,) = json.loads(result.stdout)["tasks"]
+    assert task["metric"] == "token_f1"
+    by_name = {each["method"]: each for each in task["shifts"][0]["forecasts"]}
+    right = np.mean([each["prediction"].startswith("river") for each in predictions if each["id"].startswith("a")])
+    assert by_name["source-accuracy"]["value"] == pytest.approx(right)
+    assert by_name["mean-drop"]["low"] is not None
+    assert {by_name[name]["reason"] for name in ("doc", "atc", "cot", "bbse", "em", "agreement-line")} == {
+        "the task's outputs are no labels"
+    }
+    assert any("Outputs are no labels" in note for note in task["notes"])

@@ -31,7 +31,14 @@ def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8
                 )
             )  # fmt: skip
     return TaskForecast(
-        task="t", domains=tuple(names), labelled=tuple(names), n_validation=0, shifts=tuple(shifts), errors=(), notes=()
+        task="t",
+        metric="accuracy",
+        domains=tuple(names),
+        labelled=tuple(names),
+        n_validation=0,
+        shifts=tuple(shifts),
+        errors=(),
+        notes=(),
     )
 
 

@@ -36,7 +36,8 @@ shifts = {((s, 0), t): sample(s, t) for s in domains for t in domains if s != t}
 far = {s: {t: abs(ord(s) - ord(t)) / 10 for t in domains} for s in domains}
 import sklearn.linear_model, scipy.special
 start = time.perf_counter()
-found = forecast_task(TaskSamples("nli", ("x", "y", "z"), home, shifts, far), chosen_methods(None), Vectors())
+samples = TaskSamples("nli", "accuracy", ("x", "y", "z"), home, shifts, far)
+found = forecast_task(samples, chosen_methods(None), Vectors())
 seconds = time.perf_counter() - start
 methods = sum(each.value is not None for each in found.shifts[0].forecasts)
 print(methods, round(seconds, 2), round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
