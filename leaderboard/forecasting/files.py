@@ -110,6 +110,6 @@ def _texts_in_train(samples: TaskSamples, folder: DatasetFolder) -> Iterator[str
             n_known += len(rows.join(train[part], on=inputs, how="semi"))
         if n_known:
             yield (
-                f"{counted(n_known, 'test text')} of {target} stand in the train texts of {source}, "
+                f"{counted(n_known, 'test text')} of '{target}' stand in the train texts of '{source}', "
                 "word for word: a forecast says nothing of them."
             )

@@ -184,6 +184,10 @@ class Grid:
         return HeldIn(level=level, **found._asdict()), winkler
 
 
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
 def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
     found = []
     if samples.home and not samples.n_validation:
@@ -191,7 +195,7 @@ def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
     lacking = sorted({source for (source, _), _ in samples.shifts} - {source for source, _ in samples.home})
     if lacking:
         found.append(
-            f"No labelled held-out texts of {', '.join(lacking)}: methods that need them have no forecast there."
+            f"No labelled held-out texts of {_quoted(lacking)}: methods that need them have no forecast there."
         )
     if not samples.labels:
         found.append(f"Outputs are no labels: what is forecast is {samples.metric}, by methods that need none.")
@@ -205,8 +209,8 @@ def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
         }
     )
     if constant:
-        found.append(f"One label alone is predicted on {', '.join(constant)}: a forecast says little of such a model.")
-    found += [f"{name} is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
+        found.append(f"One label alone is predicted on {_quoted(constant)}: a forecast says little of such a model.")
+    found += [f"'{name}' is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
     if not grid.labelled:
         found.append("No other domain has labels: there is no interval, and no error is known.")
     return found

@@ -82,7 +82,7 @@ class TaskForecast(Record):
     """Forecasts of all shifts of one task of one prediction file.
 
     ``metric`` is the mean over texts that is forecast. ``labelled`` are the target domains whose labels are known:
-    their errors set the intervals.
+    their errors set the intervals. ``notes`` have domains in single quotes.
     """
 
     task: str

@@ -1,5 +1,6 @@
 """Domains of own data as their makers write them: shown in the place of names, never stored."""
 
+import re
 from collections.abc import Mapping
 
 from builders.folder.reader import DatasetFolder
@@ -7,6 +8,9 @@ from leaderboard.comparing.shape import Comparison
 from leaderboard.forecasting.shape import Forecasts, TaskForecast
 from leaderboard.scoring.shape import Scores, TaskScores
 from validation.vocabulary import SOURCE_JOINER
+
+_QUOTED = re.compile("'([^' ]+)'")
+"""A domain's name, or a joined source's, in a sentence."""
 
 
 def domain_titles(folder: DatasetFolder) -> dict[str, str]:
@@ -86,7 +90,8 @@ def with_forecast_titles(forecasts: Forecasts, titles: Mapping[str, str]) -> For
             )
             for shift in task.shifts
         )
-        named = {"domains": titled(task.domains), "labelled": titled(task.labelled), "shifts": shifts}
+        notes = tuple(_QUOTED.sub(lambda name: f"'{_titled(name[1], titles)}'", note) for note in task.notes)
+        named = {"domains": titled(task.domains), "labelled": titled(task.labelled), "shifts": shifts, "notes": notes}
         return task.model_copy(update=named)
 
     return forecasts.model_copy(update={"tasks": tuple(map(of_task, forecasts.tasks))})

@@ -104,6 +104,7 @@ def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
     columns = ["--id-column", "id", "--domain-column", "site", "--label-column", "label"]
     command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns, "--method", "doc"]
     text = CliRunner().invoke(app, command, catch_exceptions=False).output
+    print("\n" + next(line for line in text.splitlines() if "80% interval" in line))
     assert (
         "on Site F (difference of confidences; 80% interval, set on 4 domains; left out in turn at 75%, it held" in text
     )
@@ -154,6 +155,16 @@ def test_targets_and_methods_that_are_not_there_are_refused(own: Path) -> None:
     assert "no such method" in refused(own, "--method", "magic")
     assert "is what the model was trained on" in refused(own, "--target", "Site A")
     assert "no such target" in refused(own, "--target", "Site X")
+
+
+def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
+    rows, predictions, _ = own_rows()
+    copied = rows.filter(site="Site B").head(3).with_columns(id=pl.concat_str(pl.lit("t"), "id"), site=pl.lit("Site A"))
+    splits = [rows.with_columns(split=pl.lit("test")), copied.with_columns(split=pl.lit("train"))]
+    pl.concat(splits).write_csv(own / "mine.csv")
+    predictions.write_parquet(own / "preds.parquet")
+    (task,) = run(own, "--split-column", "split", "--method", "doc")["tasks"]
+    assert any("3 test texts of 'Site B' stand in the train texts of 'Site A'" in note for note in task["notes"])
 
 
 def test_one_label_alone_is_said(own: Path) -> None:

@@ -24,7 +24,7 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
     Returns: a fraction in [0, 1], at most the average confidence.
     Raises: ValueError when shapes differ or a table holds no distributions.
     Source: Lu et al., "Characterizing out-of-distribution error via optimal transport" (2023), COT. Solved exactly, by
-        successive shortest paths over the classes: a linear programme takes minutes for 10,000 texts.
+        successive shortest paths over the classes: a linear programme is much slower.
 
     >>> round(transported_confidence([[0.9, 0.1], [0.8, 0.2]], [0.5, 0.5]), 6)
     0.55
