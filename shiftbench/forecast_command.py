@@ -79,7 +79,7 @@ def forecast(
             targets=[given.domain(name) for name in target or ()],
         )
         shown = with_forecast_titles(found, given.titles)
-    main = method[0] if method and len(method) == 1 else None
+    main = method[0] if method else None
     if json_ != "-":
         print_forecasts(shown, console(), main)
     if report is not None:

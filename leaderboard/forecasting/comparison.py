@@ -13,7 +13,6 @@ from leaderboard.forecasting import CONCEPT_SHIFT
 from leaderboard.forecasting.methods import FLOORS
 from leaderboard.forecasting.shape import (
     BoardStandings,
-    Forecast,
     MethodComparison,
     ShiftForecast,
     Standing,
@@ -48,7 +47,8 @@ class _Point(NamedTuple):
         return f"{self.board} {self.shift.target}"
 
     def value(self, method: str) -> float | None:
-        return next((each.value for each in self.shift.forecasts if each.method == method), None)
+        found = self.shift.of(method)
+        return None if found is None else found.value
 
 
 def compare_methods(
@@ -115,7 +115,7 @@ def _intervals(method: str, points: Sequence[_Point], own_level: float | None) -
     above: dict[str, list[float]] = {}
     for point in points:
         level = own_level or point.shift.level
-        each = _of(point.shift, method)
+        each = point.shift.of(method)
         if each is None or each.low is None or each.high is None or level is None:
             continue
         scores.setdefault(point.unit, []).append(float(interval_score(each.low, each.high, point.truth, level)))
@@ -124,10 +124,6 @@ def _intervals(method: str, points: Sequence[_Point], own_level: float | None) -
         return None, None, 0
     held = sum(np.mean(each) >= -1e-9 for each in above.values())
     return float(np.mean([np.mean(each) for each in scores.values()])), int(held), len(scores)
-
-
-def _of(shift: ShiftForecast, method: str) -> Forecast | None:
-    return next((each for each in shift.forecasts if each.method == method), None)
 
 
 def _against(method: str, floor: str, points: Sequence[_Point]) -> tuple[float | None, float | None]:

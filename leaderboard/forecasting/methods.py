@@ -19,7 +19,7 @@ from leaderboard.metrics.forecasts.importance_weighting import importance_weight
 from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
 from leaderboard.metrics.forecasts.prior_by_em import shares_by_em
 from leaderboard.metrics.forecasts.source_accuracy import source_accuracy
-from leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
+from leaderboard.metrics.forecasts.thresholded_confidence import Score, thresholded_confidence
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
 
 NO_HOME = "no labelled held-out texts of the source"
@@ -125,6 +125,7 @@ class ShiftRun:
     def _calibrated(self, sample: Sample) -> Floats:
         if sample.probabilities is None:
             raise NoForecastError(NO_LABELS if sample.predicted is None else NO_PROBABILITIES)
+        # From equal shares to equal shares the temperature alone is left.
         same = np.full(sample.probabilities.shape[1], 1 / sample.probabilities.shape[1])
         return adjust_to_prior(sample.probabilities, same, same, self.temperature)
 
@@ -149,9 +150,8 @@ def _importance(shift: ShiftRun) -> float:
     return importance_weighted(right, pair.target_probability, len(pair.target)).value
 
 
-def _thresholded(shift: ShiftRun, score: str) -> float:
-    given = shift.home_table, shift.at_home.scores, shift.table
-    return thresholded_confidence(*given, "entropy" if score == "entropy" else "confidence")
+def _thresholded(shift: ShiftRun, score: Score) -> float:
+    return thresholded_confidence(shift.home_table, shift.at_home.scores, shift.table, score)
 
 
 METHODS: Mapping[str, Callable[[ShiftRun], float]] = {
@@ -201,7 +201,7 @@ def shift_runs(samples: TaskSamples, vectors: ShiftVectors | None) -> Iterator[S
             temperatures.get(run, 1.0),
             len(samples.labels),
             [other.predicted for number, other in group.items() if number != seed and other.predicted is not None],
-            line if isinstance(line, str) else line[seed],
+            line if isinstance(line, str) else line.get(seed, NO_HOME),
             None if vectors is None or home is None else _pair(vectors, source, target, home, away),
         )
 
@@ -220,27 +220,34 @@ def _seeds(samples: TaskSamples, source: str, target: str) -> list[int]:
     return sorted(seed for (name, seed), where in samples.shifts if name == source and where == target)
 
 
+def _line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float] | str:
+    """Forecast the runs of a source on a target by agreement on the line, by seed; the reason where there is no line.
+
+    Runs of other models count where they were at home on the same texts.
+    """
+    own = [seed for seed in _seeds(samples, source, target) if (source, seed) in samples.home]
+    if not own:
+        return NO_HOME
+    ids = samples.home[source, own[0]].ids
+    models = [
+        (each.home[source, seed], each.shifts[(source, seed), target], seed if each is samples else None)
+        for each in (samples, *samples.pool)
+        for seed in _seeds(each, source, target)
+        if (source, seed) in each.home and each.home[source, seed].ids.equals(ids)
+    ]
+    if not samples.labels:
+        return NO_LABELS
+    if len(models) < MIN_MODELS:
+        return f"a line of agreements needs {MIN_MODELS} models of one source, there are {len(models)}"
+    home = np.stack([_codes(at_home) for at_home, _, _ in models])
+    away = np.stack([_codes(on_target) for _, on_target, _ in models])
+    try:
+        values = agreement_on_the_line(home, [at_home.scores.mean() for at_home, _, _ in models], away)
+    except NoForecastError as reason:
+        return str(reason)
+    return {seed: float(value) for (_, _, seed), value in zip(models, values, strict=True) if seed is not None}
+
+
 def _codes(sample: Sample) -> Codes:
     assert sample.predicted is not None
     return sample.predicted
-
-
-def _line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float] | str:
-    """Forecast all runs of a source on a target by agreement on the line; the reason where there is no line."""
-    found = [(each, seed) for each in (samples, *samples.pool) for seed in _seeds(each, source, target)]
-    runs = [(each.home.get((source, seed)), each.shifts[(source, seed), target], seed) for each, seed in found]
-    first, _, _ = runs[0]
-    if first is None:
-        return NO_HOME
-    if first.predicted is None:
-        return NO_LABELS
-    same = [(home, away, seed) for home, away, seed in runs if home is not None and home.ids.equals(first.ids)]
-    if len(same) < MIN_MODELS:
-        return f"a line of agreements needs {MIN_MODELS} models of one source, there are {len(same)}"
-    home, away = (np.stack([_codes(sample) for sample in side]) for side in list(zip(*same, strict=True))[:2])
-    try:
-        values = agreement_on_the_line(home, [sample.scores.mean() for sample, _, _ in same], away)
-    except NoForecastError as reason:
-        return str(reason)
-    own = len(_seeds(samples, source, target))
-    return {seed: float(value) for (_, _, seed), value in zip(same[:own], values[:own], strict=True)}

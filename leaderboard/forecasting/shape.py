@@ -37,12 +37,9 @@ class ShiftForecast(Record):
     expected_macro_f1: float | None
     macro_f1: float | None
 
-    def of(self, method: str) -> Forecast:
-        """Return a method's forecast; KeyError where it was not asked for."""
-        for each in self.forecasts:
-            if each.method == method:
-                return each
-        raise KeyError(method)
+    def of(self, method: str) -> Forecast | None:
+        """Return a method's forecast; None where it was not asked for."""
+        return next((each for each in self.forecasts if each.method == method), None)
 
 
 class HeldIn(Record):
