@@ -127,6 +127,10 @@ def score_forecasts(
     level: Annotated[
         float, typer.Option("--level", metavar="X", help="Level of your own intervals.", min=0.01, max=0.99)
     ] = 0.8,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
+    ] = None,
     json_: JsonOption = None,
 ) -> None:
     """Compare methods of forecasting where labels are known: errors, intervals, skill against two floors, tests.
@@ -147,6 +151,7 @@ def score_forecasts(
     from leaderboard.forecasting.run import chosen_methods
     from leaderboard.store import open_store
     from leaderboard.views.forecast_comparison import print_method_comparison
+    from leaderboard.views.forecast_page import comparison_html
     from shiftbench.forecast_entries import forecast_entrants, read_files, read_store
 
     chosen = chosen_methods(method)
@@ -163,4 +168,7 @@ def score_forecasts(
     compared = compare_methods(found, [*left_out, *more], levels)
     if json_ != "-":
         print_method_comparison(compared, console())
+    if report is not None:
+        report.write_text(comparison_html(compared, "Forecasts of accuracy against the truth"), encoding="utf-8")
+        typer.echo(f"{report}: the report", err=True)
     write_json(compared.model_dump(mode="json"), json_)

@@ -1,8 +1,9 @@
-"""Forecasts as one HTML page: the sentences first, then tables of methods and how they did where labels are."""
+"""Forecasts as HTML pages: sentences first, then tables; and methods beside each other, board by board."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from leaderboard.forecasting.shape import Forecasts, TaskForecast
+from leaderboard.forecasting.shape import Forecasts, MethodComparison, TaskForecast
+from leaderboard.views.forecast_comparison import comparison_notes, standings_table
 from leaderboard.views.forecast_words import ABOUT, believed, closing_lines, errors_table, forecast_table, reason_lines
 from leaderboard.views.html import Markup, render, tag
 from leaderboard.views.plain_tables import html
@@ -27,15 +28,24 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
         *(tag("p", f"Left out: {line}.") for line in forecasts.left_out),
         *(part for task in forecasts.tasks for part in _task(task, method)),
     ]
+    return _page(title, parts)
+
+
+def comparison_html(found: MethodComparison, title: str) -> Markup:
+    """Build the page of methods beside each other, a table a board; ``title`` stands above them.
+
+    Returns: one HTML page that needs no other file.
+    """
+    notes = [tag("p", note) for note in comparison_notes(found)]
+    tables = tag("section", html(standings_table(part) for part in found.boards), class_="sb-section")
+    return _page(title, [tag("h1", title, class_="sb-name"), *notes, tables])
+
+
+def _page(title: str, parts: Sequence[Markup]) -> Markup:
     body, sheet = tag("div", *parts, class_="sb-entry sb-compare"), Markup(style_sheet())
+    made_with = "shiftbench forecast"
     return render(
-        "report.html",
-        title=title,
-        policy=POLICY,
-        icon=ICON,
-        style_sheet=sheet,
-        body=body,
-        made_with="shiftbench forecast",
+        "report.html", title=title, policy=POLICY, icon=ICON, style_sheet=sheet, body=body, made_with=made_with
     )
 
 

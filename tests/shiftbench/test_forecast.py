@@ -254,7 +254,11 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     assert by_name["oracle"]["error"] == 0.0
     assert by_name["oracle"]["skill"]["source-accuracy"] == 1.0
     assert by_name["doc"]["p"]["source-accuracy"] is None  # four domains cannot tell
-    (stored,) = compared("--store", str(tmp_path / "store"), "--method", "doc")["boards"]
+    page = tmp_path / "page.html"
+    (stored,) = compared("--store", str(tmp_path / "store"), "--method", "doc", "--report", str(page))["boards"]
+    text = page.read_text(encoding="utf-8")
+    assert "forecasts against truth, 1 model" in text
+    assert "concept shift" in text
     assert len(stored["models"]) == 1
     assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
 
