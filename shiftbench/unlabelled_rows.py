@@ -51,7 +51,7 @@ class UnlabelledRows:
 def set_unlabelled_apart(
     table: OwnTable, columns: Columns, kind: TaskKind | None
 ) -> tuple[OwnTable, UnlabelledRows | None]:
-    """Part a table in the rows of domains with labels and those of domains without any.
+    """Split a table into the rows of domains with labels and those of domains without any.
 
     Args:
         table: as it was read.

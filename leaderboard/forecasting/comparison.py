@@ -83,7 +83,7 @@ def compare_methods(
 
 
 def _standing(method: str, points: Sequence[_Point], levels: Mapping[str, float]) -> Standing | None:
-    """See how a method does on some points; None where it forecasts none of them."""
+    """Measure how a method does on some points; None where it forecasts none of them."""
     known = [(point, value) for point in points if (value := point.value(method)) is not None]
     if not known:
         return None

@@ -95,7 +95,7 @@ def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: Dataset
 
 
 def _texts_in_train(samples: TaskSamples, folder: DatasetFolder) -> Iterator[str]:
-    """Name shifts whose test texts stand, word for word, in the source's train texts: accuracy there is memory."""
+    """List shifts whose test texts stand, word for word, in the source's train texts: accuracy there is memory."""
     info = folder.task(samples.task)
     tests = {domain for domain in samples.domains if domain in info.domains}
     inputs = list(info.inputs)

@@ -60,7 +60,7 @@ def read_own_forecasts(path: Path) -> pl.DataFrame:
 
 
 def add_own_forecasts(found: Sequence[Forecasted], path: Path) -> list[Forecasted]:
-    """Put the forecasts of a file, which is called by its name, beside all others.
+    """Add the forecasts of a file, which is called by its name, to all others.
 
     Args:
         found: forecasts of one model.
@@ -80,7 +80,7 @@ def add_own_forecasts(found: Sequence[Forecasted], path: Path) -> list[Forecaste
 
 
 def with_own_forecasts(task: TaskForecast, rows: pl.DataFrame, name: str, file: str) -> TaskForecast:
-    """Put somebody's forecasts beside all others of a task.
+    """Add somebody's forecasts to all others of a task.
 
     Args:
         task: the forecasts of all methods.

@@ -122,7 +122,7 @@ class Grid:
         return Forecast(method=method, value=value, low=max(value - reach, 0.0), high=min(value + reach, 1.0))
 
     def errors(self, method: str) -> MethodErrors | None:
-        """See how a method did on the labelled targets; None where it has no forecast there."""
+        """Measure how a method did on the labelled targets; None where it has no forecast there."""
         cells = [
             cell for cell in self.cells if cell.truth is not None and not isinstance(self.value(cell, method), str)
         ]

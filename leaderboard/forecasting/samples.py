@@ -146,7 +146,7 @@ def task_samples(
 
 
 def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
-    """Make a sample of rows with the columns id and prediction, and ``probabilities`` where they are there.
+    """Build a sample of rows with the columns id and prediction, and ``probabilities`` where they are there.
 
     Args:
         rows: n rows.

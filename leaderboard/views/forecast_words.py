@@ -31,7 +31,7 @@ def main_forecast(shift: ShiftForecast, method: str | None = None) -> Forecast |
 
 
 def believed(shift: ShiftForecast, task: TaskForecast, method: str | None = None) -> str:
-    """Say in one sentence what may be believed of a model's accuracy on a domain."""
+    """Write in one sentence what may be believed of a model's accuracy on a domain."""
     found = main_forecast(shift, method)
     if found is None:
         return f"No forecast for {shift.target}: {shift.forecasts[0].reason}."
@@ -59,7 +59,7 @@ def _errors(task: TaskForecast, method: str) -> MethodErrors | None:
 
 
 def held_words(errors: MethodErrors | None) -> str:
-    """Say in how many domains intervals held, each set on the others alone."""
+    """Write in how many domains intervals held, each set on the others alone."""
     if errors is None or errors.held is None:
         return "whether it holds was not counted: too few domains have labels"
     held = errors.held
@@ -111,7 +111,7 @@ def reason_lines(shift: ShiftForecast) -> Iterator[str]:
 
 
 def shift_title(shift: ShiftForecast) -> str:
-    """Name a shift and what is known of it."""
+    """Format a shift and what is known of it."""
     known = [counted(shift.n_texts, "text")]
     if shift.n_runs > 1:
         known.append(f"mean over {shift.n_runs} seeds")
@@ -152,7 +152,7 @@ def errors_table(task: TaskForecast) -> PlainTable:
 
 
 def f1_line(task: TaskForecast) -> str:
-    """Say what macro-F1 the expected confusion tables give; empty without probabilities."""
+    """Write what macro-F1 the expected confusion tables give; empty without probabilities."""
     made = [shift for shift in task.shifts if shift.expected_macro_f1 is not None]
     if not made:
         return ""
