@@ -12,6 +12,7 @@ from validation.command_line import DomainByOption, JsonOption, TrustPickle, con
 if TYPE_CHECKING:
     from baselines.models import LoadedModel
     from builders.encoder import Encoder
+    from leaderboard.forecasting.shape import Forecasts
     from leaderboard.scoring.domain_shape import DomainCheck
     from leaderboard.scoring.shape import Scores
     from shiftbench.check_data import CheckData
@@ -109,6 +110,8 @@ def check(
 ) -> None:
     """Score one model on a file of your own, domain by domain, and write a report: what holds up, and why.
 
+    Domains whose rows have no label are forecast from the others, where --trained-on names a home domain.
+
     Example: shiftbench check ./my-model --data mine.csv --domain-column site --label-column label --trained-on books
     """
     from builders.building.own import MIN_TEXTS
@@ -134,8 +137,9 @@ def check(
     with check_data(data, trained_on, task, options) as rows:
         done = _Checked.of(asked, rows, report, vectors if probes else None)
         done.write(report, data.name)
-        print_check(done.check, console())
+        print_check(done.check, console(), done.forecasts)
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
+        content["forecasts"] = None if done.forecasts is None else done.forecasts.model_dump(mode="json")
         scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
     write_json(content, json_)
@@ -198,6 +202,7 @@ class _Checked:
         scores: the scores of its predictions.
         predictions: the file that these are kept in.
         warnings: what the user must know of the model.
+        forecasts: of the domains without labels; None where all have some.
     """
 
     rows: "CheckData"
@@ -205,6 +210,7 @@ class _Checked:
     scores: "Scores"
     predictions: Path
     warnings: tuple[str, ...]
+    forecasts: "Forecasts | None"
 
     @classmethod
     def of(cls, asked: _Asked, rows: "CheckData", report: Path, probe_encoder: "Encoder | None") -> "_Checked":
@@ -226,7 +232,14 @@ class _Checked:
         titles = domain_titles(rows.folder)
         found = check_domains(model.name, scores, frame, rows.folder, rows.home, probes, titles)
         check = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes)})
-        return cls(rows, check, scores, place, model_warnings(model, rows, frame))
+        warnings = model_warnings(model, rows, frame)
+        forecasts = None
+        if rows.unlabelled is not None:
+            from shiftbench.check_forecasts import forecast_unlabelled
+
+            apart = report.with_name(f"{report.stem}.unlabelled.parquet")
+            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, apart)
+        return cls(rows, check, scores, place, warnings, forecasts)
 
     def write(self, report: Path, data: str) -> None:
         """Write the report."""
@@ -236,7 +249,15 @@ class _Checked:
         for warning in self.warnings:
             typer.echo(f"look here first: {warning}", err=True)
         titled = with_titles(self.scores, domain_titles(self.rows.folder))
-        shown = CheckShown(self.check, data, self.rows.folder, titled.tasks[0], _examples(self), warnings=self.warnings)
+        shown = CheckShown(
+            self.check,
+            data,
+            self.rows.folder,
+            titled.tasks[0],
+            _examples(self),
+            warnings=self.warnings,
+            forecasts=self.forecasts,
+        )
         report.write_text(check_html(shown), encoding="utf-8")
 
 

@@ -28,6 +28,7 @@ from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
 from shiftbench.experiment_log import logged
 from shiftbench.export_command import export
+from shiftbench.forecast_command import forecast, score_forecasts
 from shiftbench.gate_command import gate
 from shiftbench.import_command import import_logs
 from shiftbench.predict_command import predict
@@ -113,7 +114,7 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, export, predict, validate, card, score, compare, gate, share, submit, withdraw,
+    check, build, publish, plan, export, predict, validate, card, score, compare, gate, forecast, score_forecasts, share, submit, withdraw,
     nominate, serve, rescore, archive, release_round, publish_space, protocol, bench,
     coverage, logged(grid, _of_grid), analyse, demo,
 ):  # fmt: skip
