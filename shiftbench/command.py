@@ -26,6 +26,7 @@ from shiftbench.demo_command import demo
 from shiftbench.gate_command import gate
 from shiftbench.predict_command import predict
 from shiftbench.score_command import score
+from shiftbench.verify_command import verify
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
@@ -90,8 +91,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, gate, submit, withdraw, nominate, serve,
-    rescore, release_round, publish_space, protocol, bench,
+    check, build, publish, plan, predict, validate, card, score, compare, verify, gate, submit, withdraw, nominate,
+    serve, rescore, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)
