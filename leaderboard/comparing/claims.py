@@ -190,7 +190,7 @@ def check_claim(claimed: Claim, found: Claim) -> ClaimCheck:
     """
     moved_by = tuple(dict.fromkeys(_facts(claimed, found, _MOVERS)))
     facts = list(dict.fromkeys(_facts(claimed, found, None)))
-    facts += _changed("hypothesis", "\n".join(hypotheses(claimed.comparisons)), "\n".join(claimed.hypothesis))
+    facts += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(found.hypothesis))
     for name in ("benchmark", "level"):
         facts += _changed(name, getattr(claimed, name), getattr(found, name))
     old, new = _figures(claimed), _figures(found)

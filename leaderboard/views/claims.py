@@ -4,11 +4,13 @@ from collections import Counter
 
 from rich.console import Console
 
-from leaderboard.comparing.claims import Claim, ClaimCheck, FigureCheck
+from leaderboard.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
 from leaderboard.comparing.shape import Difference, p_text
 from leaderboard.views.numbers import MISSING, plain_points
 from leaderboard.views.terminal import print_table
 from validation.report import counted
+
+_COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
 
 
 def print_claim_check(claim: Claim, found: ClaimCheck, console: Console) -> None:
@@ -50,7 +52,7 @@ def _lines(claim: Claim, found: ClaimCheck) -> list[str]:
 
 def _verdict(found: ClaimCheck) -> str:
     counts = Counter(each.status for each in found.figures)
-    parts = ", ".join(f"{n} {status}" for status, n in counts.items())
+    parts = ", ".join(f"{counts[status]} {word}" for status, word in _COUNTED.items() if counts[status])
     figures = f"{counted(len(found.figures), 'figure')}: {parts}"
     fallen = sum(not each.stands for each in found.figures)
     stands = "every conclusion stands" if not fallen else f"{counted(fallen, 'conclusion')} fallen"
