@@ -38,6 +38,7 @@ WRONG = {
     "leaderboard.release": "leaderboard.board",
     "leaderboard.board": "leaderboard.views.site",
     "leaderboard.views": "leaderboard.app.pages",
+    "leaderboard.interchange": "leaderboard.app.pages",
     "leaderboard.app": "leaderboard.protocol.run",
     "leaderboard.protocol": "leaderboard.analysis.figures",
     "leaderboard.analysis": "builders.writing.writer",
