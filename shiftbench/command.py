@@ -22,6 +22,7 @@ from shiftbench.bench_command import bench
 from shiftbench.card_command import card
 from shiftbench.check_command import check
 from shiftbench.compare_command import compare
+from shiftbench.compare_logs_command import compare_logs
 from shiftbench.demo_command import demo
 from shiftbench.gate_command import gate
 from shiftbench.predict_command import predict
@@ -91,8 +92,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, verify, gate, submit, withdraw, nominate,
-    serve, rescore, release_round, publish_space, protocol, bench,
+    check, build, publish, plan, predict, validate, card, score, compare, compare_logs, verify, gate, submit,
+    withdraw, nominate, serve, rescore, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)

@@ -16,9 +16,9 @@ import pytest
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Index, find_board
 from leaderboard.scoring.estimate import Estimate
+from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
 from leaderboard.views.board_columns import columns_of
-from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.views.board_data import board_csv, board_rows
 from leaderboard.views.board_fragment import rows_fragment
 from leaderboard.views.board_page import board_page

@@ -1,0 +1,266 @@
+"""Joins evaluation logs of one benchmark item by item, and refuses those that are not about the same thing."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import msgspec
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from leaderboard.comparing.item_scores import ItemScores
+from leaderboard.interchange.log import SCORE, EvaluationLog
+from validation.report import InvalidInput, Problem, counted, did_you_mean
+
+MAX_DOMAINS = 100
+"""More values of a field than this are no domains."""
+_ITEM = ["id", "content_hash"]
+"""What joins items: their id, and the hash of what they hold."""
+
+
+@dataclass(frozen=True)
+class Joining:
+    """How logs are joined.
+
+    Attributes:
+        metric: the tool's name of the score; None takes the first that all logs have.
+        by: field of the items whose values are their domains; None for none.
+        cluster: field of the items that says which belong together; None: each item stands by itself.
+        shared_items: compare on the items that all logs have and have scored, where they differ.
+        any_prompts: compare models that were sent different prompts for the same items.
+        lower_is_better: as of errors and perplexities.
+    """
+
+    metric: str | None = None
+    by: str | None = None
+    cluster: str | None = None
+    shared_items: bool = False
+    any_prompts: bool = False
+    lower_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class JoinedLogs:
+    """Logs as scores of the same items; ``notes`` says what a reader must know of how they were joined."""
+
+    items: ItemScores
+    metric: str
+    task: str
+    notes: tuple[str, ...]
+
+
+def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining) -> JoinedLogs:
+    """Join logs by the id and content of their items.
+
+    An item's score is its mean over epochs; it has none where an epoch has none.
+
+    Args:
+        logs: at least two, each read with the fields that ``how`` names.
+        names: what to call their models.
+        how: which score, and what may differ.
+    Returns: scores in the order of the logs.
+    Raises: InvalidInput with everything in which the logs differ: tool, items, prompts, scorers; when a log is given
+        twice, an item has no score, or a field makes no domains.
+    """
+    _refuse_twice(logs, names)
+    _refuse_other_tools(logs, names)
+    metric = _metric(logs, names, how.metric)
+    tables = [_items(log, metric) for log in logs]
+    problems = [*_other_scorers(logs, names), *_other_items(tables, names, how)]
+    problems += _without_scores(tables, names, how, metric)
+    shared = _shared(tables)
+    if shared.height:
+        problems += _other_prompts(shared, logs, names, how)
+    if problems:
+        raise InvalidInput(problems)
+    notes = [*_item_notes(tables, shared, names), *_prompt_notes(shared, names, how), *_log_notes(logs, names)]
+    values, domain_of = _codes(shared, logs[0], how.by)
+    clusters = _codes(shared, logs[0], how.cluster)[1] if how.cluster else np.arange(shared.height)
+    domains = _checked_domains(values, shared.height, how.by) if how.by else ()
+    scores = np.stack([shared[f"score{number}"].to_numpy() for number in range(len(logs))])
+    items = ItemScores(names, scores, clusters, domains, domain_of, how.lower_is_better)
+    return JoinedLogs(items, metric, logs[0].task, tuple(notes))
+
+
+def model_names(logs: Sequence[EvaluationLog]) -> list[str]:
+    """Name the models of logs; where two logs are of one model, with the file's name after it."""
+    models = [log.model for log in logs]
+    names = [f"{log.model} ({log.path.name})" if models.count(log.model) > 1 else log.model for log in logs]
+    return names if len(set(names)) == len(names) else [str(log.path) for log in logs]
+
+
+def _refuse_twice(logs: Sequence[EvaluationLog], names: Sequence[str]) -> None:
+    for number, log in enumerate(logs):
+        for other, name in zip(logs[:number], names, strict=False):
+            same_file = log.path.resolve() == other.path.resolve()
+            if same_file or (log.model == other.model and log.samples.equals(other.samples)):
+                what = f"one log is given twice: it holds the same answers of the same model as that of '{name}'"
+                raise InvalidInput(Problem(what, str(log.path), cure="give the logs of different runs"))
+
+
+def _refuse_other_tools(logs: Sequence[EvaluationLog], names: Sequence[str]) -> None:
+    if len({log.tool for log in logs}) > 1:
+        what = "logs of different tools are not compared: each hashes items in its own way"
+        found = "; ".join(f"{name}: {log.tool}" for name, log in zip(names, logs, strict=True))
+        raise InvalidInput(Problem(what, str(logs[0].path), found, "log all models with one tool"))
+
+
+def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | None) -> str:
+    """Choose the score: the one that is wanted, or the first that all logs have."""
+    shared = [name for name in logs[0].metrics if all(name in log.metrics for log in logs)]
+    where = " and ".join(str(log.path) for log in logs)
+    if wanted is None:
+        if not shared:
+            each = zip(names, logs, strict=True)
+            found = "; ".join(f"{name}: {', '.join(log.metrics) or 'none'}" for name, log in each)
+            raise InvalidInput(Problem("the logs share no score of single items", where, found))
+        return shared[0]
+    for log in logs:
+        if wanted not in log.metrics:
+            cure = did_you_mean(wanted, list(log.metrics)) if log.metrics else ""
+            raise InvalidInput(Problem("the log has no such score of single items", str(log.path), f"'{wanted}'", cure))
+    return wanted
+
+
+def _items(log: EvaluationLog, metric: str) -> pl.DataFrame:
+    """Return a row an item: its id, content, prompt of the first epoch, mean score (null where an epoch has none)."""
+    score = pl.col(SCORE + metric).fill_nan(None)
+    is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
+    return (
+        log.samples.sort("epoch")
+        .group_by(_ITEM, maintain_order=True)
+        .agg(prompt_hash=pl.col("prompt_hash").first(), score=pl.when(is_whole).then(score.mean()))
+    )
+
+
+def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Join the items that all logs have scored: ``prompt<n>`` and ``score<n>`` of each log, ordered by id."""
+    numbered = [
+        table.filter(pl.col("score").is_not_null()).rename({"prompt_hash": f"prompt{n}", "score": f"score{n}"})
+        for n, table in enumerate(tables)
+    ]
+    return reduce(lambda left, right: left.join(right, on=_ITEM), numbered).sort(_ITEM)
+
+
+def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[Problem]:
+    stated = {
+        "scorers": [log.facts.scorer for log in logs],
+        "filters of answers": [log.facts.filter for log in logs],
+        "versions of the task": [log.facts.task_version for log in logs],
+    }
+    for word, values in stated.items():
+        for log, name, value in zip(logs[1:], names[1:], values[1:], strict=True):
+            if value != values[0]:
+                found = f"{names[0]}: {values[0] or 'not stated'}; {name}: {value or 'not stated'}"
+                yield Problem(f"the logs have different {word}", str(log.path), found, "score both models alike")
+
+
+def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining) -> Iterator[Problem]:
+    """Name how the items of each log differ from those of the first; what cannot be shared is refused anyway."""
+    n_shared = reduce(lambda left, right: left.join(right, on=_ITEM, how="semi"), tables).height
+    if n_shared and how.shared_items:
+        return
+    cure = f"--shared-items compares on the {counted(n_shared, 'item')} that all have" if n_shared else ""
+    for table, name in zip(tables[1:], names[1:], strict=True):
+        differ = _item_differences(tables[0], table, names[0], name)
+        if differ:
+            where = f"{names[0]} and {name}"
+            yield Problem("the logs are not over the same items", where, "; ".join(differ), cure or "log the same task")
+
+
+def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other_name: str) -> list[str]:
+    """Write in which items two logs differ: of other content under one id, and missing in one of them."""
+    changed = first.join(other, on="id", how="inner").filter(pl.col("content_hash") != pl.col("content_hash_right"))
+    kinds = {
+        "of one id and other content": changed,
+        f"only in {name}": first.join(other, on="id", how="anti"),
+        f"only in {other_name}": other.join(first, on="id", how="anti"),
+    }
+    return [f"{counted(len(rows), 'item')} {kind}, as '{rows['id'][0]}'" for kind, rows in kinds.items() if len(rows)]
+
+
+def _without_scores(
+    tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining, metric: str
+) -> Iterator[Problem]:
+    for table, name in zip(tables, names, strict=True):
+        missing = table.filter(pl.col("score").is_null())
+        if missing.height == table.height:
+            cure = "choose another score (--metric): this one may be made of all answers at once"
+            yield Problem(f"no item has a score '{metric}'", name, cure=cure)
+        elif missing.height and not how.shared_items:
+            found = f"{missing.height:,} of {table.height:,}, as '{missing['id'][0]}'"
+            cure = "finish the run, or leave these items out for all models (--shared-items)"
+            yield Problem(f"items have no score '{metric}'", name, found, cure)
+
+
+def _other_prompts(
+    shared: pl.DataFrame, logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining
+) -> Iterator[Problem]:
+    if how.any_prompts:
+        return
+    for number, name in enumerate(names[1:], start=1):
+        n = _n_other_prompts(shared, number)
+        shots = [logs[each].facts.shots for each in (0, number)]
+        if n or shots[0] != shots[1]:
+            found = f"{n:,} of {counted(shared.height, 'item')}; shots: {shots[0]} and {shots[1]}"
+            cure = "send both models the same, or compare models with their own prompts (--any-prompts)"
+            yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
+
+
+def _n_other_prompts(shared: pl.DataFrame, number: int) -> int:
+    """Count the items whose prompt is another than the first log's; where a log does not hold it, nothing is known."""
+    return int(shared.select((pl.col("prompt0") != pl.col(f"prompt{number}")).sum()).item())
+
+
+def _item_notes(tables: Sequence[pl.DataFrame], shared: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
+    if any(table.height > shared.height for table in tables):
+        sizes = ", ".join(f"{table.height:,} of {name}" for table, name in zip(tables, names, strict=True))
+        yield (
+            f"Compared on the {counted(shared.height, 'item')} that all logs have and have scored, out of {sizes}: "
+            "which items a log lacks may depend on its model, and what is said here is about these items alone"
+        )
+
+
+def _prompt_notes(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> Iterator[str]:
+    unknown = [name for number, name in enumerate(names) if shared[f"prompt{number}"].null_count()]
+    if unknown:
+        yield f"The logs of {', '.join(unknown)} do not hold all prompts: whether these were the same is not known"
+    n = max(_n_other_prompts(shared, number) for number in range(1, len(names)))
+    if how.any_prompts and n:
+        yield (
+            f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: models are compared together with what "
+            "they were sent"
+        )
+
+
+def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[str]:
+    if len({log.task for log in logs}) > 1:
+        yield f"The logs name the task differently: {', '.join(log.task for log in logs)}"
+    epochs = [log.epochs for log in logs]
+    if max(epochs) > 1:
+        each = ", ".join(f"{n} of {name}" for n, name in zip(epochs, names, strict=True))
+        yield f"Scores are means over the answers to an item: {each}"
+
+
+def _codes(shared: pl.DataFrame, log: EvaluationLog, field: str | None) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the values of a field of the items, in order, and which one each shared item has."""
+    if field is None:
+        return [], np.zeros(shared.height, dtype=np.int64)
+    documents = log.samples.unique(_ITEM, keep="first").select(*_ITEM, "document")
+    kept = shared.join(documents, on=_ITEM, how="left", maintain_order="left")["document"]
+    values = [_text(msgspec.json.decode(document)[field]) for document in kept]
+    names, codes = np.unique(values, return_inverse=True)
+    return names.tolist(), codes.astype(np.int64)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _checked_domains(values: Sequence[str], n_items: int, field: str) -> Sequence[str]:
+    if not 2 <= len(values) <= min(MAX_DOMAINS, n_items // 2):
+        cure = f"name a field with 2 to {MAX_DOMAINS} values, several items each"
+        found = f"{counted(len(values), 'value')} for {counted(n_items, 'item')}"
+        raise InvalidInput(Problem("the values of this field are no domains", f"--by {field}", found, cure))
+    return values
