@@ -24,7 +24,9 @@ from shiftbench.check_command import check
 from shiftbench.compare_command import compare
 from shiftbench.compare_logs_command import compare_logs
 from shiftbench.demo_command import demo
+from shiftbench.export_command import export
 from shiftbench.gate_command import gate
+from shiftbench.import_command import import_logs
 from shiftbench.predict_command import predict
 from shiftbench.score_command import score
 from shiftbench.verify_command import verify
@@ -92,15 +94,16 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, compare_logs, verify, gate, submit,
-    withdraw, nominate, serve, rescore, release_round, publish_space, protocol, bench,
+    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate,
+    submit, withdraw, nominate, serve, rescore, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)
+app.command("import")(import_logs)
 
 
 def main() -> None:
-    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate; 130: Ctrl-C."""
+    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
     import sqlite3
 
     from validation.report import InvalidInput

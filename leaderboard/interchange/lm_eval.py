@@ -15,7 +15,16 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 import polars as pl
 
-from leaderboard.interchange.log import EvaluationLog, LogFacts, SampleRows, chosen_fields, refuse_log
+from leaderboard.interchange.log import (
+    LM_EVAL,
+    WHOLE,
+    EvaluationLog,
+    LogFacts,
+    SampleRows,
+    chosen_fields,
+    parse_json,
+    refuse_log,
+)
 from validation.report import did_you_mean, first_line
 
 Line = Mapping[str, msgspec.Raw]
@@ -79,7 +88,7 @@ def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[st
         filters=tuple(reading.filters),
     )
     model = _stated(results.get("model_name")) or path.absolute().parent.name
-    return EvaluationLog(path, "lm-eval", _stated(results.get("lm_eval_version")), task, model, samples, facts)
+    return EvaluationLog(path, LM_EVAL, _stated(results.get("lm_eval_version")), task, model, samples, facts)
 
 
 @dataclass
@@ -100,20 +109,20 @@ class _Reading:
 
     def samples(self) -> pl.DataFrame:
         """Read the whole file."""
-        rows, own_ids = SampleRows(self.path), _OwnIds()
+        rows = SampleRows(self.path)
         for row, line in read_lines(self.path, _REQUIRED):
             name = self._decoded(_TEXT, line, "filter", row)
             self.filters[name] = None
             if self.filter_name is None:
                 self.filter_name = name
             if name == self.filter_name:
-                self._add(line, row, rows, own_ids)
+                self._add(line, row, rows)
         if self.filters and self.filter_name not in self.filters:
             cure = did_you_mean(str(self.filter_name), list(self.filters))
             refuse_log(self.path, "the log has no such filter", f"'{self.filter_name}'", cure)
-        return own_ids.put_into(rows.frame())
+        return rows.frame()
 
-    def _add(self, line: Line, row: int, rows: SampleRows, own_ids: "_OwnIds") -> None:
+    def _add(self, line: Line, row: int, rows: SampleRows) -> None:
         document = self._decoded(_LINE, line, "doc", row)
         requests = list(self._decoded(_REQUESTS, line, "arguments", row).values())
         responses = self._decoded(_RESPONSES, line, "filtered_resps", row)
@@ -126,12 +135,10 @@ class _Reading:
         place = str(self._decoded(_WHOLE, line, "doc_id", row))
         hashes = [self._decoded(_TEXT, line, key, row) for key in ("doc_hash", "prompt_hash")]
         kept = chosen_fields(document, self.fields, self.path, row)
+        scores = {name: _score(line[name]) for name in names if name in line}
+        own_id = msgspec.json.decode(document["id"]) if "id" in document else None
         for epoch, answer in enumerate(answers, start=1):
-            rows.add(
-                (place, epoch, *hashes, answer, choices, likelihoods, kept),
-                {name: _score(line[name]) for name in names if name in line},
-            )
-            own_ids.add(document.get("id"))
+            rows.add((place, epoch, *hashes, answer, choices, likelihoods, kept), scores, own_id)
 
     def _decoded(self, decoder: "msgspec.json.Decoder[T]", line: Line, key: str, row: int) -> T:
         try:
@@ -142,29 +149,6 @@ class _Reading:
     def _refuse(self, key: str, row: int) -> NoReturn:
         what = "this is not what lm-eval 0.4 writes here"
         refuse_log(self.path, what, cure="log it again with lm-eval 0.4", key=key, row=row)
-
-
-class _OwnIds:
-    """The ids that items have in their own data: whole numbers or texts."""
-
-    def __init__(self) -> None:
-        self._ids: list[str] | None = []
-
-    def add(self, raw: msgspec.Raw | None) -> None:
-        """Add the next row's; one without an id, or with another kind, leaves the log without own ids."""
-        if self._ids is not None and raw is not None:
-            content = msgspec.json.decode(raw)
-            if isinstance(content, int | str):
-                self._ids.append(str(content))
-                return
-        self._ids = None
-
-    def put_into(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Put them in place of the ids, where they tell the items apart as these do."""
-        if self._ids is None:
-            return frame
-        own = frame.with_columns(id=pl.Series(self._ids, dtype=pl.String))
-        return frame if own.select("id", "epoch").is_duplicated().any() else own
 
 
 def _read_responses(
@@ -225,8 +209,7 @@ def _parsed(line: bytes, path: Path, row: int) -> Line:
             content = json.loads(line, parse_constant=lambda _: None)
             return {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in content.items()}
         except (ValueError, AttributeError, RecursionError):
-            cure = "the log is cut off or was changed: copy it again, whole"
-            refuse_log(path, "this line is no JSON object", first_line(error), cure, row=row)
+            refuse_log(path, "this line is no JSON object", first_line(error), WHOLE, row=row)
 
 
 def _read_results(path: Path) -> dict[str, Any]:
@@ -236,14 +219,11 @@ def _read_results(path: Path) -> dict[str, Any]:
     if path.stat().st_size > _MAX_RESULTS_BYTES:
         found = f"{path.stat().st_size:,} bytes"
         refuse_log(path, "the results file is too large", found, "log the samples in files of their own")
-    try:
-        content = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        refuse_log(path, "the results file is not JSON", first_line(error), "copy it again, whole")
-    version = content.get("lm_eval_version") if isinstance(content, dict) else None
+    content = parse_json(path.read_bytes(), dict[str, Any], path, "the results file")
+    version = content.get("lm_eval_version")
     if not isinstance(version, str) or not _KNOWN_VERSIONS.fullmatch(version):
         refuse_log(path, "a version of lm-eval that is not known", f"{version!r}", "use lm-eval 0.4")
-    return dict(content)
+    return content
 
 
 def _stated(value: Any) -> str | None:

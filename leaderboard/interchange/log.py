@@ -1,15 +1,20 @@
 """What is kept of one evaluation log, whichever tool wrote it: one model's answers to one task, with scores."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import polars as pl
 
-from validation.report import InvalidInput, Problem, and_more, did_you_mean
+from validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
+
+LM_EVAL, INSPECT, HELM = "lm-eval", "inspect", "helm"
+TOOLS = (LM_EVAL, INSPECT, HELM)
+"""The tools whose logs are read, as the commands name them."""
 
 SCORE = "score."
 """Begins the name of each column of scores: ``score.acc``."""
@@ -24,7 +29,7 @@ SAMPLE_SCHEMA: dict[str, Any] = {
     "log_likelihoods": pl.List(pl.Float64),
     "document": pl.String,
 }
-"""Columns of ``EvaluationLog.samples``, in this order; the scores follow. One row an item and epoch, in file order.
+"""Columns of ``EvaluationLog.samples``, in this order, before the scores. One row an item and epoch, as in the log.
 
 ``id``: of the item, the data's own where it has distinct ones, else its place in the split; never null.
 ``epoch``: repeated answers to an item count from 1; never null.
@@ -37,7 +42,7 @@ SAMPLE_SCHEMA: dict[str, Any] = {
     the same order; null where nothing was chosen, or no likelihoods were logged.
 ``document``: a JSON object of those fields of the item that ``read_log`` was asked for; null where it was asked for
     none.
-``score.<metric>``: a float an item and epoch; null or NaN where the tool has none.
+``score.<metric>``: a float an item and epoch; null where the tool has none. Metrics without any number are left out.
 """
 
 
@@ -57,7 +62,7 @@ class LogFacts:
         cost_usd: of the whole log.
         scorer: names of what scored the answers, joined by commas.
         filter: the tool's filter that the answers passed.
-        filters: all filters of the log, in file order.
+        filters: all filters of the log, in the log's order.
     """
 
     task_version: str | None = None
@@ -80,7 +85,7 @@ class EvaluationLog:
 
     Attributes:
         path: the file or folder that was read.
-        tool: ``lm-eval``, ``inspect`` or ``helm``.
+        tool: one of ``TOOLS``.
         version: the tool's version; None where the log does not state it.
         task: the tool's name of the task.
         model: the tool's name of the model.
@@ -124,24 +129,36 @@ class SampleRows:
     scores: list[Mapping[str, float | None]] = field(default_factory=list)
     parts: list[pl.DataFrame] = field(default_factory=list)
 
-    def add(self, row: tuple[Any, ...], scores: Mapping[str, float | None]) -> None:
-        """Add a sample: the values of ``SAMPLE_SCHEMA`` in its order, and its scores by metric."""
-        self.rows.append(row)
+    def add(self, row: tuple[Any, ...], scores: Mapping[str, float | None], own_id: object = None) -> None:
+        """Add a sample.
+
+        Args:
+            row: the values of ``SAMPLE_SCHEMA`` in its order.
+            scores: by metric.
+            own_id: the id that the item has in its own data; what is neither a text nor a whole number is none.
+        """
+        self.rows.append((*row, str(own_id) if isinstance(own_id, int | str) else None))
         self.scores.append(scores)
         if len(self.rows) >= _ROWS_AT_ONCE:
             self._pack()
 
     def frame(self) -> pl.DataFrame:
-        """Return all samples; InvalidInput when there are none, or one stands there twice."""
+        """Return all samples, under the items' own ids where these tell them apart as the tool's do.
+
+        Raises: InvalidInput when there are none, or one stands there twice.
+        """
         self._pack()
-        frame = pl.concat(self.parts, how="diagonal") if self.parts else pl.DataFrame(schema=SAMPLE_SCHEMA)
+        frame = pl.concat(self.parts, how="diagonal") if self.parts else pl.DataFrame(schema=_ROW_SCHEMA)
         check_samples(frame, self.path)
-        return frame
+        empty = [name for name in frame.columns if name.startswith(SCORE) and frame[name].null_count() == len(frame)]
+        own, frame = frame["own_id"], frame.drop("own_id", *empty)
+        named = frame.with_columns(id=own)
+        return frame if own.null_count() or named.select("id", "epoch").is_duplicated().any() else named
 
     def _pack(self) -> None:
         if not self.rows:
             return
-        frame = pl.DataFrame(self.rows, schema=SAMPLE_SCHEMA, orient="row")
+        frame = pl.DataFrame(self.rows, schema=_ROW_SCHEMA, orient="row")
         names = dict.fromkeys(name for scores in self.scores for name in scores)
         columns = [pl.Series(SCORE + name, [each.get(name) for each in self.scores], pl.Float64) for name in names]
         self.parts.append(frame.with_columns(columns))
@@ -149,6 +166,7 @@ class SampleRows:
 
 
 _ROWS_AT_ONCE = 20_000
+_ROW_SCHEMA = SAMPLE_SCHEMA | {"own_id": pl.String}
 
 
 def check_samples(frame: pl.DataFrame, path: Path) -> None:
@@ -180,5 +198,40 @@ def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, ro
 
 
 def refuse_log(path: Path, what: str, found: str = "", cure: str = "", **place: Any) -> NoReturn:
-    """Raise InvalidInput for a log that cannot be read; ``place`` is a row, key or column of ``Problem``."""
+    """Raise InvalidInput for a log that cannot be read. ``place`` is a row, key or column of ``Problem``."""
     raise InvalidInput(Problem(what, str(path), found, cure, **place))
+
+
+def text_hash(content: object) -> str:
+    """Return the SHA-256 of what JSON can hold, 64 hex digits."""
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+
+
+T = TypeVar("T")
+
+
+def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -> T:
+    """Parse JSON into a type of msgspec; NaN and Infinity, which Python writes there, are null.
+
+    Args:
+        data: the JSON.
+        kind: the type.
+        path: the log, for what is refused.
+        what: what the JSON is of, such as ``a sample``.
+    Raises: InvalidInput when it is no JSON, or lacks what the type needs.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError:
+        try:
+            content = json.loads(bytes(data), parse_constant=lambda _: None)
+            return msgspec.convert(content, kind)
+        except msgspec.ValidationError as error:
+            cure = "log it again with a version that is known"
+            refuse_log(path, f"{what} is not what the tool writes there", first_line(error), cure)
+        except (ValueError, RecursionError) as error:
+            refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE)
+
+
+WHOLE = "the log is cut off or was changed: copy it again, whole"
+"""The cure of a log that is not as its tool wrote it."""

@@ -113,8 +113,8 @@ def card_html(card: Card) -> Markup:
             facts.append((label, link(value, value)))
         elif isinstance(value, bool):
             facts.append((label, "yes" if value else "no"))
-        elif key == "versions":
-            facts.append((label, ", ".join(f"{name} {version}" for name, version in value.items())))
+        elif isinstance(value, dict):
+            facts.append((label, ", ".join(f"{name} {stated}" for name, stated in value.items())))
         elif isinstance(value, list):
             facts.append((label, ", ".join(value)))
         elif isinstance(value, int):
