@@ -8,7 +8,7 @@ EXTRAS := encoder,train,app,cluster,llm,models,offline,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup demo test test-long test-gpu lint clean
+.PHONY: setup demo test test-long test-gpu test-interchange lint clean
 
 setup: $(VENV)/.ready
 
@@ -41,5 +41,16 @@ test-long: setup
 test-gpu: setup
 	$(BIN)/pytest -m gpu -s $(ARGS)
 
+# Other tools run our tasks, and we read their logs. They cannot share our environment, so they have one of their own.
+TOOLS := .venv-interchange
+$(TOOLS)/.ready: constraints-interchange.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c $<
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check 'lm-eval[api,hf]' inspect-ai openai -c $<
+	touch $@
+
+test-interchange: setup $(TOOLS)/.ready
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m interchange -s $(ARGS)
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

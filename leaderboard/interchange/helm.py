@@ -5,7 +5,6 @@ no value are left out there. A folder does not state the version of HELM that wr
 are passed over: they are other items.
 """
 
-import mmap
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from leaderboard.interchange.log import (
     LogFacts,
     SampleRows,
     chosen_fields,
-    parse_json,
+    parse_json_file,
     refuse_log,
     text_hash,
 )
@@ -166,10 +165,9 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
 
 def _read(folder: Path, name: str, kind: type[T]) -> T:
     path = folder / name
-    if not path.is_file() or not path.stat().st_size:
-        refuse_log(path, "the run folder lacks this file, or it is empty", cure="copy the whole folder again")
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return parse_json(memoryview(content), kind, path, "the file")
+    if not path.is_file():
+        refuse_log(path, "the run folder lacks this file", cure="copy the whole folder again")
+    return parse_json_file(path, kind, "the file")
 
 
 def _read_scores(folder: Path) -> dict[Key, dict[str, float | None]]:

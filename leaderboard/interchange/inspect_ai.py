@@ -4,7 +4,6 @@ Source: inspect_ai/log/_log.py, _recorders/eval.py, _recorders/chunked/format.py
 passed over.
 """
 
-import mmap
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -23,6 +22,7 @@ from leaderboard.interchange.log import (
     SampleRows,
     chosen_fields,
     parse_json,
+    parse_json_file,
     refuse_log,
     text_hash,
 )
@@ -141,10 +141,8 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     """
     rows = SampleRows(path)
     if not _is_archive(path):
-        # Pages of the file that are passed over need no memory of their own.
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            _check_version(parse_json(memoryview(content), _Version, path, "the log"), path)
-            whole = parse_json(memoryview(content), _Whole, path, "the log")
+        _check_version(parse_json_file(path, _Version, "the log"), path)
+        whole = parse_json_file(path, _Whole, "the log")
         header: _Header = whole
         samples: Iterable[_Sample] = whole.samples or ()
         _check_finished(header, path)

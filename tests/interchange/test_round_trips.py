@@ -1,10 +1,11 @@
 """Export, the real tools, and import again: the same predictions as the programs that prompt make themselves.
 
-Run by ``make test-interchange``, which puts the tools into an environment of their own. A tiny model with random weights
-and a server on the loopback interface answer; what they say is of no interest, that it arrives is.
+Run by ``make test-interchange``, which puts the tools into an environment of their own. A tiny model with random
+weights and a server on the loopback interface answer; what they say is of no interest, that it arrives is.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -27,7 +28,9 @@ from validation.vocabulary import UNPARSED
 BIN = Path(__file__).parents[2] / ".venv-interchange" / "bin"
 TASK = "sa"
 KEPT = os.environ.get("SHIFTBENCH_KEEP_LOGS")
-"""A folder that the logs of the tools are copied to, to become fixtures of the other tests."""
+"""A folder that the logs of the tools are copied to, to become fixtures of the other tests; ``--basetemp`` decides which
+paths stand in them."""
+RESULTS_KEPT = ("versions", "n-shot", "config", "date", "lm_eval_version", "model_name", "task_hashes")
 
 pytestmark = [
     pytest.mark.interchange,
@@ -77,11 +80,14 @@ def run_tool(tmp_path: Path, *command: object, **environment: str) -> str:
 
 
 def kept(files: list[Path], name: str) -> list[Path]:
-    """Copy logs where the one who asked for it keeps them."""
-    if KEPT:
-        for file in files:
-            place = Path(KEPT) / name / file.name
-            place.parent.mkdir(parents=True, exist_ok=True)
+    """Copy the logs of one domain where the one who asked for it keeps them, without what they say of the machine."""
+    for file in files if KEPT else ():
+        place = Path(KEPT or "") / name / file.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if file.name.startswith("results_"):
+            results = json.loads(file.read_text())
+            place.write_text(json.dumps({key: results[key] for key in RESULTS_KEPT if key in results}, indent=2) + "\n")
+        elif "lamps" in file.name:
             shutil.copy(file, place)
     return sorted(files)
 
@@ -112,7 +118,9 @@ def test_lm_eval_compares_likelihoods(folder: DatasetFolder, exported: Path, tmp
 
     assert theirs.drop("confidence", "probabilities").equals(ours.drop("confidence", "probabilities"))
     differences = (theirs["probabilities"].explode() - ours["probabilities"].explode()).abs()
-    print(f"lm-eval, {len(theirs)} rows: all predictions equal; probabilities differ by {differences.max():.1e} at most")
+    print(
+        f"lm-eval, {len(theirs)} rows: all predictions equal; probabilities differ by {differences.max():.1e} at most"
+    )
     assert float(differences.max()) < 1e-5  # type: ignore[arg-type]
     # The mean over domains that lm-eval prints is the one that is scored here.
     accuracy = [_accuracy(folder, theirs, domain) for domain in folder.task(TASK).domains]
@@ -166,10 +174,11 @@ def test_the_json_log_of_inspect_is_read_as_the_archive_is(exported: Path, tmp_p
     shutil.copytree(exported / "inspect", tmp_path / "tasks")
     run_tool(
         tmp_path, "inspect", "eval", "tasks/shiftbench_synthetic_sa.py@shiftbench_synthetic_sa_lamps",
-        "--model", "openai-api/stub/m", "--log-dir", "logs", "--display", "plain",
+        "--model", "openai-api/stub/m", "--log-dir", "logs", "--display", "plain", "--limit", 3,
         STUB_API_KEY="none", STUB_BASE_URL=server.url,
     )  # fmt: skip
     run_tool(tmp_path, "inspect", "log", "convert", "logs", "--to", "json", "--output-dir", "converted")
+    kept(list(tmp_path.glob("converted/*.json")), "inspect")
     archive, text = read_log(next(tmp_path.glob("logs/*.eval"))), read_log(next(tmp_path.glob("converted/*.json")))
     assert archive.samples.equals(text.samples)
     assert (archive.facts, archive.model, archive.task) == (text.facts, text.model, text.task)
