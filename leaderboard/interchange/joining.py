@@ -70,8 +70,9 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
     problems = [*_other_scorers(logs, names), *_other_items(tables, names, how)]
     problems += _without_scores(tables, names, how, metric)
     shared = _shared(tables)
-    if shared.height:
-        problems += _other_prompts(shared, logs, names, how)
+    problems += _other_prompts(shared, logs, names, how) if shared.height else []
+    if not (problems or shared.height):
+        problems.append(Problem("no item has a score in all logs", " and ".join(names), cure="finish the runs"))
     if problems:
         raise InvalidInput(problems)
     notes = [*_item_notes(tables, shared, names), *_prompt_notes(shared, names, how), *_log_notes(logs, names)]
@@ -185,10 +186,7 @@ def _without_scores(
 ) -> Iterator[Problem]:
     for table, name in zip(tables, names, strict=True):
         missing = table.filter(pl.col("score").is_null())
-        if missing.height == table.height:
-            cure = "choose another score (--metric): this one may be made of all answers at once"
-            yield Problem(f"no item has a score '{metric}'", name, cure=cure)
-        elif missing.height and not how.shared_items:
+        if missing.height and not how.shared_items:
             found = f"{missing.height:,} of {table.height:,}, as '{missing['id'][0]}'"
             cure = "finish the run, or leave these items out for all models (--shared-items)"
             yield Problem(f"items have no score '{metric}'", name, found, cure)
