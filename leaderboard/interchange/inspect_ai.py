@@ -245,7 +245,7 @@ def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
     name = role.get("name") if isinstance(role, dict) else role
     found = (evaluation.model_roles or {}).get(str(name))
     if found is None:
-        return f"{evaluation.model}, the model itself"
+        return evaluation.model
     return found.model if isinstance(found, _Role) else found
 
 

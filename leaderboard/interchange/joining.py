@@ -201,7 +201,8 @@ def _other_prompts(
         n = _n_other_prompts(shared, number)
         shots = [logs[each].facts.shots for each in (0, number)]
         if n or shots[0] != shots[1]:
-            found = f"{n:,} of {counted(shared.height, 'item')}; shots: {shots[0]} and {shots[1]}"
+            stated = "" if shots[0] == shots[1] else f"; shots: {shots[0]} and {shots[1]}"
+            found = f"{n:,} of {counted(shared.height, 'item')}{stated}"
             cure = "send both models the same, or compare models with their own prompts (--any-prompts)"
             yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
 

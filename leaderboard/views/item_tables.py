@@ -159,7 +159,7 @@ def lines(report: ItemReport) -> Iterator[str]:
         f"{by_domain}"
     )
     yield (
-        "Brackets: 95% intervals over other items of the kind; ranks: each one's interval holds its true rank in 95% "
+        "Brackets: 95% intervals over other items of the kind, each by itself; ranks: each one's interval holds its true rank in 95% "
         "of cases; detectable: the smallest true difference that the corrected test finds in four studies of five"
     )
     if found.lower_is_better:
