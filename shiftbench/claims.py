@@ -1,11 +1,12 @@
 """Claims about prediction files: made from them, and checked by making them again."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from builders.checksums import file_sha256
-from leaderboard.comparing.claims import Claim, ClaimedEntry, make_claim
+from leaderboard.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
 from leaderboard.comparing.files import Entrant, compare_first
 from leaderboard.scoring.score import token_encoder
 from shiftbench.data_options import OpenedData
@@ -109,6 +110,21 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
         found.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
     if problems:
         raise InvalidInput(problems)
+    return found
+
+
+def values_then(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
+    """Read what a store's scores of a claim's metric version say of its entries, by the names of the comparisons."""
+    version = claim.comparisons[0].metric_version
+    if version not in store.versions():
+        return {}
+    names = {entry.entry: entry.name for entry in claim.entries if entry.entry is not None}
+    found = {}
+    for identity, content in store.scores_of_version(version):
+        if identity in names:
+            # Damaged scores are derived: they say nothing of the entry.
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                found[names[identity]] = read_shift_values(content)
     return found
 
 

@@ -37,17 +37,21 @@ def verify(
 
     Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
     """
-    from leaderboard.comparing.claims import check_claim, read_claim
+    from leaderboard.comparing.claims import check_against_scores, check_claim, read_claim
     from leaderboard.store import open_store
     from leaderboard.views.claims import print_claim_check
-    from shiftbench.claims import claim_again, find_files
+    from shiftbench.claims import claim_again, find_files, values_then
 
     claimed = read_claim(claim)
     if data is None and not claimed.data:
         raise typer.BadParameter("the claim names no path of its data: give --data")
-    found_files = find_files(claimed, claim, files, open_store(store) if store is not None else None)
+    opened_store = open_store(store) if store is not None else None
+    found_files = find_files(claimed, claim, files, opened_store)
     with opened_data(data or Path(claimed.data), own, found_files[0].path, claimed.comparisons[0].subset) as opened:
         found = check_claim(claimed, claim_again(claimed, opened, found_files))
+    if opened_store is not None and found.moved_by:
+        contradicted = check_against_scores(claimed, values_then(claimed, opened_store))
+        found = found.model_copy(update={"facts": (*found.facts, *contradicted)})
     if json_ != "-":
         print_claim_check(claimed, found, console())
     write_json(found.model_dump(mode="json"), json_)

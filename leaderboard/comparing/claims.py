@@ -3,6 +3,7 @@
 ``shiftbench compare --json`` writes a claim, ``shiftbench verify`` makes it again from the files that it names.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Literal
 
 import pydantic
 
-from leaderboard.comparing.shape import RECIPES, Comparison, Difference, TaskComparison, winner
+from leaderboard.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
 from leaderboard.metrics.multiplicity import LEVEL, MAIN_SHARE
 from validation.report import InvalidInput, Problem
 
@@ -202,6 +203,44 @@ def check_claim(claimed: Claim, found: Claim) -> ClaimCheck:
         check = FigureCheck(pair=pair, where=where, figure=figure, claimed=sides[0], found=sides[1], status=status)
         figures.append(check)
     return ClaimCheck(figures=tuple(figures), facts=tuple(facts), moved_by=moved_by)
+
+
+ShiftValues = Mapping[tuple[str, str, str, str], float | None]
+"""Figures of an entry by task, source, target and name."""
+
+
+def read_shift_values(scores: bytes) -> ShiftValues:
+    """Read ST, SD and TD of every shift from nested scores of any metric version.
+
+    Raises: ValueError, KeyError, TypeError or AttributeError when the scores are damaged.
+    """
+    return {
+        (task["task"], shift["source"], shift["target"], figure): (shift[figure.lower()] or {}).get("value")
+        for task in json.loads(scores)["tasks"]
+        for shift in task["shifts"]
+        for figure in FIGURES
+    }
+
+
+def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> Iterator[FactCheck]:
+    """Check the claimed differences on shifts against scores of the claim's own metric version, whatever it is.
+
+    Args:
+        claimed: the claim.
+        known: figures of each entry by its name in the comparisons; of others nothing is checked.
+    Returns: what the scores contradict.
+    """
+    differences = [
+        (pair, shift, each) for pair in claimed.comparisons for shift in pair.shifts for each in shift.differences
+    ]
+    for pair, shift, each in differences:
+        key = (shift.task, shift.source, shift.target, each.figure)
+        a, b = known.get(pair.a, {}).get(key), known.get(pair.b, {}).get(key)
+        if each.value is None or a is None or b is None or _is_close(each.value, a - b, VALUE_TOLERANCE):
+            continue
+        what = f"{each.figure} of {shift.task} {shift.source} -> {shift.target}, {pair.a} - {pair.b}"
+        value = f"{a - b:.4f} by scores of metric version {pair.metric_version}"
+        yield FactCheck(what=what, claimed=f"{each.value:.4f}", found=value)
 
 
 def _facts(claimed: Claim, found: Claim, fields: set[str] | None) -> Iterator[FactCheck]:

@@ -159,8 +159,9 @@ def lines(report: ItemReport) -> Iterator[str]:
         f"{by_domain}"
     )
     yield (
-        "Brackets: 95% intervals over other items of the kind, each by itself; ranks: each one's interval holds its true rank in 95% "
-        "of cases; detectable: the smallest true difference that the corrected test finds in four studies of five"
+        "Brackets: 95% intervals over other items of the kind, each by itself; ranks: an interval holds the true rank "
+        "in 95% of cases; detectable: the smallest true difference that the corrected test finds in four studies of "
+        "five"
     )
     if found.lower_is_better:
         yield "Lower is better"

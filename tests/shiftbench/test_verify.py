@@ -11,6 +11,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.shape import METRIC_VERSION
 from shiftbench.command import app
 from tests.leaderboard.comparing.test_files import predictions
 from tests.leaderboard.conftest import Filled
@@ -157,6 +158,33 @@ def test_entries_of_a_store_are_found_by_id(filled: Filled, tmp_path: Path) -> N
     result = run("verify", str(path), "--store", str(filled.store.root))
     assert f"tuning_trials_b differs: claimed 7; found {trials[1]}" in result.stdout, "cards of entries are read"
     assert "41 figures: 41 as claimed" in result.stdout
+
+
+def test_after_rescoring_the_scores_of_then_are_still_checked(filled: Filled, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(filled.store.root, store)
+    shutil.copytree(store / "scores" / METRIC_VERSION, store / "scores" / "4")
+    ids = [filled.entries[name].id for name in ("good", "poor")]
+    files = [str(store / "entries" / identity / "predictions.parquet") for identity in ids]
+    path = tmp_path / "claim.json"
+    options = ["--data", str(filled.folder.path), "--swaps", "400", "--names", "Good,Poor"]
+    assert run("compare", *files, *options, "--json", str(path)).exit_code == 0
+    claim = json.loads(path.read_text())
+    for entry, identity in zip(claim["entries"], ids, strict=True):
+        entry["entry"] = identity
+    cards = [filled.entries[name].card for name in ("good", "poor")]
+    trials = {f"tuning_trials_{side}": card.tuning_trials for side, card in zip("ab", cards, strict=True)}
+    claim["comparisons"][0] |= {"metric_version": "4", **trials}
+    path.write_text(json.dumps(claim))
+    assert run("verify", str(path), "--store", str(store)).exit_code == 0
+    shift = claim["comparisons"][0]["shifts"][0]
+    shift["differences"][0]["value"] += 0.03
+    path.write_text(json.dumps(claim))
+    assert run("verify", str(path)).exit_code == 0, "without the store nobody knows the scores of then"
+    result = run("verify", str(path), "--store", str(store))
+    assert result.exit_code == 3
+    assert f"ST of nli {shift['source']} -> {shift['target']}, Good - Poor differs: claimed 0." in result.stdout
+    assert "by scores of metric version 4" in result.stdout
 
 
 def test_what_cannot_be_checked_is_refused(
