@@ -35,7 +35,7 @@ from baselines.program import (
     TaskName,
     check_out_path,
     make_card,
-    write_outputs,
+    write_results,
 )
 from baselines.robust.in_context import Layout, label_scores, nearest
 from baselines.runs import Run, Trained, Work, require_two_labels, train_and_predict
@@ -315,7 +315,7 @@ def main(
         extra_data="train texts of the target domain, without labels",
     )
     write_record(results, out)
-    write_outputs(results.predictions, card, out)
+    write_results(results, card, out)
     work.clear()
 
 

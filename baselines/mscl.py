@@ -17,7 +17,7 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
+from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
 from baselines.runs import Run, Trained, Work, require_two_labels
 from baselines.training.models import determinism, model_version
 from baselines.training.options import Deterministic, EvalTokens, Precision, Settings, TrainingOptions
@@ -136,6 +136,7 @@ def main(
         "targets": runs.target,
         "candidates": runs.candidates,
         "probabilities": runs.probabilities,
+        "validation": runs.validation,
         "model": [model, model_version(model)],
         "settings": asdict(settings),
         "precision": precision,
@@ -157,7 +158,7 @@ def main(
         tuning_trials=1,
     )
     write_record(results, runs.out)
-    write_outputs(results.predictions, card, runs.out)
+    write_results(results, card, runs.out)
     work.clear()
 
 

@@ -20,8 +20,8 @@ from validation.output_files import check_place, refuse_folder, replace_file
 from validation.report import InvalidInput, Problem
 
 __all__ = [
-    "Candidates", "Data", "Out", "Probabilities", "RunOptions", "Seeds", "Sources", "Targets", "TaskName",
-    "check_out_path", "make_card", "train_runs", "typed_command", "with_options", "write_outputs",
+    "Candidates", "Data", "Out", "Probabilities", "RunOptions", "Seeds", "Sources", "Targets", "TaskName", "Validation",
+    "check_out_path", "make_card", "train_runs", "typed_command", "with_options", "write_outputs", "write_results",
 ]  # fmt: skip
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'nli'.")]
 Data = DataOption
@@ -44,6 +44,13 @@ Candidates = Annotated[
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Write the probabilities of all labels, too: a list a row.")
 ]
+Validation = Annotated[
+    bool,
+    typer.Option(
+        "--validation",
+        help="Predict the source's validation rows, too: NAME.validation.parquet, for 'shiftbench forecast'.",
+    ),
+]
 Seeds = Annotated[
     list[int] | None,
     typer.Option("--seed", help="Seed of a run; repeat for more runs. Default: 0.", min=0, max=2**32 - 1),
@@ -62,6 +69,7 @@ class RunOptions:
     seed: Seeds = None
     candidates: Candidates = False
     probabilities: Probabilities = False
+    validation: Validation = False
 
     def open_folder(self) -> DatasetFolder:
         """Open the dataset folder, after checking that the output can be written."""
@@ -89,8 +97,23 @@ def train_runs(fit: Fit, folder: DatasetFolder, options: RunOptions, **more: Any
         seeds=options.seed,
         candidates=options.candidates,
         probabilities=options.probabilities,
+        validation=options.validation,
         **more,
     )
+
+
+def write_results(results: Results, card: Card, out: Path) -> None:
+    """Write the prediction file of all runs, and that of validation rows where there is one, each with the card.
+
+    Args:
+        results: what the runs gave.
+        card: the card of both.
+        out: the prediction file; that of validation rows is ``<stem>.validation<ending>`` beside it.
+    Raises: InvalidInput when a file cannot be written.
+    """
+    if results.validation is not None:
+        write_outputs(results.validation, card, out.with_name(f"{out.stem}.validation{out.suffix}"))
+    write_outputs(results.predictions, card, out)
 
 
 def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:

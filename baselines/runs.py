@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +73,12 @@ _PROGRAM_FOR = {
     TaskKind.EXTRACTIVE_QA: "finetune-qa",
     TaskKind.GENERATION: "finetune-seq2seq",
 }
+
+_VALIDATION = "validation"
+"""Stands for the predictions of the source's validation rows where others have the name of a state."""
+
+_DECIMALS = 4
+"""Of probabilities in files: more make files several times as large and no figure better."""
 
 Fit = Callable[[Run], Predict | Trained]
 """Training: a run in, a trained model out."""
@@ -139,11 +146,13 @@ class Results:
         predictions: a prediction frame (source, id, prediction, seed; confidence where the model has one;
             probabilities where they were asked for).
         states: prediction frames of earlier states, by the name of the state.
+        validation: a prediction frame of the sources' own validation rows, where it was asked for and there are any.
         records: what each run has to tell: source, seed and the program's own facts.
     """
 
     predictions: pl.DataFrame
     states: Mapping[str, pl.DataFrame]
+    validation: pl.DataFrame | None
     records: Sequence[Mapping[str, Any]]
 
 
@@ -157,6 +166,7 @@ def train_and_predict(
     seeds: Sequence[int] | None,
     candidates: bool = False,
     probabilities: bool = False,
+    validation: bool = False,
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
     work: Work | None = None,
 ) -> Results:
@@ -171,7 +181,8 @@ def train_and_predict(
         targets: domains to predict; default all.
         seeds: one run a seed; default 0.
         candidates: predict all domains of the tasks of candidates for this task, too.
-        probabilities: keep the probabilities of all labels.
+        probabilities: keep the probabilities of all labels, rounded to 4 decimals, as confidences are then.
+        validation: predict the validation rows of each run's own source, too.
         kinds: the kinds of task that the program is for.
         work: where finished runs are kept until all are.
     """
@@ -198,9 +209,9 @@ def train_and_predict(
             what = "train" if finished is None else "take up what was trained before"
             tqdm.write(f"{number} of {len(runs)}: {what}: {source}, seed {seed}", file=sys.stderr)
         if finished is None:
-            train, validation = _rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation")
-            run = Run(source, seed, train, validation, work.scratch(source, seed) if work else None)
-            finished = _finish(fit(run), run, tests, info, probabilities=probabilities)
+            train, held_out = _rows(folder, task, source, "train"), _rows_or_none(folder, task, source, "validation")
+            run = Run(source, seed, train, held_out, work.scratch(source, seed) if work else None)
+            finished = _finish(fit(run), run, tests, info, probabilities=probabilities, validation=validation)
             if work:
                 work.keep(source, seed, *finished)
         frames.append(finished[0])
@@ -254,16 +265,26 @@ def _check_kind(folder: DatasetFolder, task: str, kinds: Sequence[TaskKind]) -> 
 
 
 def _finish(
-    trained: Predict | Trained, run: Run, tests: Sequence[pl.DataFrame], info: TaskManifest, *, probabilities: bool
+    trained: Predict | Trained,
+    run: Run,
+    tests: Sequence[pl.DataFrame],
+    info: TaskManifest,
+    *,
+    probabilities: bool,
+    validation: bool,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Predict all tests with a run's model and its states: one frame, the name of the state in its last column."""
     model = trained if isinstance(trained, Trained) else Trained(trained)
-    rows = pl.concat(tests)
+    asked = [(state, pl.concat(tests), predict) for state, predict in [(None, model.predict), *model.states.items()]]
+    if validation and run.validation is not None:
+        asked.append((_VALIDATION, run.validation, model.predict))
+    began = time.perf_counter()
     frames = [
         _predictions(run, rows, predict, info, probabilities=probabilities).with_columns(state=pl.lit(state, pl.String))
-        for state, predict in [(None, model.predict), *model.states.items()]
+        for state, rows, predict in asked
     ]
-    return pl.concat(frames), dict(model.record)
+    seconds = round(time.perf_counter() - began, 3)
+    return pl.concat(frames), {**model.record, "prediction_seconds": seconds}
 
 
 def _predictions(
@@ -283,6 +304,7 @@ def _predictions(
     by_label = np.asarray(confidence, dtype=np.float64)
     if by_label.ndim == 1:
         return frame.with_columns(confidence=pl.Series(by_label))
+    by_label = by_label.round(_DECIMALS) if probabilities else by_label
     own = np.take_along_axis(by_label, np.asarray(answers)[:, None], axis=1)[:, 0]
     frame = frame.with_columns(confidence=pl.Series(own))
     if not probabilities:
@@ -303,7 +325,8 @@ def _named(answers: Any, info: TaskManifest) -> pl.Series:
 
 def _results(frame: pl.DataFrame, records: list[dict[str, Any]]) -> Results:
     parts = frame.partition_by("state", maintain_order=True, include_key=False, as_dict=True)
-    return Results(parts.pop((None,)), {str(state): part for (state,), part in parts.items()}, records)
+    end, validation = parts.pop((None,)), parts.pop((_VALIDATION,), None)
+    return Results(end, {str(state): part for (state,), part in parts.items()}, validation, records)
 
 
 def _candidates(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:

@@ -11,7 +11,7 @@ import polars as pl
 import typer
 from numpy.typing import NDArray
 
-from baselines.program import RunOptions, make_card, train_runs, with_options, write_outputs
+from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
 from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
 from validation.report import InvalidInput, Problem
 
@@ -74,7 +74,7 @@ def main(runs: RunOptions) -> None:
         tuning_trials=1,
         licence="Apache-2.0",
     )
-    write_outputs(results.predictions, card, runs.out)
+    write_results(results, card, runs.out)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,14 @@ from validation.command_line import PortOption, console, require
 
 if TYPE_CHECKING:
     from builders.encoder import Encoder
+    from leaderboard.scoring.shape import Scores
+
+    Shown = tuple[list[Path], Path, list[tuple[str, Scores]]]
+    """Dataset folders, a store's folder, and the scores in it by name."""
 
 DEMO_PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
 """Those that ``demo`` runs: they need no weights but the sentence encoder's, and no server."""
-SHARED = Path("../shared/data/raw")
+SHARED = (Path("../shared/data/whole"), Path("../shared/data/raw"))
 """Where upstream files lie beside a checkout."""
 
 
@@ -25,6 +29,7 @@ class Door(StrEnum):
 
     BOARD = "board"
     CHECK = "check"
+    RESULTS = "results"
 
 
 def demo(
@@ -32,16 +37,17 @@ def demo(
         Door,
         typer.Argument(
             metavar="[WHAT]",
-            help="'board': baselines on a leaderboard; 'check': a MiniLM, fine-tuned on one domain, in a report.",
+            help="'board': baselines on a leaderboard; 'check': a MiniLM, fine-tuned on one domain, in a report; "
+            "'results': the reference results of this checkout on leaderboards.",
         ),
     ] = Door.BOARD,
     raw: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--raw",
             metavar="DIR",
-            help="Folder of upstream files. Default: ../shared/data/raw, else MultiNLI from the Hub, else a synthetic "
-            "corpus.",
+            help="Folder of upstream files; repeat for more. Default: those of ../shared/data, else MultiNLI from the "
+            "Hub, else a synthetic corpus.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for data, predictions and store.")] = Path(
@@ -56,15 +62,12 @@ def demo(
 
     One model on a CSV, in a few minutes: shiftbench demo check
     """
+    raw = raw or _shared_folders()
     if door is Door.CHECK:
-        _demo_check(raw or _shared_folder(), out)
+        _demo_check(raw, out)
         return
-    from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
-    from builders.folder.reader import DatasetFolder
-    from leaderboard.store import Store
     from leaderboard.views.terminal import print_board
-    from validation.cards import read_card
 
     check_cache()
     if not no_serve:
@@ -72,8 +75,39 @@ def demo(
         from leaderboard.app.server import usable_port
 
         port = usable_port("127.0.0.1", port)
+    data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(raw, out)
+    print_board(results, console())
+    if no_serve:
+        return
+    _tell("showing them in a page; Ctrl-C stops")
+    serve(data, str(store), port)
+
+
+def _demo_results(raw: list[Path], out: Path) -> "Shown":
+    """Put the reference results of this checkout into a store."""
+    from leaderboard.store import Store
+    from shiftbench.demo_results import build_folders, stored_results
+    from validation.report import InvalidInput, Problem
+
+    if not raw:
+        cure = "give --raw, the folder of upstream files that 'shiftbench build --check' lists"
+        raise InvalidInput(Problem("reference results are shown on rows, which are not handed on", "--raw", cure=cure))
+    folders = build_folders(raw, out)
+    store = Store(out / "store")
+    scored = [(entry.card.name, store.scores(entry, folder)) for entry, folder in stored_results(folders, out)]
+    _tell(f"checked, scored and stored {len(scored)} entries in {store.root}")
+    return [folder.path for folder in folders], store.root, scored
+
+
+def _demo_board(raw: list[Path], out: Path) -> "Shown":
+    """Build one task, train the programs that are quick, and put them into a store."""
+    from builders.building.synthetic import build_synthetic
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.store import Store
+    from validation.cards import read_card
+
     data = out / "dr"
-    if not _build_real(data, raw or _shared_folder(), out / "raw", sentence_encoder()):
+    if not _build_real(data, raw, out / "raw", sentence_encoder()):
         data = out / "synthetic"
         build_synthetic(data, overwrite=True, encoder=sentence_encoder())
     folder = DatasetFolder.open(data)
@@ -81,30 +115,26 @@ def demo(
     results = []
     for number, task in enumerate(folder.manifest.tasks, start=1):
         for program in DEMO_PROGRAMS:
-            typer.echo(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})", err=True)
+            _tell(f"2/4 training {program} on task {task} ({number} of {len(folder.manifest.tasks)})")
             predictions = out / f"{data.name}-{task}-{program}.parquet"
             _run(["train", program, task, "--data", str(data), "--out", str(predictions)])
             card = read_card(predictions.with_suffix(".card.yaml"))
             entry, _ = store.submit(predictions, card, [folder])
             results.append((entry.card.name, store.scores(entry, folder)))
-    typer.echo(f"3/4 checked, scored and stored {len(results)} entries in {store.root}", err=True)
-    print_board(results, console())
-    if no_serve:
-        return
-    typer.echo("4/4 showing them in a page; Ctrl-C stops", err=True)
-    serve([data], str(store.root), port)
+    _tell(f"3/4 checked, scored and stored {len(results)} entries in {store.root}")
+    return [data], store.root, results
 
 
-def _shared_folder() -> Path | None:
-    """Find the folder of upstream files beside the checkout, if it has any of MultiNLI."""
+def _shared_folders() -> list[Path]:
+    """Find the folders of upstream files beside the checkout, if they have any of MultiNLI."""
     from builders.dr.inference import NLI
     from builders.reading.places import find_file
 
     places = {file.path for domain in NLI.domains for files in domain.files.values() for file in files}
-    return SHARED if any(find_file([SHARED], place) for place in places) else None
+    return list(SHARED) if any(find_file(SHARED, place) for place in places) else []
 
 
-def _demo_check(raw: Path | None, out: Path) -> None:
+def _demo_check(raw: list[Path], out: Path) -> None:
     """Fine-tune the packaged MiniLM on one domain, and run ``check`` on a CSV of all domains."""
     from builders.building.synthetic import build_synthetic
     from builders.folder.reader import DatasetFolder
@@ -148,7 +178,7 @@ def _demo_check(raw: Path | None, out: Path) -> None:
     _tell(f"checked on {what}")
 
 
-def _build_real(data: Path, raw: Path | None, fetched: Path, encoder: "Encoder | None" = None) -> bool:
+def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | None" = None) -> bool:
     """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and say which.
 
     Returns: False where there is no folder and no Hub that answers, which is said, too.
@@ -159,11 +189,11 @@ def _build_real(data: Path, raw: Path | None, fetched: Path, encoder: "Encoder |
 
     options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": encoder}
     steps = 4 if encoder else 3
-    if raw is not None:
-        _tell(f"1/{steps} building {data} from real rows: the genres of MultiNLI in {raw}")
+    if raw:
+        _tell(f"1/{steps} building {data} from real rows: the genres of MultiNLI in {', '.join(map(str, raw))}")
         build_benchmark("dr", "nli", raw, data, **options)
         return True
-    _tell(f"1/{steps} no upstream files in {SHARED} (or give --raw): asking the Hugging Face Hub for MultiNLI's genres")
+    _tell(f"1/{steps} no upstream files in {SHARED[-1]} (or give --raw): asking the Hub for MultiNLI's genres")
     try:
         build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_tell)
     except InvalidInput as error:

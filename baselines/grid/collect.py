@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,10 @@ from baselines.grid.trial import PREDICTIONS, Trial, card_of, is_whole
 from baselines.program import typed_command, write_outputs
 from validation.cards import Card, read_card
 from validation.report import counted
+from validation.vocabulary import PLACEBO
 
-_STEM, _TRAINING = Path(PREDICTIONS).stem, "predictions.training.json"
+TRAINING = "predictions.training.json"
+_STEM = Path(PREDICTIONS).stem
 _JOINED: dict[str, Callable[[list[Any]], Any]] = {
     "tokens": sum,
     "cost_usd": sum,
@@ -27,11 +28,14 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Put together the trials of one model on one task, in the grid's order."""
-    return [list(group) for _, group in groupby(trials, key=lambda trial: (trial.model, trial.task))]
+    """Return the trials of each model on each task, in the grid's order; those of a task's placebo are with it."""
+    entries: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        entries.setdefault((trial.model, trial.task.removesuffix(PLACEBO)), []).append(trial)
+    return list(entries.values())
 
 
-def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
+def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from those of its trials that are done.
 
     They are those that ``shiftbench train`` with all sources and seeds writes, but for the card's command. What is
@@ -40,20 +44,22 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> None:
     Args:
         trials: of the model on the task, in the order of the file.
         runs: folder in which each trial has its own.
-        out: folder to write into, ``<task>/<model>.parquet``.
+        out: folder to write into, ``<task>/<model>.parquet``; it holds a task's placebo, too.
+    Returns: the prediction file; None where no trial is done.
     """
     done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
-    entry = out / trials[0].task / f"{trials[0].model}.parquet"
+    entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
         typer.echo(f"{entry} will lack {len(trials) - len(done)} of {counted(len(trials), 'trial')}", err=True)
     # Programs write states of a training, such as predictions.epoch-1.parquet, beside its end.
     for name in sorted({file.name for folder in done for file in folder.glob(f"{_STEM}*.parquet")}):
         files = [folder / name for folder in done if is_whole(folder / name)]
         _collect_files(files, entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}"))
-    told = [record for folder in done if (file := folder / _TRAINING).is_file() for record in _records(file)]
+    told = [record for folder in done if (file := folder / TRAINING).is_file() for record in _records(file)]
     if told:
         text = json.dumps(told, indent=1)
-        entry.with_name(f"{entry.stem}{_TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
+        entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
+    return entry if done else None
 
 
 def _collect_files(files: Sequence[Path], entry: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from validation.command_line import require
-from validation.report import InvalidInput, Problem, counted
+from validation.report import InvalidInput, Problem, counted, did_you_mean
 
 
 class Engine(StrEnum):
@@ -31,9 +31,30 @@ def grid(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for results. Default: the file's.")
     ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", metavar="TASK", help="Only this task of the grid; repeat for more. Default: all."),
+    ] = None,
     slots: Annotated[
         int | None,
         typer.Option("--slots", metavar="N", help="Trials at once on a machine. Default: its GPUs, else one.", min=1),
+    ] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Run nothing: write the prediction files of the trials that are done.")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Run nothing but a few steps of each model: print what the grid takes on this machine."
+        ),
+    ] = False,
+    gpu: Annotated[
+        str | None,
+        typer.Option("--gpu", metavar="NAME", help="With --dry-run: count for this GPU instead, as 'H100'."),
+    ] = None,
+    price: Annotated[
+        float | None,
+        typer.Option("--price", metavar="USD", help="With --dry-run: dollars an hour of a machine or GPU.", min=0),
     ] = None,
 ) -> None:
     """Train tasks x models x sources x seeds, skipping what is done; a stopped grid goes on by the same command.
@@ -47,12 +68,40 @@ def grid(
         raise InvalidInput(Problem("only a Ray cluster has an address", "--address", f"'{address}'", cure))
     from baselines.grid.local import run_local, visible_gpus
     from baselines.grid.plan import read_plan
-    from baselines.grid.progress import run_grid
+    from baselines.grid.progress import collect_done, run_grid
 
     root: Any = context.find_root().command
-    plan = read_plan(file, root.commands["train"])
+    plan = read_plan(file, root.commands["train"], task)
+    if collect:
+        collect_done(plan.trials, out or plan.out)
+        return
+    if (gpu is not None or price is not None) and not dry_run:
+        cure = "add --dry-run, or leave it out"
+        raise InvalidInput(Problem("only an estimate has this", "--gpu, --price", cure=cure))
+    if gpu is not None:
+        from baselines.training.gpus import PEAK_FLOPS, is_listed
+
+        if not is_listed(gpu):
+            raise InvalidInput(
+                Problem("no such GPU is listed", "--gpu", f"'{gpu}'", did_you_mean(gpu, list(PEAK_FLOPS)))
+            )
     at_once = slots or len(visible_gpus()) or 1
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
+
+    if dry_run:
+        from baselines.grid.estimate import estimate
+        from baselines.grid.progress import not_done
+        from baselines.grid.shown import print_estimates
+
+        waiting = not_done(plan.trials, (out or plan.out) / "runs")
+        found = estimate(
+            *(plan.trials, waiting, plan.data, root.commands["train"]),
+            threads=threads,
+            gpu=gpu,
+            parameters=plan.parameters,
+        )
+        print_estimates(found, at_once=at_once, price=price, gpu=gpu)
+        return
 
     def local(trials: Any, runs: Path, watch: Any) -> Any:
         return run_local(trials, plan.data, runs, slots=at_once, threads=threads, watch=watch)

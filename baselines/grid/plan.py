@@ -1,6 +1,7 @@
 """The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,23 +31,31 @@ class _Table(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
+Seeds = Annotated[list[Seed], pydantic.Field(min_length=1)]
+
+
 class Model(_Table):
-    """One ``[[models]]`` table: a program with its options, and a name for files and messages."""
+    """One ``[[models]]`` table: a program with its options, and a name for files and messages.
+
+    ``parameters`` decide nothing: ``--dry-run --gpu`` counts with them.
+    """
 
     name: ModelName
     program: Word
     options: dict[str, Any] = {}
     tasks: Words | None = None
     sources: Words | None = None
+    seeds: Seeds | None = None
+    parameters: Annotated[float, pydantic.Field(gt=0)] | None = None
 
 
 class GridFile(_Table):
-    """The whole file. Paths in it are relative to it; a model's ``tasks`` and ``sources`` stand before the grid's."""
+    """The whole file. Paths in it are relative to it; a model's tasks, sources and seeds stand before the grid's."""
 
     data: Word
     out: Word = "results"
     tasks: Words | None = None
-    seeds: Annotated[list[Seed], pydantic.Field(min_length=1)] = [0]
+    seeds: Seeds = [0]
     sources: Words | None = None
     threads: Positive | None = None
     models: Annotated[list[Model], pydantic.Field(min_length=1)]
@@ -54,30 +63,39 @@ class GridFile(_Table):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a grid file asks for: trials in the order task, model, source, seed, which files keep."""
+    """What a grid file asks for: trials in the order task, model, source, seed, which files keep.
+
+    Attributes:
+        parameters: of models by name, where the file says so.
+    """
 
     data: Path
     out: Path
     threads: int | None
     trials: tuple[Trial, ...]
+    parameters: Mapping[str, float]
 
 
-def read_plan(file: Path, programs: TyperGroup) -> Plan:
+def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = None) -> Plan:
     """Read a grid file.
 
     Args:
         file: the TOML file.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
+        tasks: those of the grid's tasks to keep; models that name none of them are left out. None keeps all.
     Raises: InvalidInput naming everything that is wrong: keys, values, programs, their options, tasks, sources.
     """
     asked = _read(file)
+    if tasks:
+        asked = _narrowed(asked, tasks)
     folder = DatasetFolder.open(file.parent / asked.data)
     checks = _Checks(file, folder, programs)
     trials = checks.trials(asked)
     if checks.problems:
         # One source of the grid may be wrong for every model.
         raise InvalidInput(dict.fromkeys(checks.problems))
-    return Plan(folder.path, file.parent / asked.out, asked.threads, tuple(trials))
+    parameters = {model.name: model.parameters for model in asked.models if model.parameters is not None}
+    return Plan(folder.path, file.parent / asked.out, asked.threads, tuple(trials), parameters)
 
 
 def _read(file: Path) -> GridFile:
@@ -90,6 +108,19 @@ def _read(file: Path) -> GridFile:
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
+
+
+def _narrowed(asked: GridFile, tasks: Sequence[str]) -> GridFile:
+    """Keep some of a grid's tasks, and the models that have any of them."""
+    named = [(model, model.tasks or asked.tasks or list(tasks)) for model in asked.models]
+    kept = [(model, [task for task in of if task in tasks]) for model, of in named]
+    missing = [task for task in tasks if not any(task in of for _, of in kept)]
+    if missing:
+        known = list(dict.fromkeys(task for _, of in named for task in of))
+        what, cure = "no model of the grid has this task", did_you_mean(missing[0], known)
+        raise InvalidInput(Problem(what, "--task", f"'{missing[0]}'", cure))
+    models = [model.model_copy(update={"tasks": of}) for model, of in kept if of]
+    return asked.model_copy(update={"models": models})
 
 
 def _problem(detail: Any, file: str) -> Problem:
@@ -129,7 +160,7 @@ class _Checks:
                 )
                 for task, sources in wanted.items()
                 for source in sources
-                for seed in dict.fromkeys(asked.seeds)
+                for seed in dict.fromkeys(model.seeds or asked.seeds)
             ]
         return trials
 

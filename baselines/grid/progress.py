@@ -14,6 +14,7 @@ from baselines.grid.collect import by_entry, collect
 from baselines.grid.shown import GridProgress
 from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial, is_whole
 from validation.report import InvalidInput, Problem, counted
+from validation.vocabulary import PLACEBO
 
 Engine = Callable[[Sequence[Trial], Path, Callable[[str], None]], Generator[Ended, None, None]]
 """Runs trials, each in its own folder among the runs, says what runs, gives each as it ends; closing it ends all."""
@@ -32,7 +33,7 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     """
     runs = out / "runs"
     with _alone_in(out), _ended_by_sigterm_as_by_ctrl_c():
-        waiting = [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
+        waiting = not_done(_most_useful_first(trials), runs)
         _tell(trials, waiting, runs)
         failed = _run(trials, waiting, runs, out, engine)
         for entry in by_entry(trials):
@@ -41,6 +42,31 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
         more = len(failed) - _SHOWN
         rest = [Problem(f"{counted(more, 'more trial')} failed", str(runs))] if more > 0 else []
         raise InvalidInput([_failed(each, runs) for each in failed[:_SHOWN]] + rest)
+
+
+def collect_done(trials: Sequence[Trial], out: Path) -> None:
+    """Run nothing, and write the prediction file and card of each model on each task from the trials that are done.
+
+    Args:
+        trials: the grid, in the order of its files.
+        out: folder for the files, as in ``run_grid``.
+    """
+    runs = out / "runs"
+    with _alone_in(out):
+        _tell(trials, not_done(trials, runs), runs)
+        for entry in by_entry(trials):
+            collect(entry, runs, out)
+
+
+def _most_useful_first(trials: Sequence[Trial]) -> list[Trial]:
+    """Order trials so that a stopped grid has every model on every source, if with fewer seeds or no placebo."""
+    seeds = list(dict.fromkeys(trial.seed for trial in trials))
+    return sorted(trials, key=lambda trial: (trial.task.endswith(PLACEBO), seeds.index(trial.seed)))
+
+
+def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
+    """Return those trials whose predictions are not among the runs."""
+    return [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
 
 
 def _run(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine) -> list[Ended]:

@@ -5,14 +5,18 @@ A terminal has a line that is kept up to date; a file or a pipe gets a line for 
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Table
 from rich.text import Text
 
+from baselines.grid.estimate import CALIBRATION_STEPS, Estimate
+from baselines.training.gpus import UTILISATION
 from validation.report import counted
 
 _UNKNOWN = "the rest is not known before one is done"
@@ -30,6 +34,38 @@ def duration(seconds: float) -> str:
             rest = whole % unit // below
             return f"{whole // unit} {name}" + (f" {rest} {part}" if rest else "")
     return f"{whole} s"
+
+
+def print_estimates(estimates: Sequence[Estimate], *, at_once: int, price: float | None, gpu: str | None) -> None:
+    """Print what a grid will take, one line an entry, and the whole below.
+
+    Args:
+        estimates: of its entries.
+        at_once: trials at once.
+        price: US dollars an hour of the machine, or of a GPU.
+        gpu: the GPU that was counted for; None: this machine, which was measured.
+    """
+    table = Table("model", "task", "trials", "left", "steps", "hours", box=SIMPLE_HEAD)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for each in estimates:
+        steps = "-" if each.steps is None else f"{each.steps:,}"
+        hours = "not known" if each.seconds is None else f"{each.seconds / 3600:.2f}"
+        table.add_row(each.model, each.task, str(each.trials), str(each.left), steps, hours)
+    console = Console()
+    console.print(table)
+    total = sum(each.seconds or 0.0 for each in estimates)
+    if gpu is None:
+        basis = f"timed on this machine, {CALIBRATION_STEPS} steps a model and task"
+    else:
+        basis = f"counted for {gpu} at {UTILISATION:.0%} of the peak in its data sheet"
+    console.print(f"{duration(total)} in all, one trial after the other ({basis})", highlight=False)
+    if at_once > 1:
+        console.print(f"{duration(total / at_once)} with {at_once} trials at once", highlight=False)
+    if price is not None:
+        console.print(f"${total / 3600 * price:,.2f} at ${price:,.2f} an hour", highlight=False)
+    if any(each.seconds is None for each in estimates):
+        console.print("not known: what a language model takes to answer, or programs that train in ways of their own")
 
 
 class GridProgress:

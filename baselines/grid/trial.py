@@ -23,10 +23,12 @@ from validation.cards import read_card
 from validation.report import InvalidInput
 from validation.vocabulary import NO_SOURCE
 
-PREDICTIONS, LOG = "predictions.parquet", "log.txt"
-_RECORD = "trial.json"
+PREDICTIONS, LOG, RECORD = "predictions.parquet", "log.txt", "trial.json"
+PROGRAM_VERSION = 1
+"""Raised when a program gives other predictions for the same options: trials of an earlier one are run again then."""
+
 _COMPUTING = (
-    *("shiftbench", "numpy", "polars", "scikit-learn"),
+    *("numpy", "polars", "scikit-learn"),
     *("torch", "transformers", "accelerate", "peft", "sentence-transformers"),
 )
 # Sums are split among threads, and floats added in another order differ.
@@ -62,6 +64,12 @@ class Trial:
         """Name the trial in messages."""
         return f"{self.model} on {self.task} ({self.source}, seed {self.seed})"
 
+    @classmethod
+    def read(cls, file: Path) -> "Trial":
+        """Read a trial's record, ``trial.json`` in its folder."""
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        return cls(**facts | {"options": tuple(facts["options"]), "versions": tuple(facts["versions"])})
+
     @cached_property
     def record(self) -> str:
         """The trial as JSON."""
@@ -78,9 +86,9 @@ class Trial:
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
     def arguments(self, data: Path, out: Path) -> list[str]:
-        """Give the arguments of the ``shiftbench`` command that runs the trial alone."""
+        """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder."""
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
-        fixed = [f"--data={data.absolute()}", f"--out={out.absolute()}", *source, f"--seed={self.seed}"]
+        fixed = [f"--data={_from_here(data)}", f"--out={_from_here(out)}", *source, f"--seed={self.seed}"]
         return ["train", self.program, self.task, *fixed, *self.options]
 
 
@@ -92,8 +100,12 @@ class Ended(NamedTuple):
 
 
 def installed() -> tuple[str, ...]:
-    """Give the versions, on this machine, of Python and of the libraries that compute, such as 'torch 2.13.0'."""
-    versions = [f"python {platform.python_version()}"]
+    """Return the versions, on this machine, of all that decides predictions, such as 'torch 2.13.0'.
+
+    They are those of Python, of our programs, which a release alone does not change, and of the libraries that compute.
+    """
+    python = ".".join(platform.python_version_tuple()[:2])
+    versions = [f"python {python}", f"programs {PROGRAM_VERSION}"]
     for name in _COMPUTING:
         with suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
@@ -126,7 +138,7 @@ def start(trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None 
         gpu: the one that the process sees; None leaves it those that this process sees.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / _RECORD).write_text(trial.record, encoding="utf-8")
+    (folder / RECORD).write_text(trial.record, encoding="utf-8")
     arguments = trial.arguments(data, folder / PREDICTIONS)
     with (folder / LOG).open("ab") as log:
         log.write(f"$ {shlex.join(['shiftbench', *arguments])}\n".encode())
@@ -164,6 +176,12 @@ def failure(folder: Path, code: int) -> str | None:
     lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
     last = next(line for line in reversed(lines) if line.strip())
     return last[:500] if code else "the program ended without writing its predictions"
+
+
+def _from_here(path: Path) -> Path:
+    """Return a path relative to the working folder where it is in it, so that cards tell nobody's folders."""
+    path, here = path.resolve(), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _environment(threads: int, gpu: str | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from baselines.program import RunOptions, make_card, write_outputs
+from baselines.program import RunOptions, make_card, write_outputs, write_results
 from baselines.runs import Results, Work
 from baselines.training.models import model_version
 from baselines.training.options import Adapter, TrainingOptions
@@ -39,6 +39,7 @@ def training_work(
         "targets": runs.target,
         "candidates": runs.candidates,
         "probabilities": runs.probabilities,
+        "validation": runs.validation,
         "options": asdict(replace(options, name=None)),
         "model": model_version(options.model),
         "versions": _versions(),
@@ -87,7 +88,7 @@ def write_training(
         # The name stays, and the step tells states apart: so they are one model's to whoever draws their course.
         card = make_card(folder, libraries=_LIBRARIES, name=name, step=step, **facts | {"model_selection": "none"})
         write_outputs(predictions, card, out.with_name(f"{out.stem}.{state.replace(' ', '-')}{out.suffix}"))
-    write_outputs(results.predictions, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out)
+    write_results(results, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out)
     work.clear()
 
 

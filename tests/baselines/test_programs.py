@@ -69,11 +69,28 @@ def test_probabilities_of_all_labels_are_written_when_asked_for(  # type: ignore
     table = np.array(frame["probabilities"].to_list())
     assert table.shape == (60, 3)
     np.testing.assert_allclose(table.max(axis=1), frame["confidence"])
+    assert (table == table.round(4)).all()
     assert [labels[code] for code in table.argmax(axis=1)] == frame["prediction"].to_list()
     confidence = score_file(out, synthetic).tasks[0].confidence
     assert confidence is not None
     assert confidence.given == "probabilities"
     assert confidence.shifts[0].label_shift is not None
+
+
+@pytest.mark.parametrize("program", [majority, tfidf_lr, sbert_lr])
+def test_validation_rows_of_the_source_are_predicted_when_asked_for(  # type: ignore[no-untyped-def]
+    program, synthetic: DatasetFolder, tmp_path: Path
+) -> None:
+    sources = ["harbour", "harbour+kitchen"]
+    program.main("nli", synthetic.path, tmp_path / "p.parquet", source=sources, probabilities=True, validation=True)
+    frame = pl.read_parquet(tmp_path / "p.validation.parquet")
+    rows = {domain: synthetic.split("nli", domain, "validation")["id"].to_list() for domain in ("harbour", "kitchen")}
+    assert frame.filter(source="harbour")["id"].to_list() == rows["harbour"]
+    assert frame.filter(source="harbour+kitchen")["id"].to_list() == rows["harbour"] + rows["kitchen"]
+    tests = pl.read_parquet(tmp_path / "p.parquet")
+    assert frame.columns == tests.columns
+    assert set(frame["id"]).isdisjoint(tests["id"])
+    assert read_card(tmp_path / "p.validation.card.yaml") == read_card(tmp_path / "p.card.yaml")
 
 
 @pytest.mark.parametrize(("program", "least"), [(tfidf_lr, 0.6), (sbert_lr, 0.6)])

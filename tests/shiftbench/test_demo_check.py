@@ -36,7 +36,7 @@ def test_what_it_runs_can_be_typed(
 
     monkeypatch.setattr(demo_command, "_build_real", build)
     monkeypatch.setattr(demo_command, "_run", typed.append)
-    demo_command._demo_check(None, tmp_path)
+    demo_command._demo_check([], tmp_path)
     assert [words[0] for words in typed] == ["train", "check"]
     for words in typed:
         command: Any = typer.main.get_command(app)

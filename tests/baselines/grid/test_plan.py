@@ -17,10 +17,10 @@ MODEL = "[[models]]\nname = 'most'\nprogram = 'majority'\n"
 
 @pytest.fixture
 def plan(synthetic: DatasetFolder, tmp_path: Path) -> Any:
-    def read(text: str) -> Plan:
+    def read(text: str, tasks: list[str] | None = None) -> Plan:
         (tmp_path / "grid.toml").write_text(f"data = '{synthetic.path}'\n{text}", encoding="utf-8")
         root: Any = typer.main.get_command(app)
-        return read_plan(tmp_path / "grid.toml", root.commands["train"])
+        return read_plan(tmp_path / "grid.toml", root.commands["train"], tasks)
 
     return read
 
@@ -120,3 +120,18 @@ def test_everything_wrong_is_named_at_once(plan: Any) -> None:
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no such grid file"):
         read_plan(tmp_path / "g.toml", typer.main.get_command(app).commands["train"])  # type: ignore[attr-defined]
+
+
+def test_some_tasks_of_a_grid_are_kept(plan: Any) -> None:
+    other = MODEL.replace("most", "other") + "tasks = ['sa']\n"
+    text = f"tasks = ['nli', 'sa']\n{MODEL}{other}"
+    assert {(trial.model, trial.task) for trial in plan(text, ["nli"]).trials} == {("most", "nli")}
+    assert {trial.model for trial in plan(text, ["sa"]).trials} == {"most", "other"}
+    with pytest.raises(InvalidInput, match="no model of the grid has this task"):
+        plan(text, ["nlj"])
+
+
+def test_a_models_seeds_stand_before_the_grids(plan: Any) -> None:
+    models = f"{MODEL}seeds = [7]\n{MODEL.replace('most', 'other')}"
+    read = plan(f"tasks = ['nli']\nsources = ['kitchen']\nseeds = [0, 1]\n{models}")
+    assert [(trial.model, trial.seed) for trial in read.trials] == [("most", 7), ("other", 0), ("other", 1)]

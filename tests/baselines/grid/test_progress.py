@@ -3,13 +3,14 @@
 import errno
 import json
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import filelock
 import polars as pl
 import pytest
 
-from baselines.grid.progress import run_grid
+from baselines.grid.progress import collect_done, run_grid
 from baselines.grid.trial import LOG, PREDICTIONS, Ended, Trial
 from baselines.program import write_outputs
 from validation.cards import Card, read_card
@@ -70,6 +71,32 @@ def test_what_is_done_is_not_run_again_and_files_stay_as_they_are(
     assert again.ran == [GRID[3]]
     assert len(runs_in(tmp_path / "nli/m.parquet")) == 4
     assert "4 trials: 3 done, 1 to run" in capsys.readouterr().err
+
+
+def test_seeds_come_one_after_the_other_in_the_grids_order(tmp_path: Path) -> None:
+    engine = Invented()
+    run_grid([*GRID, trial("harbour", 5, model="n"), trial("harbour", 2, model="n")], tmp_path, engine)
+    assert [each.seed for each in reversed(engine.ran)] == [5, 5, 5, 2, 2, 2]
+
+
+def test_a_tasks_placebo_is_run_last_and_is_in_its_entry(tmp_path: Path) -> None:
+    placebo = [replace(each, task="nli.placebo") for each in GRID]
+    engine = Invented()
+    run_grid([*placebo, *GRID], tmp_path, engine)
+    assert [each.task for each in engine.ran] == ["nli.placebo"] * 4 + ["nli"] * 4  # in the order asked, backwards
+    assert len(runs_in(tmp_path / "nli/m.parquet")) == 8
+    assert not (tmp_path / "nli.placebo").exists()
+
+
+def test_what_is_done_of_a_stopped_grid_is_written_without_running_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InvalidInput):
+        run_grid(GRID, tmp_path, Invented(dict.fromkeys([("harbour", 2), ("kitchen", 2)], "it broke")))
+    (tmp_path / "nli/m.parquet").unlink()
+    collect_done(GRID, tmp_path)
+    assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("kitchen", 5)]
+    assert "4 trials: 2 done, 2 to run" in capsys.readouterr().err
 
 
 def test_an_entry_is_written_as_soon_as_its_last_trial_is_done(tmp_path: Path) -> None:
@@ -137,7 +164,7 @@ def test_a_full_disk_stops_the_grid_with_one_message(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the disk is full") as refused:
         run_grid(GRID, tmp_path, engine)
     assert len(refused.value.problems) == 1
-    assert engine.ran == [GRID[3], GRID[2]]
+    assert engine.ran == [GRID[3], GRID[1], GRID[2]]
 
     def own(trials: Sequence[Trial], runs: Path, watch: Callable[[str], None]) -> Generator[Ended, None, None]:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,0 +1,248 @@
+"""What a grid will take: trials, optimizer steps, hours and dollars, before any of it runs.
+
+Of programs that fine-tune, seconds are those of a short training on this machine, or follow from operations counted for
+a GPU that is not at hand. Of programs that train in one go, the first trial is timed whole. What a language model
+takes to answer is not known here: its requests are counted.
+"""
+
+import json
+import math
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import typer
+from typer.core import TyperGroup
+
+from baselines.grid.collect import TRAINING, by_entry
+from baselines.grid.trial import LOG, Trial, failure, start, stop
+from baselines.training.gpus import UTILISATION, peak_flops, prediction_flops, training_flops
+from baselines.training.options import (
+    GENERATION_RECIPES,
+    GENERATION_SWEEPS,
+    RECIPES,
+    SWEEPS,
+    Settings,
+    TrainingOptions,
+)
+from builders.folder.reader import DatasetFolder
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import source_parts
+
+CALIBRATION_STEPS = 50
+CHARACTERS_A_TOKEN = 4.2
+"""Of English in word pieces of 30,000 and more; only for a GPU that is not at hand, where no tokenizer is loaded."""
+
+GPU_STEP, GPU_START = 0.03, 20.0
+"""Seconds that a step of a small model takes on a GPU at least, which waits for its kernels to be started; and seconds
+until a trial has loaded its libraries and model. Round figures, for a GPU that is not at hand."""
+
+_WHOLE = ("majority", "tfidf-lr", "sbert-lr")
+_LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one trial does.
+
+    Attributes:
+        rows: train rows of an epoch.
+        epochs: of all candidates of a sweep together.
+        steps: optimizer steps of all candidates.
+        held_out: validation rows that are read after each epoch.
+        predicted: test rows.
+    """
+
+    rows: int
+    epochs: float
+    steps: int
+    held_out: int
+    predicted: int
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Seconds that one machine takes: to begin a trial, for an optimizer step, and for a row that is predicted.
+
+    Attributes:
+        growth: examples that training makes of a train row: 2 with augmentation, more than 1 of long contexts.
+    """
+
+    start: float
+    step: float
+    predicted: float
+    growth: float = 1.0
+
+    def seconds(self, work: Work) -> float:
+        """Return the seconds of a trial."""
+        read = work.predicted + work.held_out * work.epochs
+        return self.start + work.steps * self.growth * self.step + read * self.predicted
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an entry, one model on one task, takes.
+
+    Attributes:
+        trials: all of them.
+        left: those that are not done.
+        steps: optimizer steps of those that are left; None where the program takes none.
+        seconds: of those that are left, one after the other; None where this is not known.
+    """
+
+    model: str
+    task: str
+    trials: int
+    left: int
+    steps: int | None
+    seconds: float | None
+
+
+def estimate(
+    trials: Sequence[Trial],
+    waiting: Sequence[Trial],
+    data: Path,
+    programs: TyperGroup,
+    *,
+    threads: int,
+    gpu: str | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> list[Estimate]:
+    """Estimate what a grid's trials take.
+
+    Args:
+        trials: the grid.
+        waiting: those of it that are not done.
+        data: the dataset folder.
+        programs: the command whose sub-commands are the programs (``shiftbench train``).
+        threads: of each trial.
+        gpu: a GPU of ``baselines.training.gpus`` to count for; None: this machine, which is measured.
+        parameters: of each model by its name in the grid, for ``gpu``.
+    Returns: an estimate for each entry, in the grid's order.
+    Raises: InvalidInput when a short training fails, or a model's parameters are not known for ``gpu``.
+    """
+    folder, left = DatasetFolder.open(data), set(waiting)
+    found = []
+    for entry in by_entry(trials):
+        todo = [trial for trial in entry if trial in left]
+        settings = _settings(entry[0], programs)
+        works = [_work(trial, folder, settings) for trial in todo] if settings else []
+        seconds: float | None = 0.0
+        growth = 1.0
+        if todo and gpu is not None:
+            seconds = _on_gpu(todo, works, folder, gpu, parameters or {})
+        elif works:
+            rates = _calibrated(todo[0], works[0], folder, settings[0], threads)
+            seconds, growth = sum(rates.seconds(work) for work in works), rates.growth
+        elif todo:
+            timed = _timed(todo[0], data, threads)[0] if todo[0].program in _WHOLE else None
+            seconds = None if timed is None else timed * len(todo)
+        steps = round(sum(work.steps for work in works) * growth) if settings else None
+        found.append(Estimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
+    return found
+
+
+def _settings(trial: Trial, programs: TyperGroup) -> list[Settings]:
+    """Read the settings that a fine-tuning program chooses from; none of another program."""
+    if not trial.program.startswith("finetune-"):
+        return []
+    command: Any = programs.get_command(typer.Context(programs), trial.program)
+    options = ["TASK", "--data=data", "--out=out.parquet", *trial.options]
+    typed = command.make_context(trial.program, options).params
+    names = [name for name in TrainingOptions.__dataclass_fields__ if name in typed]
+    writes = trial.program == "finetune-seq2seq"
+    tables = (GENERATION_RECIPES, GENERATION_SWEEPS) if writes else (RECIPES, SWEEPS)
+    return TrainingOptions(**{name: typed[name] for name in names}).candidates(*tables)
+
+
+def _work(trial: Trial, folder: DatasetFolder, settings: Sequence[Settings]) -> Work:
+    domains = folder.task(trial.task).domains
+    splits = [domains[part].splits for part in source_parts(trial.source)]
+    rows = sum(split["train"].rows for split in splits)
+    for word in trial.options:
+        name, _, value = word.partition("=")
+        if name == "--train-size":
+            rows = min(rows, int(value))
+        elif name == "--shots":
+            rows = min(rows, int(value) * max(1, len(folder.task(trial.task).labels)))
+    chooses = "--no-select" not in trial.options
+    held_out = sum(split["validation"].rows for split in splits if "validation" in split) if chooses else 0
+    steps = sum(math.ceil(math.ceil(rows / each.batch_size) * each.epochs) for each in settings)
+    tests = sum(facts.splits["test"].rows for facts in domains.values() if "test" in facts.splits)
+    return Work(rows, sum(each.epochs for each in settings), steps, held_out, tests)
+
+
+def _calibrated(trial: Trial, work: Work, folder: DatasetFolder, settings: Settings, threads: int) -> Rates:
+    """Train for a few steps as a trial does, predict one target, and read the seconds off the record."""
+    domains = folder.task(trial.task).domains
+    target = min((name for name in domains if "test" in domains[name].splits), key=lambda name: _tests(domains[name]))
+    n_rows = min(work.rows, CALIBRATION_STEPS * settings.batch_size)
+    kept = [word for word in trial.options if word.partition("=")[0] not in _LEFT_OUT]
+    short = (*kept, f"--train-size={n_rows}", "--epochs=1", "--no-select", f"--target={target}")
+    whole, record = _timed(replace(trial, options=short), folder.path, threads)
+    growth = record["examples"] / n_rows
+    step = record["seconds"] / record["steps"]
+    predicted = record["prediction_seconds"] / _tests(domains[target])
+    begin = whole - record["seconds"] - record["prediction_seconds"]
+    return Rates(begin, step, predicted, growth)
+
+
+def _tests(facts: Any) -> int:
+    return int(facts.splits["test"].rows)
+
+
+def _timed(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str, Any]]:
+    """Run a trial in a folder of its own that goes; return its seconds and what its training has to tell."""
+    typer.echo(f"timing: {trial}", err=True)
+    with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
+        folder = Path(temporary)
+        began = time.perf_counter()
+        child = start(trial, folder, data, threads)
+        try:
+            code = child.wait()
+        finally:
+            stop([child])
+        seconds = time.perf_counter() - began
+        why = failure(folder, code)
+        if why is not None:
+            log = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[0]
+            raise InvalidInput(Problem(f"{trial} failed while it was timed", log, why, "mend it, or narrow the grid"))
+        file = folder / TRAINING
+        return seconds, json.loads(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
+
+
+def _on_gpu(
+    trials: Sequence[Trial], works: Sequence[Work], folder: DatasetFolder, gpu: str, parameters: Mapping[str, float]
+) -> float | None:
+    """Count the operations of trials, and divide by what a GPU does of them a second; None where nothing trains."""
+    if not works:
+        return None
+    model = trials[0].model
+    if model not in parameters:
+        what, cure = f"the parameters of '{model}' are not known", "add 'parameters = 184e6' to its table in the grid"
+        raise InvalidInput(Problem(what, "--gpu", gpu, cure))
+    tokens = _tokens_a_row(folder, trials[0])
+    speed, total = peak_flops(gpu) * UTILISATION, 0.0
+    for work in works:
+        trained = training_flops(parameters[model], work.rows * work.epochs * tokens) / speed
+        read = (work.predicted + work.held_out * work.epochs) * tokens
+        total += GPU_START + max(trained, work.steps * GPU_STEP) + prediction_flops(parameters[model], read) / speed
+    return total
+
+
+def _tokens_a_row(folder: DatasetFolder, trial: Trial) -> float:
+    """Return word pieces a train row, from its characters."""
+    info = folder.task(trial.task)
+    domain = next(name for name, facts in info.domains.items() if "train" in facts.splits)
+    rows = folder.split(trial.task, domain, "train")
+
+    def characters(name: str) -> pl.Expr:
+        column = pl.col(name).list.join(" ") if rows.schema[name].is_nested() else pl.col(name)
+        return column.str.len_chars()
+
+    mean = rows.select(pl.sum_horizontal(characters(name) for name in info.inputs).mean()).item()
+    return float(mean) / CHARACTERS_A_TOKEN

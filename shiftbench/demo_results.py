@@ -1,0 +1,68 @@
+"""Reference results on boards: real models on real rows, from the predictions that come with a checkout.
+
+A prediction file holds ids and no texts, so that the rows are built here from upstream files; entries of which the rows
+are other ones, or are missing, are left out by name.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+import baselines
+from baselines.grid.collect import by_entry, collect
+from baselines.grid.trial import RECORD, Trial
+from builders.building.build import build
+from builders.building.commands import sentence_encoder
+from builders.folder.reader import DatasetFolder
+from leaderboard.store import Entry, Store
+from validation.cards import read_card
+from validation.report import InvalidInput, Problem
+
+RESULTS = Path(baselines.__file__).parent / "results"
+BENCHMARKS = ("dr", "boss", "df1")
+
+
+def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
+    """Build what there is of the benchmarks that have results.
+
+    Args:
+        raw: folders of upstream files, searched in order.
+        out: a folder for the datasets; those that are there stay.
+    Returns: the folders, depths only in Depth F1's, because they take minutes.
+    Raises: InvalidInput when there are no results, as in a wheel, or nothing can be built.
+    """
+    if not any(RESULTS.glob("*/runs")):
+        cure = "clone the repository: a wheel leaves them out"
+        raise InvalidInput(Problem("there are no reference results here", str(RESULTS), cure=cure))
+    folders = []
+    for benchmark in BENCHMARKS:
+        data = out / benchmark
+        if not (data / "shiftbench.json").is_file():
+            typer.echo(f"building {data} from {', '.join(map(str, raw))}", err=True)
+            encoder = sentence_encoder() if benchmark == "df1" else None
+            build(benchmark, None, raw, data, partial=True, overwrite=True, encoder=encoder)
+        folders.append(DatasetFolder.open(data))
+    return folders
+
+
+def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[Entry, DatasetFolder]]:
+    """Put the reference results into a store, as anybody's predictions would be.
+
+    Args:
+        folders: the datasets.
+        out: a folder for prediction files and the store, which is ``out/store``.
+    Yields: each entry with its dataset.
+    """
+    store = Store(out / "store")
+    for runs in sorted(RESULTS.glob("*/runs")):
+        trials = [Trial.read(file) for file in sorted(runs.glob(f"*/*/*/{RECORD}"))]
+        for entry in by_entry(trials):
+            folder = next((each for each in folders if each.content_hash == entry[0].data), None)
+            if folder is None:
+                of = f"{entry[0].model} on {entry[0].task}"
+                typer.echo(f"{of}: left out, its rows ({entry[0].data[:12]}) are other ones than these", err=True)
+                continue
+            file = collect(entry, runs, out / runs.parent.name)
+            if file is not None:
+                yield store.submit(file, read_card(file.with_suffix(".card.yaml")), [folder])[0], folder

@@ -1,0 +1,32 @@
+"""The papers' grids: every program takes the options that they give it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+import baselines
+from baselines.grid.plan import read_plan
+from builders.folder.reader import DatasetFolder
+from shiftbench.command import app
+from validation.report import InvalidInput
+
+GRIDS = sorted((Path(baselines.__file__).parent / "results/grids").glob("*.toml"))
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=lambda path: path.stem)
+def test_a_grid_of_results_lacks_nothing_but_its_data(grid: Path, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    text = grid.read_text(encoding="utf-8")
+    (line,) = [each for each in text.splitlines() if each.startswith("data = ")]
+    here = tmp_path / "grid.toml"
+    here.write_text(text.replace(line, f"data = '{synthetic.path}'"), encoding="utf-8")
+    programs: Any = get_command(app).commands["train"]  # type: ignore[attr-defined]
+    try:
+        assert read_plan(here, programs).trials
+    except InvalidInput as refused:
+        assert {problem.what for problem in refused.problems} <= {"the folder has no such task"}  # noqa: PT017
+
+
+def test_the_papers_models_are_all_there() -> None:
+    assert {"dr", "boss", "df1"} <= {path.stem for path in GRIDS}
