@@ -6,10 +6,8 @@ from typing import Annotated
 import typer
 
 from shiftbench.data_options import OwnOptions, opened_data
+from shiftbench.gate_command import FAILED
 from validation.command_line import JsonOption, console, with_options, write_json
-
-FAILED = 3
-"""Exit code of a claim that does not hold; 1 is refused input, 2 wrong usage."""
 
 
 @with_options

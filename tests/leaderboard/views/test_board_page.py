@@ -21,6 +21,7 @@ from leaderboard.store import Store
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_data import board_csv, board_rows
 from leaderboard.views.board_fragment import rows_fragment
+from leaderboard.views.board_notes import about_data
 from leaderboard.views.board_page import board_page
 from leaderboard.views.board_query import BoardQuery, matching, whole_table
 from leaderboard.views.intervals import HEIGHT, WIDTH, Scale, picture
@@ -342,6 +343,7 @@ def test_exported_rows_state_what_they_were_made_with(index: Index) -> None:
     for row in (board_rows(index, board)[0], next(csv.DictReader(io.StringIO(board_csv(index, query(index)))))):
         assert {name: row[name] or "" for name in expected} == expected
     assert scores.depth_encoder
+    assert all(f"<dd>{text}</dd>" in about_data(board) for text in (METRIC_VERSION, scores.depth_encoder))
 
 
 def test_csv_holds_the_rows_of_all_pages_as_fractions(index: Index) -> None:
