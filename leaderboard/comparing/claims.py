@@ -20,9 +20,11 @@ VALUE_TOLERANCE = 1e-6
 """Differences of scores agree within this fraction: sums in another order differ in their last digits."""
 P_TOLERANCE = 1e-3
 """P values agree within this: where sums differ in their last digits, single swaps may count otherwise."""
-_FIGURES = {"shifts", "means"}
 _MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
-"""Fields of a comparison that may change without a fault of the claim; figures then move."""
+"""Fields of a comparison that may change without a fault of the claim; figures and findings then move."""
+_FINDINGS = {"tasks", "only_a", "only_b"}
+"""Fields that say, beside figures, what was found."""
+_SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - {"shifts", "means"}
 
 
 class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
@@ -166,7 +168,8 @@ class ClaimCheck(pydantic.BaseModel, frozen=True):
     Attributes:
         figures: every difference of the claim, and those that it leaves out.
         facts: what else is not as claimed.
-        moved_by: fields that changed, such as the metric version, as claimed and as found; figures may move then.
+        moved_by: the metric version or encoder where it is another, and what else was found otherwise therefore;
+            figures may move then.
     """
 
     figures: tuple[FigureCheck, ...]
@@ -190,10 +193,15 @@ def check_claim(claimed: Claim, found: Claim) -> ClaimCheck:
     Returns: what agrees, what moved because metrics or encoders are others, and what differs.
     """
     moved_by = tuple(dict.fromkeys(_facts(claimed, found, _MOVERS)))
-    facts = list(dict.fromkeys(_facts(claimed, found, None)))
-    facts += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(found.hypothesis))
+    facts = list(dict.fromkeys(_facts(claimed, found, _SETTINGS)))
     for name in ("benchmark", "level"):
         facts += _changed(name, getattr(claimed, name), getattr(found, name))
+    findings = list(dict.fromkeys(_facts(claimed, found, _FINDINGS)))
+    findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(found.hypothesis))
+    if moved_by:
+        moved_by += tuple(findings)
+    else:
+        facts += findings
     old, new = _figures(claimed), _figures(found)
     figures = []
     for key in dict.fromkeys((*old, *new)):
@@ -243,13 +251,10 @@ def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> It
         yield FactCheck(what=what, claimed=f"{each.value:.4f}", found=value)
 
 
-def _facts(claimed: Claim, found: Claim, fields: set[str] | None) -> Iterator[FactCheck]:
-    """Compare what comparisons say beside figures: some fields, or all but figures and those that may move."""
+def _facts(claimed: Claim, found: Claim, fields: set[str]) -> Iterator[FactCheck]:
+    """Compare some fields of the comparisons that are no figures."""
     for old, new in zip(claimed.comparisons, found.comparisons, strict=True):
-        left, right = (
-            each.model_dump(mode="json", include=fields, exclude=None if fields else _FIGURES | _MOVERS)
-            for each in (old, new)
-        )
+        left, right = (each.model_dump(mode="json", include=fields) for each in (old, new))
         for name in left:
             yield from _changed(name, left[name], right[name])
 

@@ -70,14 +70,15 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
     problems = [*_other_scorers(logs, names), *_other_items(tables, names, how)]
     problems += _without_scores(tables, names, how, metric)
     shared = _shared(tables)
-    problems += _other_prompts(shared, logs, names, how) if shared.height else []
+    if shared.height:
+        problems += [*_other_prompts(shared, logs, names, how), *_other_fields(shared, names, how)]
     if not (problems or shared.height):
         problems.append(Problem("no item has a score in all logs", " and ".join(names), cure="finish the runs"))
     if problems:
         raise InvalidInput(problems)
     notes = [*_item_notes(tables, shared, names), *_prompt_notes(shared, names, how), *_log_notes(logs, names)]
-    values, domain_of = _codes(shared, logs[0], how.by)
-    clusters = _codes(shared, logs[0], how.cluster)[1] if how.cluster else np.arange(shared.height)
+    values, domain_of = _codes(shared, how.by) if how.by else ([], np.zeros(shared.height, dtype=np.int64))
+    clusters = _codes(shared, how.cluster)[1] if how.cluster else np.arange(shared.height)
     domains = _checked_domains(values, shared.height, how.by) if how.by else ()
     scores = np.stack([shared[f"score{number}"].to_numpy() for number in range(len(logs))])
     items = ItemScores(names, scores, clusters, domains, domain_of, how.lower_is_better)
@@ -115,7 +116,8 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
         if not shared:
             each = zip(names, logs, strict=True)
             found = "; ".join(f"{name}: {', '.join(log.metrics) or 'none'}" for name, log in each)
-            raise InvalidInput(Problem("the logs share no score of single items", where, found))
+            cure = "score both models alike, with a score of each item"
+            raise InvalidInput(Problem("the logs share no score of single items", where, found, cure))
         return shared[0]
     for log in logs:
         if wanted not in log.metrics:
@@ -125,20 +127,23 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
 
 
 def _items(log: EvaluationLog, metric: str) -> pl.DataFrame:
-    """Return a row an item: its id, content, prompt of the first epoch, mean score (null where an epoch has none)."""
+    """Return a row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
     score = pl.col(SCORE + metric).fill_nan(None)
     is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
     return (
         log.samples.sort("epoch")
         .group_by(_ITEM, maintain_order=True)
-        .agg(prompt_hash=pl.col("prompt_hash").first(), score=pl.when(is_whole).then(score.mean()))
+        .agg(pl.col("prompt_hash", "document").first(), score=pl.when(is_whole).then(score.mean()))
     )
 
 
 def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Join the items that all logs have scored: ``prompt<n>`` and ``score<n>`` of each log, ordered by id."""
+    """Join the items that all logs have scored: ``prompt_hash<n>``, ``document<n>``, ``score<n>`` of each, by id."""
+    names = ("prompt_hash", "document", "score")
     numbered = [
-        table.filter(pl.col("score").is_not_null()).rename({"prompt_hash": f"prompt{n}", "score": f"score{n}"})
+        table.filter(pl.col("score").is_not_null()).select(
+            *_ITEM, *(pl.col(name).alias(f"{name}{n}") for name in names)
+        )
         for n, table in enumerate(tables)
     ]
     return reduce(lambda left, right: left.join(right, on=_ITEM), numbered).sort(_ITEM)
@@ -198,7 +203,7 @@ def _other_prompts(
     if how.any_prompts:
         return
     for number, name in enumerate(names[1:], start=1):
-        n = _n_other_prompts(shared, number)
+        n = _n_others(shared, "prompt_hash", number)
         shots = [logs[each].facts.shots for each in (0, number)]
         if n or shots[0] != shots[1]:
             stated = "" if shots[0] == shots[1] else f"; shots: {shots[0]} and {shots[1]}"
@@ -207,9 +212,18 @@ def _other_prompts(
             yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
 
 
-def _n_other_prompts(shared: pl.DataFrame, number: int) -> int:
-    """Count the items whose prompt is another than the first log's; where a log does not hold it, nothing is known."""
-    return int(shared.select((pl.col("prompt0") != pl.col(f"prompt{number}")).sum()).item())
+def _n_others(shared: pl.DataFrame, column: str, number: int) -> int:
+    """Count the items of which a log has another value than the first one; where one has none, nothing is known."""
+    return int(shared.select((pl.col(f"{column}0") != pl.col(f"{column}{number}")).sum()).item())
+
+
+def _other_fields(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> Iterator[Problem]:
+    fields = " and ".join(f"'{field}'" for field in (how.by, how.cluster) if field is not None)
+    for number, name in enumerate(names[1:], start=1):
+        if n := _n_others(shared, "document", number):
+            what = f"the logs hold other values of {fields} for the same items"
+            found = f"{n:,} of {counted(shared.height, 'item')}"
+            yield Problem(what, f"{names[0]} and {name}", found, "log both models on the same version of the data")
 
 
 def _item_notes(tables: Sequence[pl.DataFrame], shared: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
@@ -222,10 +236,10 @@ def _item_notes(tables: Sequence[pl.DataFrame], shared: pl.DataFrame, names: Seq
 
 
 def _prompt_notes(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> Iterator[str]:
-    unknown = [name for number, name in enumerate(names) if shared[f"prompt{number}"].null_count()]
+    unknown = [name for number, name in enumerate(names) if shared[f"prompt_hash{number}"].null_count()]
     if unknown:
         yield f"The logs of {', '.join(unknown)} do not hold all prompts: whether these were the same is not known"
-    n = max(_n_other_prompts(shared, number) for number in range(1, len(names)))
+    n = max(_n_others(shared, "prompt_hash", number) for number in range(1, len(names)))
     if how.any_prompts and n:
         yield (
             f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: models are compared together with what "
@@ -242,13 +256,9 @@ def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[
         yield f"Scores are means over the answers to an item: {each}"
 
 
-def _codes(shared: pl.DataFrame, log: EvaluationLog, field: str | None) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the values of a field of the items, in order, and which one each shared item has."""
-    if field is None:
-        return [], np.zeros(shared.height, dtype=np.int64)
-    documents = log.samples.unique(_ITEM, keep="first").select(*_ITEM, "document")
-    kept = shared.join(documents, on=_ITEM, how="left", maintain_order="left")["document"]
-    values = [_text(msgspec.json.decode(document)[field]) for document in kept]
+def _codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the values of a field of the items, in order, and which one each item has."""
+    values = [_text(msgspec.json.decode(document)[field]) for document in shared["document0"]]
     names, codes = np.unique(values, return_inverse=True)
     return names.tolist(), codes.astype(np.int64)
 

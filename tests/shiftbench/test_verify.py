@@ -131,6 +131,14 @@ def test_after_rescoring_figures_may_move_and_conclusions_must_stand(made: Path,
     assert "metric_version 4 -> 5: figures may move" in result.stdout
     assert "41 figures: 40 as claimed, 1 moved; every conclusion stands." in result.stdout
 
+    def without_skill(claim: dict[str, Any]) -> None:
+        older(claim)
+        claim["comparisons"][0]["tasks"][0]["at_floor"] = "b"
+
+    result = verified(made, tmp_path, without_skill)
+    assert result.exit_code == 0, "what shows no skill may move with the metric, too"
+    assert "tasks [{" in result.stdout
+
     def reversed_(claim: dict[str, Any]) -> None:
         older(claim)
         ranked(claim)["value"] *= -1

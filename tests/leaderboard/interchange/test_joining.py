@@ -220,6 +220,17 @@ def test_models_that_judge_themselves_are_not_compared(tmp_path: Path) -> None:
     assert join_logs(logs, model_names(logs), AS_THEY_ARE).items.scores.shape == (2, 8)
 
 
+def test_fields_that_logs_tell_differently_make_no_domains(tmp_path: Path) -> None:
+    paths = []
+    for model, genre in (("openai/gpt-4o", "verse"), ("openai/gpt-5", "prose")):
+        about = inspect_header()["eval"] | {"model": model}
+        samples = [inspect_sample(place, metadata={"genre": genre}) for place in range(8)]
+        paths.append(write_eval(tmp_path / f"{model[-1]}.eval", samples, eval=about))
+    logs = read_logs(paths, Joining(by="genre"))
+    with pytest.raises(InvalidInput, match="other values of 'genre' for the same items; found 8 of 8 items"):
+        join_logs(logs, model_names(logs), Joining(by="genre"))
+
+
 def test_runs_of_helm_are_joined_and_tools_are_not_mixed(tmp_path: Path) -> None:
     runs = []
     for name, score in (("gpt2", 1.0), ("gpt3", 0.0)):
