@@ -149,16 +149,22 @@ def _shared(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return reduce(lambda left, right: left.join(right, on=_ITEM), numbered).sort(_ITEM)
 
 
-def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[Problem]:
-    stated = {
+def _stated(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
+    """Return what must be the same in all logs that state it, in the order of the logs."""
+    return {
         "scorers": [log.facts.scorer for log in logs],
         "filters of answers": [log.facts.filter for log in logs],
         "versions of the task": [log.facts.task_version for log in logs],
     }
-    for word, values in stated.items():
-        for log, name, value in zip(logs[1:], names[1:], values[1:], strict=True):
-            if value != values[0]:
-                found = f"{names[0]}: {values[0] or 'not stated'}; {name}: {value or 'not stated'}"
+
+
+def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[Problem]:
+    for word, values in _stated(logs).items():
+        stating = [each for each in zip(values, names, logs, strict=True) if each[0] is not None]
+        for value, name, log in stating[1:]:
+            first, first_name, _ = stating[0]
+            if value != first:
+                found = f"{first_name}: {first}; {name}: {value}"
                 yield Problem(f"the logs have different {word}", str(log.path), found, "score both models alike")
 
 
@@ -204,10 +210,10 @@ def _other_prompts(
         return
     for number, name in enumerate(names[1:], start=1):
         n = _n_others(shared, "prompt_hash", number)
-        shots = [logs[each].facts.shots for each in (0, number)]
-        if n or shots[0] != shots[1]:
-            stated = "" if shots[0] == shots[1] else f"; shots: {shots[0]} and {shots[1]}"
-            found = f"{n:,} of {counted(shared.height, 'item')}{stated}"
+        shots = {logs[each].facts.shots for each in (0, number)} - {None}
+        if n or len(shots) > 1:
+            words = f"; shots: {logs[0].facts.shots} and {logs[number].facts.shots}" if len(shots) > 1 else ""
+            found = f"{n:,} of {counted(shared.height, 'item')}{words}"
             cure = "send both models the same, or compare models with their own prompts (--any-prompts)"
             yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
 
@@ -250,6 +256,10 @@ def _prompt_notes(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> I
 def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[str]:
     if len({log.task for log in logs}) > 1:
         yield f"The logs name the task differently: {', '.join(log.task for log in logs)}"
+    for word, values in _stated(logs).items():
+        silent = [name for name, value in zip(names, values, strict=True) if value is None]
+        if 0 < len(silent) < len(logs):
+            yield f"The logs of {', '.join(silent)} do not state their {word}: whether these are the same is not known"
     epochs = [log.epochs for log in logs]
     if max(epochs) > 1:
         each = ", ".join(f"{n} of {name}" for n, name in zip(epochs, names, strict=True))

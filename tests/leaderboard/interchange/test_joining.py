@@ -1,5 +1,6 @@
 """Logs are joined by id and content; whatever else differs is refused, or named where it was allowed."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from leaderboard.interchange.comparison import read_logs
 from leaderboard.interchange.joining import JoinedLogs, Joining, join_logs, model_names
 from tests.leaderboard.interchange.logs import (
+    FIXTURES,
     digest,
     helm_state,
     helm_stats,
@@ -121,6 +123,21 @@ def test_other_scorers_are_refused_with_all_that_differs(tmp_path: Path) -> None
     assert "the logs have different filters of answers; found a: none; b: strip" in found[1]
     assert "1 item only in a" in found[2]
     assert "the prompts differ; found 11 of 11 items" in found[3]
+
+
+def test_what_one_log_does_not_state_is_named(tmp_path: Path) -> None:
+    """The results file beside a log that lm-eval wrote has version and shots; a log alone has neither."""
+    written = next((FIXTURES / "lm_eval").glob("samples_*.jsonl"))
+    other = [json.loads(line) for line in written.read_text().splitlines()]
+    for line in other:
+        line["acc"] = 1.0 - line["acc"]
+    alone = write_lm_eval(tmp_path / "other", other, task="shiftbench_synthetic_sa_lamps")
+    logs = read_logs([written, alone], AS_THEY_ARE)
+    found = join_logs(logs, model_names(logs), AS_THEY_ARE)
+    assert found.items.scores.sum(axis=0).tolist() == [1.0] * len(other)
+    assert found.notes == (
+        "The logs of other do not state their versions of the task: whether these are the same is not known",
+    )
 
 
 def test_logs_without_a_shared_item_are_refused_whatever_is_allowed(tmp_path: Path) -> None:

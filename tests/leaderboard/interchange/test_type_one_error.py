@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from tqdm import tqdm
 
-from leaderboard.comparing.item_scores import ItemComparison
+from leaderboard.comparing.item_scores import ItemComparison, ModelDifference
 from leaderboard.interchange.comparison import compare_logs, read_logs
 from leaderboard.interchange.joining import Joining
 from leaderboard.interchange.log import EvaluationLog
@@ -49,13 +49,21 @@ def dealt(logs: list[EvaluationLog], rng: np.random.Generator) -> list[Evaluatio
     ]
 
 
-def first_pair(found: ItemComparison) -> bool:
-    """Check whether the first two models are told apart, as if they were the only ones."""
-    return next(each for each in found.overall if {each.a, each.b} == {"model0", "model1"}).p < LEVEL
+def first_pair(found: ItemComparison) -> ModelDifference:
+    """Return the test of the first two models."""
+    return next(each for each in found.overall if {each.a, each.b} == {"model0", "model1"})
+
+
+def leaves_out_zero(each: ModelDifference) -> bool:
+    """Check whether an interval of a difference says that there is one."""
+    assert each.difference.low is not None
+    assert each.difference.high is not None
+    return not each.difference.low <= 0 <= each.difference.high
 
 
 COUNTED: dict[str, Callable[[ItemComparison], bool]] = {
-    "one pair": first_pair,
+    "one pair": lambda found: first_pair(found).p < LEVEL,
+    "one pair, by its interval": lambda found: leaves_out_zero(first_pair(found)),
     "any of three pairs, corrected": lambda found: any(each.is_significant for each in found.overall),
     "any pair on any of three domains, corrected": lambda found: any(each.is_significant for each in found.by_domain),
 }
