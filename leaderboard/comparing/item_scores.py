@@ -28,7 +28,7 @@ from leaderboard.metrics.wilson import (
 )
 from leaderboard.scoring.detectable import detectable_drop
 from leaderboard.scoring.estimate import Estimate, Record
-from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, sampled
+from leaderboard.scoring.intervals import SCORE, Figure, Reason, difference, estimate, known, sampled
 from leaderboard.scoring.replicates import N_DRAWS, Floats
 from validation.report import InvalidInput, Problem
 
@@ -75,7 +75,8 @@ class ModelScore(Record):
 class ModelDifference(Record):
     """A minus B on the same items: of one domain, or of all (null).
 
-    ``p`` is two-sided. ``p_corrected`` is Holm's: over all pairs, or over all pairs and domains. ``detectable`` is the
+    ``p`` is two-sided. ``p_corrected`` is Holm's: over all pairs, or over all pairs and tested domains. Both are null
+    on domains of fewer than ``MIN_GROUPS`` effective clusters, where nothing could be found. ``detectable`` is the
     smallest true difference that the corrected test finds in four studies of five; null without an interval.
     """
 
@@ -83,14 +84,14 @@ class ModelDifference(Record):
     b: str
     domain: str | None
     difference: Estimate
-    p: float
-    p_corrected: float
+    p: float | None
+    p_corrected: float | None
     detectable: float | None
 
     @property
     def is_significant(self) -> bool:
         """Whether the corrected p is below 0.05."""
-        return self.p_corrected < LEVEL
+        return self.p_corrected is not None and self.p_corrected < LEVEL
 
 
 class DomainSize(Record):
@@ -124,8 +125,13 @@ class ItemComparison(Record):
 
     @property
     def by_domain(self) -> tuple[ModelDifference, ...]:
-        """Differences on single domains."""
+        """Differences on single domains, tested or not."""
         return tuple(each for each in self.differences if each.domain is not None)
+
+    @property
+    def n_domain_tests(self) -> int:
+        """How many tests of domains share the level."""
+        return sum(each.p is not None for each in self.by_domain)
 
     @property
     def least_p(self) -> float:
@@ -247,10 +253,12 @@ def _differences(
     seed: int,
 ) -> list[ModelDifference]:
     p = _p_values(table, pairs, n_swaps, seed)
+    tested = np.array([part == 0 or row[0].effective_groups >= MIN_GROUPS for part, row in enumerate(figures)])
+    p[:, ~tested] = np.nan
     corrected = np.concatenate([holm(p[:, :1]), holm(p[:, 1:])], axis=1)
     found = []
     for part, domain in enumerate([None, *items.domains]):
-        n_tests = len(pairs) * (1 if domain is None else len(items.domains))
+        n_tests = len(pairs) * (1 if domain is None else max(int(tested[1:].sum()), 1))
         for row, (a, b) in enumerate(pairs):
             figure = _difference(figures[part][a], figures[part][b], is_bounded=items.is_bounded)
             smallest = detectable_drop(figure, n_tests=n_tests)
@@ -260,8 +268,8 @@ def _differences(
                     b=items.names[b],
                     domain=domain,
                     difference=estimate(figure),
-                    p=float(p[row, part]),
-                    p_corrected=float(corrected[row, part]),
+                    p=known(p[row, part]),
+                    p_corrected=known(corrected[row, part]),
                     detectable=smallest.models_corrected if smallest else None,
                 )
             )

@@ -11,6 +11,7 @@ from rich.console import Console
 from leaderboard.comparing.item_scores import ItemComparison, ModelDifference
 from leaderboard.comparing.shape import p_text
 from leaderboard.metrics.multiplicity import LEVEL
+from leaderboard.metrics.wilson import MIN_GROUPS
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, render, tag
@@ -152,7 +153,7 @@ def lines(report: ItemReport) -> Iterator[str]:
     """Write what is to be known of the tables, a sentence each without a full stop."""
     found = report.comparison
     clusters = f"{counted(found.n_clusters, 'cluster')} ({report.cluster})" if report.cluster else "each item by itself"
-    by_domain = f", and for domains over {counted(len(found.by_domain), 'test')}" if found.domains else ""
+    by_domain = f", and for domains over {counted(found.n_domain_tests, 'test')}" if found.domains else ""
     yield (
         f"{counted(found.n_items, 'item')}, {clusters}; p: paired swap test by cluster, two-sided, "
         f"{found.n_swaps:,} swaps, seed {found.seed}, corrected by Holm over {counted(len(found.overall), 'pair')}"
@@ -170,6 +171,8 @@ def lines(report: ItemReport) -> Iterator[str]:
     yield "Said of these runs of these models; what another training run or another prompt would change is in no log"
     if report.by is not None:
         yield f"Domains are the values of '{report.by}'. {NO_DROP}"
+    if found.n_domain_tests < len(found.by_domain):
+        yield f"Domains of fewer than {MIN_GROUPS} effective clusters are shown and not tested"
     yield from report.notes
 
 
@@ -185,7 +188,7 @@ def _models(report: ItemReport) -> PlainTable:
 def _pairs(report: ItemReport, pairs: Sequence[ModelDifference], *, by_domain: bool = False) -> PlainTable:
     rows = [
         (
-            *([each.domain or ""] if by_domain else []),
+            *([_name(each.domain)] if by_domain else []),
             each.a,
             each.b,
             _score(each.difference, report, signed=True) + ("*" if each.is_significant else ""),
@@ -203,7 +206,11 @@ def _pairs(report: ItemReport, pairs: Sequence[ModelDifference], *, by_domain: b
 def _by_domain(report: ItemReport) -> PlainTable:
     found = report.comparison
     rows = [
-        (size.domain, f"{size.n_items:,}", *(_score(model.domains[size.domain], report) for model in found.models))
+        (
+            _name(size.domain),
+            f"{size.n_items:,}",
+            *(_score(model.domains[size.domain], report) for model in found.models),
+        )
         for size in found.domains
     ]
     head = ("Domain", "Items", *(model.name for model in found.models))
@@ -213,6 +220,10 @@ def _by_domain(report: ItemReport) -> PlainTable:
 def _one_name(cells: Sequence[str], n_names: int) -> list[str]:
     """Join the cells that name a row: a terminal's table has one column for them."""
     return [", ".join(cells[:n_names]), *cells[n_names:]]
+
+
+def _name(domain: str | None) -> str:
+    return domain or "(empty)"
 
 
 def _number(value: float | None, report: ItemReport, *, signed: bool = False) -> str:

@@ -82,6 +82,16 @@ def test_each_family_is_corrected_by_holm() -> None:
     ]
 
 
+def test_tiny_domains_are_shown_and_cost_the_others_nothing() -> None:
+    scores = drawn(2, 120)
+    of = np.where(np.arange(120) < 3, 0, 1)
+    found = compare_items(items(scores, None, ("tiny", "large"), of), n_swaps=500)
+    tiny, large = found.by_domain
+    assert (tiny.p, tiny.p_corrected, tiny.is_significant) == (None, None, False)
+    assert tiny.difference.value is not None
+    assert (large.p_corrected, found.n_domain_tests) == (large.p, 1)
+
+
 def test_a_pair_s_p_does_not_depend_on_the_others() -> None:
     scores = drawn(3, 80)
     of_all = {(each.a, each.b): each.p for each in compare_items(items(scores), n_swaps=1000).overall}
