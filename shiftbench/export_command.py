@@ -66,12 +66,12 @@ def _prompted(folder: "DatasetFolder", name: str, subset: str) -> "PromptedTask"
     import polars as pl
 
     from baselines.prompting.task_prompt import TaskPrompt
-    from leaderboard.interchange.prompted_task import PromptedTask
+    from leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
 
     info, prompt = folder.task(name), TaskPrompt.of(folder, name)
     rows = folder.test(name, subset)
     answers = [prompt.answer(row) for row in rows.iter_rows(named=True)]
-    kept = rows.select("id", "domain", *info.inputs, GOLD[info.kind]).with_columns(pl.Series("answer", answers))
+    kept = rows.select("id", "domain", *info.inputs, GOLD[info.kind]).with_columns(pl.Series(GOLD_ANSWER, answers))
     longest = max(rows.iter_rows(named=True), key=lambda row: len(row[TOKENS]) if info.kind is TaskKind.TAGGING else 0)
     request = prompt.request(longest, ())
     parts = kept.partition_by("domain", as_dict=True, maintain_order=True)

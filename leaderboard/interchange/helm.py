@@ -208,7 +208,7 @@ def _add(
         choices = list(first.output_mapping.values()) if first.output_mapping else None
     epoch = first.train_trial_index + 1
     values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, kept)
-    rows.add(values, scores, instance.extra_data.get("id"))
+    rows.add(values, scores.items(), instance.extra_data.get("id"))
 
 
 def _generated(state: _State, adapter: _Adapter) -> str | None:

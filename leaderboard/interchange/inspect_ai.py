@@ -214,9 +214,8 @@ def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]
         content = text_hash([_turns(sample.input), sample.choices, sample.target])
         prompt = _prompt(sample.messages)
         hashed = text_hash(_turns(prompt)) if prompt else None
-        scores = dict(_numbers(sample.scores or {}))
         values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, kept)
-        rows.add(values, scores, sample.metadata.get("id"))
+        rows.add(values, _numbers(sample.scores or {}), sample.metadata.get("id"))
 
 
 def _scorer_words(evaluation: _Eval, columns: Sequence[str]) -> str | None:

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 from leaderboard.interchange.lm_eval_task import label_pattern
-from leaderboard.interchange.prompted_task import PromptedTask
+from leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
 from validation.vocabulary import TaskKind
 
 _FILE = '''"""Task '{task}' of '{benchmark}', one Inspect task a domain.
@@ -62,7 +62,7 @@ def write_inspect(task: PromptedTask, out: Path) -> Path:
                 content = {
                     "id": row["id"],
                     "input": [dict(turn) for turn in task.messages(row)],
-                    "target": row["answer"],
+                    "target": row[GOLD_ANSWER],
                     "domain": domain,
                 }
                 file.write(json.dumps(content, ensure_ascii=False) + "\n")

@@ -7,10 +7,10 @@ values, because a line repeats its prompt for every choice.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import msgspec
 import polars as pl
@@ -22,33 +22,47 @@ from leaderboard.interchange.log import (
     LogFacts,
     SampleRows,
     chosen_fields,
+    collector_at_rest,
     parse_json,
     refuse_log,
 )
 from validation.report import did_you_mean, first_line
 
-Line = Mapping[str, msgspec.Raw]
-T = TypeVar("T")
-
 _FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
 _KNOWN_VERSIONS = re.compile(r"0\.4\.\d.*")
-_REQUIRED = ("doc_id", "doc", "arguments", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash")
 _MAX_LINE_BYTES = 64 * 2**20
+_BUFFER_BYTES = 2**20
 _MAX_RESULTS_BYTES = 256 * 2**20
 
 
-class _Request(msgspec.Struct):
+class _Request(msgspec.Struct, gc=False):
     """One request to the model. Its prompt, ``arg_0``, is passed over; ``arg_1`` is a choice, or settings."""
 
     arg_1: Any = None
 
 
-_LINE = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_REQUESTS = msgspec.json.Decoder(dict[str, _Request])
-_TEXT = msgspec.json.Decoder(str)
-_TEXTS = msgspec.json.Decoder(list[str])
-_WHOLE = msgspec.json.Decoder(int)
-_RESPONSES = msgspec.json.Decoder(list[Any])
+class _Line(msgspec.Struct, gc=False):
+    """What every line has; its scores stand beside, under names of the task's own."""
+
+    doc_id: int
+    doc: msgspec.Raw
+    arguments: dict[str, _Request]
+    filtered_resps: list[Any]
+    filter: str
+    metrics: list[str]
+    doc_hash: str
+    prompt_hash: str
+
+
+class _OwnId(msgspec.Struct, gc=False):
+    """An item's own id."""
+
+    id: Any = None
+
+
+_N_FIELDS = len(_Line.__struct_fields__)
+_OWN_ID = msgspec.json.Decoder(_OwnId)
+_DOCUMENT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def is_lm_eval(path: Path) -> bool:
@@ -109,107 +123,92 @@ class _Reading:
 
     def samples(self) -> pl.DataFrame:
         """Read the whole file."""
-        rows = SampleRows(self.path)
-        for row, line in read_lines(self.path, _REQUIRED):
-            name = self._decoded(_TEXT, line, "filter", row)
-            self.filters[name] = None
-            if self.filter_name is None:
-                self.filter_name = name
-            if name == self.filter_name:
+        rows, decoder = SampleRows(self.path), _line_decoder(())
+        with collector_at_rest():
+            for row, text in _numbered_lines(self.path):
+                line = self._decoded(decoder, text, row)
+                self.filters[line.filter] = None
+                if self.filter_name is None:
+                    self.filter_name = line.filter
+                if line.filter != self.filter_name:
+                    continue
+                if new := [name for name in line.metrics if name not in self.metrics]:
+                    self.metrics.update(dict.fromkeys(new))
+                    decoder = _line_decoder(tuple(self.metrics))
+                    line = self._decoded(decoder, text, row)
                 self._add(line, row, rows)
         if self.filters and self.filter_name not in self.filters:
             cure = did_you_mean(str(self.filter_name), list(self.filters))
             refuse_log(self.path, "the log has no such filter", f"'{self.filter_name}'", cure)
         return rows.frame()
 
-    def _add(self, line: Line, row: int, rows: SampleRows) -> None:
-        document = self._decoded(_LINE, line, "doc", row)
-        requests = list(self._decoded(_REQUESTS, line, "arguments", row).values())
-        responses = self._decoded(_RESPONSES, line, "filtered_resps", row)
-        names = self._decoded(_TEXTS, line, "metrics", row)
-        self.metrics.update(dict.fromkeys(names))
+    def _add(self, line: _Line, row: int, rows: SampleRows) -> None:
+        requests = list(line.arguments.values())
         try:
-            answers, choices, likelihoods = _read_responses(requests, responses, names)
-        except (TypeError, ValueError, IndexError):
-            self._refuse("filtered_resps", row)
-        place = str(self._decoded(_WHOLE, line, "doc_id", row))
-        hashes = [self._decoded(_TEXT, line, key, row) for key in ("doc_hash", "prompt_hash")]
-        kept = chosen_fields(document, self.fields, self.path, row)
-        scores = {name: _score(line[name]) for name in names if name in line}
-        own_id = msgspec.json.decode(document["id"]) if "id" in document else None
+            answers, choices, likelihoods = _read_responses(requests, line.filtered_resps, line.metrics)
+            document = _DOCUMENT.decode(line.doc) if self.fields else {}
+            own_id = _OWN_ID.decode(line.doc).id
+        except (TypeError, ValueError, IndexError) as error:
+            self._refuse(error, row)
+        kept = chosen_fields(document, self.fields, self.path, row) if self.fields else None
+        scores = list(zip(self.metrics, msgspec.structs.astuple(line)[_N_FIELDS:], strict=True))
         for epoch, answer in enumerate(answers, start=1):
-            rows.add((place, epoch, *hashes, answer, choices, likelihoods, kept), scores, own_id)
+            values = (str(line.doc_id), epoch, line.doc_hash, line.prompt_hash, answer, choices, likelihoods, kept)
+            rows.add(values, scores, own_id)
 
-    def _decoded(self, decoder: "msgspec.json.Decoder[T]", line: Line, key: str, row: int) -> T:
+    def _decoded(self, decoder: "msgspec.json.Decoder[Any]", text: bytes, row: int) -> Any:
         try:
-            return decoder.decode(line[key])
-        except msgspec.MsgspecError:
-            self._refuse(key, row)
+            return decoder.decode(text)
+        except msgspec.ValidationError as error:
+            self._refuse(error, row)
+        except msgspec.DecodeError as error:
+            try:  # Python's json, which lm-eval writes with, has NaN and Infinity
+                content = json.loads(text, parse_constant=lambda _: None)
+            except (ValueError, RecursionError):
+                refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
+            return self._decoded(decoder, msgspec.json.encode(content), row)
 
-    def _refuse(self, key: str, row: int) -> NoReturn:
-        what = "this is not what lm-eval 0.4 writes here"
-        refuse_log(self.path, what, cure="log it again with lm-eval 0.4", key=key, row=row)
+    def _refuse(self, error: Exception, row: int) -> NoReturn:
+        what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not known"
+        refuse_log(self.path, what, first_line(error), "log it again with lm-eval 0.4", row=row)
+
+
+def _line_decoder(metrics: Sequence[str]) -> "msgspec.json.Decoder[Any]":
+    """Build the decoder of lines with these metrics, as ``score_0`` and so on; where a line lacks one it is None."""
+    scores = [(f"score_{place}", Any, None) for place in range(len(metrics))]
+    names = {f"score_{place}": name for place, name in enumerate(metrics)}
+    return msgspec.json.Decoder(msgspec.defstruct("_ScoredLine", scores, bases=(_Line,), rename=names, gc=False))
 
 
 def _read_responses(
     requests: Sequence[_Request], responses: Sequence[Any], metrics: Sequence[str]
-) -> tuple[list[str | None], list[str] | None, list[float] | None]:
+) -> tuple[Sequence[str | None], list[str] | None, list[float] | None]:
     """Read what came of one item's requests.
 
     Returns: an answer an epoch; the choices and their log-likelihoods, None where nothing was chosen.
     """
-    choices = [request.arg_1 for request in requests]
-    if not all(isinstance(choice, str) for choice in choices):
+    choices: list[Any] = [request.arg_1 for request in requests]
+    if not isinstance(choices[0], str):
         answer = responses[0]
         return (answer if isinstance(answer, list) else [answer]), None, None
     if "acc_mutual_info" in metrics:  # the second half are the choices without their prompt
         choices = choices[: len(choices) // 2]
     if len(choices) < 2:  # the likelihood of a text, without any choice
         return [None], None, None
-    likelihoods = [float(responses[place][0]) for place in range(len(choices))]
-    best = max(range(len(choices)), key=likelihoods.__getitem__)
-    return [choices[best]], choices, likelihoods
+    likelihoods = [float(response[0]) for response in responses[: len(choices)]]
+    return [choices[likelihoods.index(max(likelihoods))]], choices, likelihoods
 
 
-def _score(raw: msgspec.Raw) -> float | None:
-    """Read a metric of one item; None for what is no number, such as the texts that a corpus metric collects."""
-    value = msgspec.json.decode(raw)
-    return float(value) if isinstance(value, int | float) else None
-
-
-def read_lines(path: Path, required: Sequence[str]) -> Iterator[tuple[int, Line]]:
-    """Read JSON lines, each an object with these keys; its values are left as JSON.
-
-    Args:
-        path: the file.
-        required: keys that each line must have.
-    Returns: pairs of the row, counted from 1, and the line.
-    Raises: InvalidInput naming the first line that is cut off, too long, or lacks a key.
-    """
-    with path.open("rb") as file:
+def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Read the lines of a file, the first as row 1; InvalidInput where one is too long."""
+    with path.open("rb", buffering=_BUFFER_BYTES) as file:
         row = 0
         while line := file.readline(_MAX_LINE_BYTES + 1):
             row += 1
             if len(line) > _MAX_LINE_BYTES:
                 cure = "give a log as lm-eval wrote it"
                 refuse_log(path, "this line is too long", f"more than {_MAX_LINE_BYTES:,} bytes", cure, row=row)
-            content = _parsed(line, path, row)
-            for key in required:
-                if key not in content:
-                    what = f"this sample has no '{key}': not lm-eval's, or of a version that is not known"
-                    refuse_log(path, what, cure="log it again with lm-eval 0.4", row=row)
-            yield row, content
-
-
-def _parsed(line: bytes, path: Path, row: int) -> Line:
-    try:
-        return _LINE.decode(line)
-    except msgspec.MsgspecError as error:
-        try:  # Python's json, which lm-eval writes with, has NaN and Infinity
-            content = json.loads(line, parse_constant=lambda _: None)
-            return {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in content.items()}
-        except (ValueError, AttributeError, RecursionError):
-            refuse_log(path, "this line is no JSON object", first_line(error), WHOLE, row=row)
+            yield row, line
 
 
 def _read_results(path: Path) -> dict[str, Any]:

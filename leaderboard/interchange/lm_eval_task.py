@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from leaderboard.interchange.prompted_task import PromptedTask
+from leaderboard.interchange.prompted_task import GOLD_ANSWER, PromptedTask
 from validation.vocabulary import TOKENS, TaskKind
 
 GENERATE = "_generate"
@@ -123,7 +123,7 @@ def _choice(task: PromptedTask) -> dict[str, Any]:
 def _generation(task: PromptedTask) -> dict[str, Any]:
     settings: dict[str, Any] = {"until": ["\n\n"], "do_sample": False, "max_gen_toks": task.max_tokens}
     exact = {"metric": "exact_match", "aggregation": "mean", "higher_is_better": True, "ignore_case": True}
-    form = {"output_type": "generate_until", "doc_to_target": "{{answer}}", "generation_kwargs": settings,
+    form = {"output_type": "generate_until", "doc_to_target": f"{{{{{GOLD_ANSWER}}}}}", "generation_kwargs": settings,
             "metric_list": [exact]}  # fmt: skip
     if task.kind is TaskKind.CLASSIFICATION:
         steps = [{"function": "regex", "regex_pattern": label_pattern(task.labels)}, {"function": "take_first"}]

@@ -1,9 +1,11 @@
 """What is kept of one evaluation log, whichever tool wrote it: one model's answers to one task, with scores."""
 
+import gc
 import hashlib
 import json
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -20,14 +22,15 @@ TOOLS = (LM_EVAL, INSPECT, HELM)
 SCORE = "score."
 """Begins the name of each column of scores: ``score.acc``."""
 
+_TEXTS, _NUMBERS = pl.List(pl.String), pl.List(pl.Float64)
 SAMPLE_SCHEMA: dict[str, Any] = {
     "id": pl.String,
     "epoch": pl.Int64,
     "content_hash": pl.String,
     "prompt_hash": pl.String,
     "answer": pl.String,
-    "choices": pl.List(pl.String),
-    "log_likelihoods": pl.List(pl.Float64),
+    "choices": _TEXTS,
+    "log_likelihoods": _NUMBERS,
     "document": pl.String,
 }
 """Columns of ``EvaluationLog.samples``, in this order, before the scores. One row an item and epoch, as in the log.
@@ -121,26 +124,48 @@ class EvaluationLog:
         return hashlib.sha256("".join(first).encode()).hexdigest()
 
 
-@dataclass
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Stop Python's garbage collector for a while: it would look again and again through rows that refer to nothing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class SampleRows:
-    """Collects samples row by row into a frame: what is done is kept as columns, so that it takes little memory."""
+    """Collects samples row by row into a frame: what is done is kept as columns, so that it takes little memory.
 
-    path: Path
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
-    scores: list[Mapping[str, float | None]] = field(default_factory=list)
-    parts: list[pl.DataFrame] = field(default_factory=list)
+    Args:
+        path: the log, for what is refused.
+    """
 
-    def add(self, row: tuple[Any, ...], scores: Mapping[str, float | None], own_id: object = None) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._parts: list[pl.DataFrame] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._scores: dict[str, list[object]] = {}
+
+    def add(self, row: tuple[Any, ...], scores: Iterable[tuple[str, object]], own_id: object = None) -> None:
         """Add a sample.
 
         Args:
             row: the values of ``SAMPLE_SCHEMA`` in its order.
-            scores: by metric.
+            scores: pairs of a metric and its value; a value that is no number, such as a text that a corpus metric
+                collects, is null.
             own_id: the id that the item has in its own data; what is neither a text nor a whole number is none.
         """
-        self.rows.append((*row, str(own_id) if isinstance(own_id, int | str) else None))
-        self.scores.append(scores)
-        if len(self.rows) >= _ROWS_AT_ONCE:
+        n = len(self._rows)
+        self._rows.append((*row, own_id))
+        for name, score in scores:
+            values = self._scores.setdefault(name, [])
+            if len(values) < n:  # samples before this one had no such score
+                values.extend([None] * (n - len(values)))
+            values.append(score)
+        if n + 1 >= _ROWS_AT_ONCE:
             self._pack()
 
     def frame(self) -> pl.DataFrame:
@@ -148,8 +173,11 @@ class SampleRows:
 
         Raises: InvalidInput when there are none, or one stands there twice.
         """
-        self._pack()
-        frame = pl.concat(self.parts, how="diagonal") if self.parts else pl.DataFrame(schema=_ROW_SCHEMA)
+        if self._rows:
+            self._pack()
+        if not self._parts:
+            refuse_log(self.path, "the log has no samples", cure="run the evaluation with samples logged")
+        frame = pl.concat(self._parts, how="diagonal")
         check_samples(frame, self.path)
         empty = [name for name in frame.columns if name.startswith(SCORE) and frame[name].null_count() == len(frame)]
         own, frame = frame["own_id"], frame.drop("own_id", *empty)
@@ -157,23 +185,27 @@ class SampleRows:
         return frame if own.null_count() or named.select("id", "epoch").is_duplicated().any() else named
 
     def _pack(self) -> None:
-        if not self.rows:
-            return
-        frame = pl.DataFrame(self.rows, schema=_ROW_SCHEMA, orient="row")
-        names = dict.fromkeys(name for scores in self.scores for name in scores)
-        columns = [pl.Series(SCORE + name, [each.get(name) for each in self.scores], pl.Float64) for name in names]
-        self.parts.append(frame.with_columns(columns))
-        self.rows, self.scores = [], []
+        import pyarrow as pa
+
+        # pyarrow reads lists of lists many times faster than polars does.
+        strings, floats = pa.string(), pa.float64()
+        kinds = {pl.String: strings, pl.Int64: pa.int64(), _TEXTS: pa.list_(strings), _NUMBERS: pa.list_(floats)}
+        *values, own_ids = zip(*self._rows, strict=True)
+        named = zip(SAMPLE_SCHEMA.items(), values, strict=True)
+        columns = {name: pa.array(column, kinds[kind]) for (name, kind), column in named}
+        columns["own_id"] = pa.array([str(own) if isinstance(own, int | str) else None for own in own_ids], strings)
+        for name, scores in self._scores.items():
+            numbers = [float(score) if isinstance(score, int | float) else None for score in scores]
+            columns[SCORE + name] = pa.array(numbers + [None] * (len(own_ids) - len(numbers)), floats)
+        self._parts.append(pl.DataFrame(pa.table(columns)))
+        self._rows, self._scores = [], {}
 
 
 _ROWS_AT_ONCE = 20_000
-_ROW_SCHEMA = SAMPLE_SCHEMA | {"own_id": pl.String}
 
 
 def check_samples(frame: pl.DataFrame, path: Path) -> None:
-    """Refuse a log without samples, or with an item that stands there twice in one epoch."""
-    if frame.is_empty():
-        refuse_log(path, "the log has no samples", cure="run the evaluation with samples logged")
+    """Refuse a log with an item that stands there twice in one epoch."""
     repeated = frame.filter(frame.select("id", "epoch").is_duplicated())
     if len(repeated):
         first, n = repeated.row(0, named=True), repeated.select("id", "epoch").n_unique()

@@ -14,6 +14,9 @@ from validation.vocabulary import TaskKind
 Message = Mapping[str, str]
 """One turn: ``role`` and ``content``."""
 
+GOLD_ANSWER = "gold_answer"
+"""The column with the gold answer as a model is to write it; inputs may have the name ``answer``."""
+
 
 @dataclass(frozen=True)
 class PromptedTask:
@@ -26,8 +29,8 @@ class PromptedTask:
         labels: its labels or tags.
         metric: the folder's metric of the task, such as ``macro_f1``.
         inputs: its input columns.
-        rows: by domain, the test rows of the folder with their input columns and gold, and ``answer``: the gold answer
-            as a model is to write it.
+        rows: by domain, the test rows of the folder: ``id``, ``domain``, their input columns, gold, and
+            ``GOLD_ANSWER``.
         messages: builds the turns for one row, without demonstrations: a user turn, perhaps after a system turn.
         ends_open: whether the user turn ends where the answer begins, as in "Sentiment:".
         max_tokens: tokens that any answer may have.

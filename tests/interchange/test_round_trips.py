@@ -28,7 +28,7 @@ from validation.vocabulary import UNPARSED
 BIN = Path(__file__).parents[2] / ".venv-interchange" / "bin"
 TASK = "sa"
 KEPT = os.environ.get("SHIFTBENCH_KEEP_LOGS")
-"""A folder that the logs of the tools are copied to, to become fixtures of the other tests; ``--basetemp`` decides which
+"""A folder that logs of the tools are copied to, to become fixtures of other tests; ``--basetemp`` decides which
 paths stand in them."""
 RESULTS_KEPT = ("versions", "n-shot", "config", "date", "lm_eval_version", "model_name", "task_hashes")
 
