@@ -104,7 +104,7 @@ def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None
     cut = tmp_path / logs["weak"].name
     cut.write_bytes(logs["weak"].read_bytes()[:5000])
     for files, words in (
-        ((logs["strong"], cut), "this line is no JSON object"),
+        ((logs["strong"], cut), "the log is cut off or was changed"),
         ((logs["strong"], logs["strong"]), "one log is given twice"),
         ((logs["strong"], tmp_path / "none.jsonl"), "there is no such log"),
     ):
