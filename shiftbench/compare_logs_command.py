@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.data_options import FormatOption, NamesOption, TableFormat, names_of
+from shiftbench.data_options import FormatOption, TableFormat, names_of
 from validation.command_line import JsonOption, console, writable_file, write_json
 
 MAX_LOGS = 10
@@ -16,7 +16,7 @@ def compare_logs(
     logs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="LOG LOG...",
+            metavar="LOG...",
             help="lm-eval's samples_*.jsonl, Inspect's .eval or .json, or run folders of HELM; one benchmark, 2 to 10.",
         ),
     ],
@@ -32,7 +32,10 @@ def compare_logs(
     filter_: Annotated[
         str | None, typer.Option("--filter", metavar="NAME", help="Of lm-eval's filters, the one to read.")
     ] = None,
-    names: NamesOption = None,
+    names: Annotated[
+        str | None,
+        typer.Option("--names", metavar="A,B", help="What to call the models, in order. Default: as logged."),
+    ] = None,
     *,
     shared_items: Annotated[
         bool, typer.Option("--shared-items", help="Where items differ, compare on those that all logs have scored.")
