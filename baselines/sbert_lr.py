@@ -1,7 +1,8 @@
 """SBERT + logistic regression, the baseline of the Depth F1 paper (appendix B.2).
 
 Frozen sentence embeddings (a pair of texts joined by a newline) under scikit-learn's LogisticRegression with its
-default settings. Leaves out: any tuning of encoder or classifier.
+default settings. Encoders that want a prompt before each text get theirs (--prompt). Leaves out: any tuning of encoder
+or classifier.
 
     shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
 """
@@ -15,9 +16,18 @@ from numpy.typing import NDArray
 
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
 from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
-from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt
 
 EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a sentence encoder.")]
+Prompt = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt",
+        metavar="NAME_OR_WORDS",
+        help="Put this before each text: a prompt of the encoder by its name, as 'query', or words with a space, as "
+        "'query: '. Default: the encoder's default prompt, if it has one.",
+    ),
+]
 
 
 def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
@@ -53,13 +63,13 @@ def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], s
 
 
 @with_options
-def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER) -> None:
+def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER, prompt: Prompt = None) -> None:
     """Train logistic regression on frozen sentence embeddings.
 
     Example: shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
     """
     folder = runs.open_folder()
-    fit = fit_on(Encoder(encoder), folder.task(runs.task).inputs)
+    fit = fit_on(Encoder(encoder, prompt=find_prompt(encoder, prompt)), folder.task(runs.task).inputs)
     results = train_runs(fit, folder, runs)
     card = make_card(
         folder,

@@ -52,7 +52,7 @@ class LocalModel:
 
     def _score(self, requests: Sequence[tuple[int, Request]], keep: Keep) -> None:
         """Score the labels of requests, those of one set of labels together, long prompts first."""
-        from baselines.prompting.label_scores import score_labels
+        from baselines.prompting.label_scores import read_start, score_labels
 
         room = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         prompts = {place: self._tokens(request.messages, ends_open=request.ends_open) for place, request in requests}
@@ -66,9 +66,10 @@ class LocalModel:
             for place in sorted(set(own) - set(fitting)):
                 keep(place, Answer("", 0, 0))
             fitting.sort(key=lambda place: (-len(prompts[place]), prompts[place]))
-            for start in range(0, len(fitting), self._batch):
-                places = fitting[start : start + self._batch]
-                found = score_labels(self._model, [prompts[place] for place in places], labels)
+            shared = read_start(self._model, [prompts[place] for place in fitting], longest)
+            for first in range(0, len(fitting), self._batch):
+                places = fitting[first : first + self._batch]
+                found = score_labels(self._model, [prompts[place] for place in places], labels, shared)
                 for place, scores in zip(places, found, strict=True):
                     keep(place, Answer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
 

@@ -21,6 +21,8 @@ from validation.vocabulary import TaskKind
 
 OPENAI = "https://api.openai.com/v1"
 API_KEY_ENV = "OPENAI_API_KEY"
+NEAR_CONCURRENCY = 64
+"""Requests under way at once at a server on this machine or network."""
 _OURS = ("model", "messages", "stream", "n")
 _PRICE = "US dollars a million tokens"
 
@@ -146,7 +148,7 @@ class PromptingOptions:
             self.model,
             base_url=server_address(address),
             api_key=server_key(self.api_key_env, is_needed=address == OPENAI) or "none",
-            concurrency=self.concurrency or (64 if _is_near(address) else 8),
+            concurrency=self.concurrency or (NEAR_CONCURRENCY if _is_near(address) else 8),
             parameters=_parsed(self.param or ()),
             api=self.api,
             scores_labels=self.score_labels,

@@ -10,7 +10,7 @@ import pytest
 
 from baselines.prompt_llm import main
 from baselines.prompting.local import LocalModel
-from baselines.prompting.models import Answer, Request
+from baselines.prompting.models import Answer, Message, Request
 from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 from validation.report import InvalidInput
@@ -119,15 +119,19 @@ def test_another_precision_is_asked_anew(plain: Path, monkeypatch: pytest.Monkey
     assert LocalModel(str(plain)).identity(request) != here
 
 
+@pytest.mark.parametrize("instruction", ["w1", " ".join(f"w{place}" for place in range(20))])
 @pytest.mark.parametrize("template", [None, TEMPLATE])
-def test_labels_score_as_each_does_behind_its_own_prompt(template: str | None, tmp_path: Path) -> None:
+def test_labels_score_as_each_does_behind_its_own_prompt(
+    template: str | None, instruction: str, tmp_path: Path
+) -> None:
     """Prompts of several lengths, labels of one to three tokens; each pair once more through the whole model."""
     import torch
 
     folder = save_model(tmp_path, template, words=[f"w{place}" for place in range(60)])
     model: Any = LocalModel(str(folder), batch=3, scores_labels=True)
     labels = ("positive", "w3 negative", "w9 w8 w7")
-    asked = [Request(request.messages, 6, labels) for request in requests(5)]
+    begins: Message = {"role": "system", "content": instruction}
+    asked = [Request((begins, *request.messages), 6, labels) for request in requests(5)]
     for request, answer in zip(asked, ask(model, asked), strict=True):
         prompt = model._tokens(request.messages)
         expected = []
