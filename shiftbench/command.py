@@ -25,6 +25,7 @@ from shiftbench.bench_command import bench
 from shiftbench.card_command import card
 from shiftbench.check_command import check
 from shiftbench.compare_command import compare
+from shiftbench.compare_logs_command import compare_logs
 from shiftbench.demo_command import demo
 from shiftbench.experiment_log import logged
 from shiftbench.export_command import export
@@ -34,7 +35,9 @@ from shiftbench.import_command import import_logs
 from shiftbench.predict_command import predict
 from shiftbench.publish_command import publish
 from shiftbench.score_command import score
-from shiftbench.share_command import share
+    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, forecast,
+    score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
+    protocol, bench, coverage, logged(grid, _of_grid), analyse, demo,
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
@@ -114,16 +117,16 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, export, predict, validate, card, score, compare, gate, forecast, score_forecasts, share, submit, withdraw,
-    nominate, serve, rescore, archive, release_round, publish_space, protocol, bench,
-    coverage, logged(grid, _of_grid), analyse, demo,
+    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, forecast,
+    score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
+    protocol, bench, coverage, logged(grid, _of_grid), analyse, demo,
 ):  # fmt: skip
     app.command()(command)
 app.command("import")(import_logs)
 
 
 def main() -> None:
-    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate; 130: Ctrl-C."""
+    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
     import sqlite3
 
     from validation.report import InvalidInput

@@ -53,6 +53,17 @@ def stamp(folder: DatasetFolder) -> str:
     return json.dumps(parts, separators=(",", ":"))
 
 
+def made_with(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add what rows were made with: ``metric_version``, and ``depth_encoder`` and ``token_encoder``, null where none.
+
+    Args:
+        rows: with the column ``stamp``, null in rows that were not made here.
+    """
+    names = ("metric_version", "depth_encoder", "token_encoder")
+    parts = [pl.col("stamp").str.json_path_match(f"$[{n}]").alias(name) for n, name in enumerate(names, start=1)]
+    return rows.with_columns(parts)
+
+
 def read_rows(store: Store) -> pl.DataFrame:
     """Read the kept rows.
 

@@ -14,7 +14,8 @@ from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.comparing.shape import Comparison, NoSharedShift, corrected, mirrored, of_task
 from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.scoring.score import token_encoder
+from leaderboard.scoring.score import encoder_name, token_encoder
+from leaderboard.scoring.summary import depth_encoder_name
 from validation.report import InvalidInput, Problem
 
 MAX_ENTRIES = 4
@@ -163,7 +164,12 @@ def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], store: Pa
     kept = _parse_kept(store.comparison(a.id, b.id))
     if kept is None and (other_way := _parse_kept(store.comparison(b.id, a.id))) is not None:
         kept = mirrored(other_way)
-    if kept is not None and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0):
+    made_with = (depth_encoder_name(entrants[0].folder), encoder_name(entrants[0].encoder))
+    if (
+        kept is not None
+        and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0)
+        and (kept.depth_encoder, kept.token_encoder) == made_with
+    ):
         return kept.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:
         made = compare_entrants(*entrants, n_swaps=n_swaps)

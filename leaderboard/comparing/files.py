@@ -36,8 +36,9 @@ from leaderboard.scoring.floors import constant_runs, task_floors
 from leaderboard.scoring.intervals import known
 from leaderboard.scoring.non_inferiority import refuse_margin
 from leaderboard.scoring.replicates import Cell
-from leaderboard.scoring.score import checked_predictions
+from leaderboard.scoring.score import checked_predictions, encoder_name
 from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.scoring.target_runs import target_runs
 from validation.report import Problem
 
@@ -145,6 +146,8 @@ def compare_entrants(
         data=folder.content_hash,
         subset=a.subset,
         metric_version=METRIC_VERSION,
+        depth_encoder=depth_encoder_name(folder),
+        token_encoder=encoder_name(a.encoder),
         n_swaps=n_swaps,
         seed=seed,
         shifts=tuple(shifts),

@@ -106,13 +106,18 @@ class TaskComparison(pydantic.BaseModel):
 
 
 class Comparison(pydantic.BaseModel):
-    """All shared shifts. For scores a positive difference favours A; for drops a negative one does."""
+    """All shared shifts. For scores a positive difference favours A; for drops a negative one does.
+
+    Encoders are ``id@revision``: of the data's depths, and of BERTScore's tokens; null where none is used.
+    """
 
     a: str
     b: str
     data: str
     subset: str
     metric_version: str
+    depth_encoder: str | None = None
+    token_encoder: str | None = None
     n_swaps: int
     seed: int
     shifts: tuple[ShiftComparison, ...]

@@ -78,9 +78,20 @@ class _Sample(msgspec.Struct):
     error: Any = None
 
 
+class _Scorer(msgspec.Struct):
+    name: str
+    options: dict[str, Any] | None = None
+
+
+class _Role(msgspec.Struct):
+    model: str
+
+
 class _Eval(msgspec.Struct):
     task: str
     model: str
+    scorers: list[_Scorer] | None = None
+    model_roles: dict[str, _Role | str] | None = None
     packages: dict[str, str] = {}
     task_version: int | str | None = None
     model_args: dict[str, Any] = {}
@@ -152,7 +163,7 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
         engine=header.eval.model.split("/")[0],
         tokens=sum(each.total_tokens for each in usage) or None,
         cost_usd=sum(costs) if costs else None,
-        scorer=", ".join(name.removeprefix(SCORE) for name in frame.columns if name.startswith(SCORE)) or None,
+        scorer=_scorer_words(header.eval, [name for name in frame.columns if name.startswith(SCORE)]),
     )
     version = header.eval.packages.get("inspect_ai")
     return EvaluationLog(path, INSPECT, version, header.eval.task, header.eval.model, frame, facts)
@@ -205,6 +216,36 @@ def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]
         hashed = text_hash(_turns(prompt)) if prompt else None
         values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, kept)
         rows.add(values, _numbers(sample.scores or {}), sample.metadata.get("id"))
+
+
+def _scorer_words(evaluation: _Eval, columns: Sequence[str]) -> str | None:
+    """Name the scorers, each with a hash of its settings and the model that judges, as far as the log states them."""
+    if not evaluation.scorers:
+        return ", ".join(name.removeprefix(SCORE) for name in columns) or None
+    return ", ".join(_with_settings(scorer, evaluation) for scorer in evaluation.scorers)
+
+
+def _with_settings(scorer: _Scorer, evaluation: _Eval) -> str:
+    options = scorer.options or {}
+    details = [f"settings {text_hash([options])[:8]}"] if options else []
+    if "model_role" in options or "model" in options or scorer.name.startswith("model_graded"):
+        details.append(f"judged by {_judge(options, evaluation)}")
+    return f"{scorer.name} ({', '.join(details)})" if details else scorer.name
+
+
+def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
+    """Return the model that a scorer asks: its own, else its role's, else the one that is evaluated.
+
+    Source: inspect_ai/scorer/_model.py.
+    """
+    if options.get("model"):
+        return str(options["model"])
+    role = options.get("model_role") or "grader"
+    name = role.get("name") if isinstance(role, dict) else role
+    found = (evaluation.model_roles or {}).get(str(name))
+    if found is None:
+        return evaluation.model
+    return found.model if isinstance(found, _Role) else found
 
 
 def _answer(sample: _Sample) -> str | None:

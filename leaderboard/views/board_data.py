@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.board import Board, Index, find_benchmark, find_board
+from leaderboard.board.index_cache import made_with
 from leaderboard.board.overall import MEANS
 from leaderboard.board.overall_ranks import BESIDE
 from leaderboard.board.released import ROUND
@@ -16,7 +17,7 @@ from validation.csv_export import guarded_csv
 _FACTS = (
     "id", "name", "submitter", "date", "paradigm", "base_model", "family", "parameters", "shots", "model_selection",
     "tuning_trials", "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share", "unparsed",
-    "at_floor",
+    "at_floor", "data", "metric_version", "depth_encoder", "token_encoder",
 )  # fmt: skip
 _LINE_FACTS = (
     "rank", "rank_low", "rank_high", "rank_about", "with_leader", "corrected", "model", "submitter", "date", "paradigm",
@@ -33,13 +34,14 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
         board: one of them.
     Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked),
         ``rank_about``, ``with_leader`` and ``corrected`` (see ``leaderboard.board.ranks.INTERVALS``), ``at_floor``
-        (mean ST at chance), ``missing`` (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of
-        entries), ``footnotes``, and the board's figures as ``{"value", "low", "high", "no_interval", "placebo"}``, null
-        where undefined; those by lambda under
-        ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last
-        ``round`` released, and nothing else is there but ``with_leader``.
+        (mean ST at chance), ``data`` (content hash), ``metric_version`` and the encoders of depths and of BERTScore
+        (``id@revision``, null where none is used; all of them null of what papers report), ``missing`` (what it lacks),
+        ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and the board's figures
+        as ``{"value", "low", "high", "no_interval", "placebo"}``, null where undefined; those by lambda under
+        ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last ``round``
+        released, and nothing else is there but ``with_leader``.
     """
-    table = whole_table(index, board)
+    table = made_with(whole_table(index, board))
     away = [name for name in table.columns if name.startswith(OOD) and not name.endswith((*PARTS[1:], NO_INTERVAL))]
     return [_nested(row, [name.removeprefix(OOD) for name in away]) for row in table.iter_rows(named=True)]
 
@@ -54,7 +56,7 @@ def board_csv(index: Index, query: BoardQuery) -> str:
     Raises: InvalidInput when there is no such board.
     """
     board = find_board(query.board, index.boards())
-    table = whole_table(index, board)
+    table = made_with(whole_table(index, board))
     found = matching(table, query, columns_of(board))
     names = ["rank", "rank_low", "rank_high", *_RANK_FACTS, "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
     names.append(ROUND)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from leaderboard.board import Board, Unscored
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.board_cells import legend_keys
 from leaderboard.views.cells import fact_list
@@ -81,6 +83,7 @@ def about_data(board: Board) -> Markup:
     absent = [*info.absent_domains, *(f"{domain} (train only)" for domain in info.domains if domain not in tests)]
     if absent:
         facts.append(("Not in this build", ", ".join(absent)))
+    facts += [("Metric version", METRIC_VERSION), ("Encoder of depths", depth_encoder_name(board.folder) or "none")]
     return tag("details", tag("summary", "Data of this board"), fact_list(facts, "sb-strip"), class_="sb-legend")
 
 

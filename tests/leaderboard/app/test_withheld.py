@@ -94,6 +94,7 @@ def every_answer(folder: DatasetFolder, store: Store, port: int, files: Sequence
             ask("/board", BOARD)
             ask("/scores", pair[0])
             ask("/compare", pair, TASK)
+            ask("/claim", pair, TASK)
             for tool, arguments in (("board", {"name": BOARD}), ("scores", {"entry": pair[0]})):
                 found[f"{moment} mcp {tool}"] = call_tool(server.url, tool, **arguments)
 

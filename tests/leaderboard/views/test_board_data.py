@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 from leaderboard.board import Index
+from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
 from leaderboard.views.board_data import board_csv, board_rows, overall_csv
+from leaderboard.views.board_notes import about_data
 from leaderboard.views.overall_query import OverallQuery
 from tests.leaderboard.conftest import Filled
 from tests.leaderboard.views.board_table import fresh_copy, query
@@ -46,6 +48,17 @@ def test_rows_as_data(index: Index) -> None:
     assert set(first["depth_f1"]) == {"0", "50", "90"}
     assert found[-1]["rank"] is None
     assert found[-1]["missing"]
+
+
+def test_exported_rows_state_what_they_were_made_with(index: Index) -> None:
+    board = index.boards()[0]
+    scores = index.scores(index.frame(board)["id"][0])
+    expected = {"data": board.folder.content_hash, "metric_version": METRIC_VERSION}
+    expected |= {"depth_encoder": scores.depth_encoder or "", "token_encoder": scores.token_encoder or ""}
+    for row in (board_rows(index, board)[0], next(csv.DictReader(io.StringIO(board_csv(index, query(index)))))):
+        assert {name: row[name] or "" for name in expected} == expected
+    assert scores.depth_encoder
+    assert all(f"<dd>{text}</dd>" in about_data(board) for text in (METRIC_VERSION, scores.depth_encoder))
 
 
 def test_csv_holds_the_rows_of_all_pages_as_fractions(index: Index) -> None:
