@@ -42,10 +42,9 @@ class _Request(msgspec.Struct, gc=False):
 
 
 class _Line(msgspec.Struct, gc=False):
-    """What every line has; its scores stand beside, under names of the task's own."""
+    """What every line has, beside its item ``doc``, and its scores under names of the task's own."""
 
     doc_id: int
-    doc: msgspec.Raw
     arguments: dict[str, _Request]
     filtered_resps: list[Any]
     filter: str
@@ -60,9 +59,7 @@ class _OwnId(msgspec.Struct, gc=False):
     id: Any = None
 
 
-_N_FIELDS = len(_Line.__struct_fields__)
-_OWN_ID = msgspec.json.Decoder(_OwnId)
-_DOCUMENT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_N_FIELDS = len(_Line.__struct_fields__) + 1
 
 
 def is_lm_eval(path: Path) -> bool:
@@ -123,7 +120,7 @@ class _Reading:
 
     def samples(self) -> pl.DataFrame:
         """Read the whole file."""
-        rows, decoder = SampleRows(self.path), _line_decoder(())
+        rows, decoder = SampleRows(self.path), self._decoder()
         with collector_at_rest():
             for row, text in _numbered_lines(self.path):
                 line = self._decoded(decoder, text, row)
@@ -134,7 +131,7 @@ class _Reading:
                     continue
                 if new := [name for name in line.metrics if name not in self.metrics]:
                     self.metrics.update(dict.fromkeys(new))
-                    decoder = _line_decoder(tuple(self.metrics))
+                    decoder = self._decoder()
                     line = self._decoded(decoder, text, row)
                 self._add(line, row, rows)
         if self.filters and self.filter_name not in self.filters:
@@ -142,19 +139,29 @@ class _Reading:
             refuse_log(self.path, "the log has no such filter", f"'{self.filter_name}'", cure)
         return rows.frame()
 
-    def _add(self, line: _Line, row: int, rows: SampleRows) -> None:
+    def _add(self, line: Any, row: int, rows: SampleRows) -> None:
         requests = list(line.arguments.values())
         try:
             answers, choices, likelihoods = _read_responses(requests, line.filtered_resps, line.metrics)
-            document = _DOCUMENT.decode(line.doc) if self.fields else {}
-            own_id = _OWN_ID.decode(line.doc).id
         except (TypeError, ValueError, IndexError) as error:
             self._refuse(error, row)
-        kept = chosen_fields(document, self.fields, self.path, row) if self.fields else None
+        if self.fields:
+            kept = chosen_fields(line.doc, self.fields, self.path, row)
+            own_id = msgspec.json.decode(line.doc["id"]) if "id" in line.doc else None
+        else:
+            kept, own_id = None, line.doc.id
         scores = list(zip(self.metrics, msgspec.structs.astuple(line)[_N_FIELDS:], strict=True))
         for epoch, answer in enumerate(answers, start=1):
             values = (str(line.doc_id), epoch, line.doc_hash, line.prompt_hash, answer, choices, likelihoods, kept)
             rows.add(values, scores, own_id)
+
+    def _decoder(self) -> "msgspec.json.Decoder[Any]":
+        """Build the decoder of lines with the metrics known so far; where a line lacks one, it is None there."""
+        names = {f"score_{place}": name for place, name in enumerate(self.metrics)}
+        document = dict[str, msgspec.Raw] if self.fields else _OwnId
+        fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
+        kind = msgspec.defstruct("_ScoredLine", fields, bases=(_Line,), rename=names, gc=False)
+        return msgspec.json.Decoder(kind)
 
     def _decoded(self, decoder: "msgspec.json.Decoder[Any]", text: bytes, row: int) -> Any:
         try:
@@ -171,13 +178,6 @@ class _Reading:
     def _refuse(self, error: Exception, row: int) -> NoReturn:
         what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not known"
         refuse_log(self.path, what, first_line(error), "log it again with lm-eval 0.4", row=row)
-
-
-def _line_decoder(metrics: Sequence[str]) -> "msgspec.json.Decoder[Any]":
-    """Build the decoder of lines with these metrics, as ``score_0`` and so on; where a line lacks one it is None."""
-    scores = [(f"score_{place}", Any, None) for place in range(len(metrics))]
-    names = {f"score_{place}": name for place, name in enumerate(metrics)}
-    return msgspec.json.Decoder(msgspec.defstruct("_ScoredLine", scores, bases=(_Line,), rename=names, gc=False))
 
 
 def _read_responses(
