@@ -35,10 +35,14 @@ _BUFFER_BYTES = 2**20
 _MAX_RESULTS_BYTES = 256 * 2**20
 
 
+class _Settings(msgspec.Struct, gc=False):
+    """How a model generates; passed over."""
+
+
 class _Request(msgspec.Struct, gc=False):
     """One request to the model. Its prompt, ``arg_0``, is passed over; ``arg_1`` is a choice, or settings."""
 
-    arg_1: Any = None
+    arg_1: str | _Settings | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -121,16 +125,18 @@ class _Reading:
     def samples(self) -> pl.DataFrame:
         """Read the whole file."""
         rows, decoder = SampleRows(self.path), self._decoder()
+        known: list[str] = []
         with collector_at_rest():
             for row, text in _numbered_lines(self.path):
                 line = self._decoded(decoder, text, row)
-                self.filters[line.filter] = None
-                if self.filter_name is None:
-                    self.filter_name = line.filter
+                if line.filter not in self.filters:
+                    self.filters[line.filter] = None
+                    self.filter_name = self.filter_name or line.filter
                 if line.filter != self.filter_name:
                     continue
-                if new := [name for name in line.metrics if name not in self.metrics]:
-                    self.metrics.update(dict.fromkeys(new))
+                if line.metrics != known:
+                    known = line.metrics
+                    self.metrics.update(dict.fromkeys(known))
                     decoder = self._decoder()
                     line = self._decoded(decoder, text, row)
                 self._add(line, row, rows)
@@ -140,9 +146,9 @@ class _Reading:
         return rows.frame()
 
     def _add(self, line: Any, row: int, rows: SampleRows) -> None:
-        requests = list(line.arguments.values())
+        asked = [request.arg_1 for request in line.arguments.values()]
         try:
-            answers, choices, likelihoods = _read_responses(requests, line.filtered_resps, line.metrics)
+            answers, choices, likelihoods = _read_responses(asked, line.filtered_resps, line.metrics)
         except (TypeError, ValueError, IndexError) as error:
             self._refuse(error, row)
         if self.fields:
@@ -170,10 +176,10 @@ class _Reading:
             self._refuse(error, row)
         except msgspec.DecodeError as error:
             try:  # Python's json, which lm-eval writes with, has NaN and Infinity
-                content = json.loads(text, parse_constant=lambda _: None)
+                content = msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
             except (ValueError, RecursionError):
                 refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
-            return self._decoded(decoder, msgspec.json.encode(content), row)
+            return self._decoded(decoder, content, row)
 
     def _refuse(self, error: Exception, row: int) -> NoReturn:
         what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not known"
@@ -181,21 +187,24 @@ class _Reading:
 
 
 def _read_responses(
-    requests: Sequence[_Request], responses: Sequence[Any], metrics: Sequence[str]
+    asked: list[Any], responses: Sequence[Any], metrics: Sequence[str]
 ) -> tuple[Sequence[str | None], list[str] | None, list[float] | None]:
-    """Read what came of one item's requests.
+    """Read what came of one item's requests; ``asked`` holds their choices, or settings of what was generated.
 
     Returns: an answer an epoch; the choices and their log-likelihoods, None where nothing was chosen.
     """
-    choices: list[Any] = [request.arg_1 for request in requests]
-    if not isinstance(choices[0], str):
-        answer = responses[0]
-        return (answer if isinstance(answer, list) else [answer]), None, None
-    if "acc_mutual_info" in metrics:  # the second half are the choices without their prompt
-        choices = choices[: len(choices) // 2]
+    if not isinstance(asked[0], str):
+        answers = responses[0] if isinstance(responses[0], list) else responses[:1]
+        if not all(isinstance(answer, str) for answer in answers):
+            raise TypeError(f"a response is no text: {answers!r}")
+        return answers, None, None
+    # With mutual information the second half are the choices without their prompt.
+    choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked
     if len(choices) < 2:  # the likelihood of a text, without any choice
         return [None], None, None
     likelihoods = [float(response[0]) for response in responses[: len(choices)]]
+    if len(likelihoods) < len(choices):
+        raise ValueError(f"{len(choices)} choices have {len(likelihoods)} responses")
     return [choices[likelihoods.index(max(likelihoods))]], choices, likelihoods
 
 
