@@ -100,7 +100,7 @@ def build(
     no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id or path."),
+        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id, path, or 'wordllama'."),
     ] = None,
     no_placebo: Annotated[
         bool,
