@@ -35,9 +35,8 @@ from shiftbench.import_command import import_logs
 from shiftbench.predict_command import predict
 from shiftbench.publish_command import publish
 from shiftbench.score_command import score
-    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, forecast,
-    score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
-    protocol, bench, coverage, logged(grid, _of_grid), analyse, demo,
+from shiftbench.share_command import share
+from shiftbench.verify_command import verify
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",

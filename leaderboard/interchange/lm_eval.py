@@ -35,17 +35,20 @@ _BUFFER_BYTES = 2**20
 _MAX_RESULTS_BYTES = 256 * 2**20
 
 
+class _Settings(msgspec.Struct, gc=False):
+    """How a model generates; passed over."""
+
+
 class _Request(msgspec.Struct, gc=False):
     """One request to the model. Its prompt, ``arg_0``, is passed over; ``arg_1`` is a choice, or settings."""
 
-    arg_1: Any = None
+    arg_1: str | _Settings | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
-    """What every line has; its scores stand beside, under names of the task's own."""
+    """What every line has, beside its item ``doc``, and its scores under names of the task's own."""
 
     doc_id: int
-    doc: msgspec.Raw
     arguments: dict[str, _Request]
     filtered_resps: list[Any]
     filter: str
@@ -60,9 +63,7 @@ class _OwnId(msgspec.Struct, gc=False):
     id: Any = None
 
 
-_N_FIELDS = len(_Line.__struct_fields__)
-_OWN_ID = msgspec.json.Decoder(_OwnId)
-_DOCUMENT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_N_FIELDS = len(_Line.__struct_fields__) + 1
 
 
 def is_lm_eval(path: Path) -> bool:
@@ -123,18 +124,20 @@ class _Reading:
 
     def samples(self) -> pl.DataFrame:
         """Read the whole file."""
-        rows, decoder = SampleRows(self.path), _line_decoder(())
+        rows, decoder = SampleRows(self.path), self._decoder()
+        known: list[str] = []
         with collector_at_rest():
             for row, text in _numbered_lines(self.path):
                 line = self._decoded(decoder, text, row)
-                self.filters[line.filter] = None
-                if self.filter_name is None:
-                    self.filter_name = line.filter
+                if line.filter not in self.filters:
+                    self.filters[line.filter] = None
+                    self.filter_name = self.filter_name or line.filter
                 if line.filter != self.filter_name:
                     continue
-                if new := [name for name in line.metrics if name not in self.metrics]:
-                    self.metrics.update(dict.fromkeys(new))
-                    decoder = _line_decoder(tuple(self.metrics))
+                if line.metrics != known:
+                    known = line.metrics
+                    self.metrics.update(dict.fromkeys(known))
+                    decoder = self._decoder()
                     line = self._decoded(decoder, text, row)
                 self._add(line, row, rows)
         if self.filters and self.filter_name not in self.filters:
@@ -142,19 +145,29 @@ class _Reading:
             refuse_log(self.path, "the log has no such filter", f"'{self.filter_name}'", cure)
         return rows.frame()
 
-    def _add(self, line: _Line, row: int, rows: SampleRows) -> None:
-        requests = list(line.arguments.values())
+    def _add(self, line: Any, row: int, rows: SampleRows) -> None:
+        asked = [request.arg_1 for request in line.arguments.values()]
         try:
-            answers, choices, likelihoods = _read_responses(requests, line.filtered_resps, line.metrics)
-            document = _DOCUMENT.decode(line.doc) if self.fields else {}
-            own_id = _OWN_ID.decode(line.doc).id
+            answers, choices, likelihoods = _read_responses(asked, line.filtered_resps, line.metrics)
         except (TypeError, ValueError, IndexError) as error:
             self._refuse(error, row)
-        kept = chosen_fields(document, self.fields, self.path, row) if self.fields else None
+        if self.fields:
+            kept = chosen_fields(line.doc, self.fields, self.path, row)
+            own_id = msgspec.json.decode(line.doc["id"]) if "id" in line.doc else None
+        else:
+            kept, own_id = None, line.doc.id
         scores = list(zip(self.metrics, msgspec.structs.astuple(line)[_N_FIELDS:], strict=True))
         for epoch, answer in enumerate(answers, start=1):
             values = (str(line.doc_id), epoch, line.doc_hash, line.prompt_hash, answer, choices, likelihoods, kept)
             rows.add(values, scores, own_id)
+
+    def _decoder(self) -> "msgspec.json.Decoder[Any]":
+        """Build the decoder of lines with the metrics known so far; where a line lacks one, it is None there."""
+        names = {f"score_{place}": name for place, name in enumerate(self.metrics)}
+        document = dict[str, msgspec.Raw] if self.fields else _OwnId
+        fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
+        kind = msgspec.defstruct("_ScoredLine", fields, bases=(_Line,), rename=names, gc=False)
+        return msgspec.json.Decoder(kind)
 
     def _decoded(self, decoder: "msgspec.json.Decoder[Any]", text: bytes, row: int) -> Any:
         try:
@@ -163,39 +176,35 @@ class _Reading:
             self._refuse(error, row)
         except msgspec.DecodeError as error:
             try:  # Python's json, which lm-eval writes with, has NaN and Infinity
-                content = json.loads(text, parse_constant=lambda _: None)
+                content = msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
             except (ValueError, RecursionError):
                 refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
-            return self._decoded(decoder, msgspec.json.encode(content), row)
+            return self._decoded(decoder, content, row)
 
     def _refuse(self, error: Exception, row: int) -> NoReturn:
         what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not known"
         refuse_log(self.path, what, first_line(error), "log it again with lm-eval 0.4", row=row)
 
 
-def _line_decoder(metrics: Sequence[str]) -> "msgspec.json.Decoder[Any]":
-    """Build the decoder of lines with these metrics, as ``score_0`` and so on; where a line lacks one it is None."""
-    scores = [(f"score_{place}", Any, None) for place in range(len(metrics))]
-    names = {f"score_{place}": name for place, name in enumerate(metrics)}
-    return msgspec.json.Decoder(msgspec.defstruct("_ScoredLine", scores, bases=(_Line,), rename=names, gc=False))
-
-
 def _read_responses(
-    requests: Sequence[_Request], responses: Sequence[Any], metrics: Sequence[str]
+    asked: list[Any], responses: Sequence[Any], metrics: Sequence[str]
 ) -> tuple[Sequence[str | None], list[str] | None, list[float] | None]:
-    """Read what came of one item's requests.
+    """Read what came of one item's requests; ``asked`` holds their choices, or settings of what was generated.
 
     Returns: an answer an epoch; the choices and their log-likelihoods, None where nothing was chosen.
     """
-    choices: list[Any] = [request.arg_1 for request in requests]
-    if not isinstance(choices[0], str):
-        answer = responses[0]
-        return (answer if isinstance(answer, list) else [answer]), None, None
-    if "acc_mutual_info" in metrics:  # the second half are the choices without their prompt
-        choices = choices[: len(choices) // 2]
+    if not isinstance(asked[0], str):
+        answers = responses[0] if isinstance(responses[0], list) else responses[:1]
+        if not all(isinstance(answer, str) for answer in answers):
+            raise TypeError(f"a response is no text: {answers!r}")
+        return answers, None, None
+    # With mutual information the second half are the choices without their prompt.
+    choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked
     if len(choices) < 2:  # the likelihood of a text, without any choice
         return [None], None, None
     likelihoods = [float(response[0]) for response in responses[: len(choices)]]
+    if len(likelihoods) < len(choices):
+        raise ValueError(f"{len(choices)} choices have {len(likelihoods)} responses")
     return [choices[likelihoods.index(max(likelihoods))]], choices, likelihoods
 
 

@@ -21,6 +21,7 @@ from leaderboard.interchange.prompted_task import GOLD_ANSWER
 from leaderboard.metrics.classification import confusion_counts, macro_f1
 from tests.baselines.prompting.conftest import boss, grid
 from tests.command_line import run
+from tests.leaderboard.interchange.logs import lm_eval_text, write_lm_eval
 from validation.vocabulary import TaskKind
 
 __all__ = ["boss", "grid"]  # every kind of task, in the prompts of both papers
@@ -66,6 +67,21 @@ def test_prompts_of_lm_eval_are_ours(folder: DatasetFolder, tmp_path: Path) -> N
             else:
                 assert task["output_type"] == "generate_until"
                 assert task["generation_kwargs"]["max_gen_toks"] >= 64
+
+
+def test_gold_answers_come_back_as_predictions(folder: DatasetFolder, tmp_path: Path) -> None:
+    for name in folder.manifest.tasks:
+        prompt, rows = TaskPrompt.of(folder, name), list(folder.test(name).iter_rows(named=True))
+        lines = [lm_eval_text(place, prompt.answer(row), doc={"id": row["id"]}) for place, row in enumerate(rows)]
+        out = tmp_path / f"{name}.parquet"
+        log = write_lm_eval(tmp_path / name, lines)
+        done = run("import", "lm-eval", log, "--data", folder.path, "--out", out)
+        assert done.returncode == 0, done.stderr
+        assert pl.read_parquet(out)["prediction"].to_list() == [
+            prompt.prediction(prompt.answer(row), row) for row in rows
+        ]
+        checked = run("validate", out, "--data", folder.path)
+        assert checked.returncode == 0, checked.stderr
 
 
 def test_groups_count_each_domain_once(synthetic: DatasetFolder, tmp_path: Path) -> None:

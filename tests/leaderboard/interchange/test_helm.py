@@ -39,11 +39,9 @@ def test_letters_stand_for_references(tmp_path: Path) -> None:
 
 def separate(tmp_path: Path, **scores: float) -> Path:
     states = []
-    for reference, tokens in enumerate(((" the", -1.0), (" cat", -2.0)), start=0):
-        ends = ((" the", -1.0), (" cat", -2.0)) if reference == 0 else ((" a", -0.5), (" dog", -1.0))
-        result = {"success": True, "completions": [completion("", ("Q0", -9.0), *ends)]}
+    for reference, tokens in enumerate([((" the", -1.0), (" cat", -2.0)), ((" a", -0.5), (" dog", -1.0))]):
+        result = {"success": True, "completions": [completion("", ("Q0", -9.0), *tokens)]}
         states.append(helm_state(0, reference_index=reference, request_mode="original", result=result))
-        del tokens
     return write_helm(tmp_path / "run", states, [helm_stats(0, **scores)], method="multiple_choice_separate_original")
 
 

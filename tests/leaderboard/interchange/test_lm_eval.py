@@ -89,6 +89,7 @@ def test_what_python_writes_as_nan_is_nothing(tmp_path: Path) -> None:
         (lambda text: "[1]\n", r"row 1: this is not what lm-eval 0.4 writes.* found Expected `object`"),
         (lambda text: text.replace('"doc_hash"', '"hash"'), r"row 1: .*not known; found .*required field `doc_hash`"),
         (lambda text: text.replace('"-2.0"', '"soon"'), r"row 1: this is not what lm-eval 0.4 .*'soon'"),
+        (lambda text: text.replace(', ["-2.0", "False"]], "filter"', '], "filter"'), r"2 choices have 1 responses"),
         (lambda text: text.replace('"doc_id": 1', '"doc_id": "b"'), r"row 2: this is .* at `\$.doc_id`"),
         (lambda text: text.replace('"genre"', '"kind"'), r"row 1: an item has no such field; found 'genre'; use one"),
         (lambda text: text.replace('["acc", "f1"]', "3"), r"row 1: this is not what .* at `\$.metrics`"),

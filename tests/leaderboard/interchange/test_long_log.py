@@ -17,18 +17,18 @@ WORDS = "the harbour master said that every boat which had left before dawn woul
 
 # What is measured runs in a process of its own, so that its memory is its own. Both read the same bytes.
 _PARSE = """
-import msgspec
 with open({path!r}, "rb") as file:
     for line in file:
         msgspec.json.decode(line)
 """
 _READ = """
-from pathlib import Path
-from leaderboard.interchange.reader import read_log
 print(len(read_log(Path({path!r})).samples))
 """
 _MEASURED = """
 import resource, time
+from pathlib import Path
+import msgspec, pyarrow
+from leaderboard.interchange.reader import read_log
 start = time.process_time()
 {program}
 print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
