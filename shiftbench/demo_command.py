@@ -76,7 +76,8 @@ def demo(
 
         port = usable_port("127.0.0.1", port)
     data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(raw, out)
-    print_board(results, console())
+    for one in dict.fromkeys(scores.data for _, scores in results):
+        print_board([result for result in results if result[1].data == one], console())
     if no_serve:
         return
     _tell("showing them in a page; Ctrl-C stops")

@@ -1,0 +1,56 @@
+"""Reference results on boards: from the trials of a checkout to entries of a store."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from baselines import majority
+from baselines.grid.trial import Trial
+from builders.folder.reader import DatasetFolder
+from shiftbench import demo_results
+from validation.report import InvalidInput
+
+
+def add_trial(results: Path, folder: DatasetFolder, source: str, data: str | None = None) -> None:
+    trial = Trial("most", "majority", (), "sa", source, 0, data or folder.content_hash, ("programs 1",))
+    place = results / "synthetic-sa/runs" / trial.folder
+    place.mkdir(parents=True)
+    (place / "trial.json").write_text(trial.record, encoding="utf-8")
+    assert Trial.read(place / "trial.json") == trial
+    majority.main("sa", folder.path, place / "predictions.parquet", source=[source])
+
+
+def test_trials_become_entries_of_a_store(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    monkeypatch.setattr(demo_results, "RESULTS", results)
+    sources = list(synthetic.task("sa").domains)[:2]
+    for source in sources:
+        add_trial(results, synthetic, source)
+    ((entry, folder),) = demo_results.stored_results([synthetic], tmp_path / "out")
+    assert (entry.card.name, folder) == ("Majority", synthetic)
+    assert (tmp_path / "out/store").is_dir()
+    assert (tmp_path / "out/synthetic-sa/sa/most.parquet").is_file()
+    ((again, _),) = demo_results.stored_results([synthetic], tmp_path / "out")
+    assert again.id == entry.id
+    for file in results.rglob("trial.json"):
+        file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | {"data": "0" * 64}), encoding="utf-8")
+    assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
+    assert "most on sa: left out, its rows (000000000000) are other ones" in capsys.readouterr().err
+
+
+def test_a_wheel_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_results, "RESULTS", tmp_path)
+    with pytest.raises(InvalidInput, match="clone the repository"):
+        demo_results.build_folders([tmp_path], tmp_path / "out")
+
+
+def test_what_is_built_stays(synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo_results, "RESULTS", tmp_path / "results")
+    add_trial(tmp_path / "results", synthetic, next(iter(synthetic.task("sa").domains)))
+    for benchmark in demo_results.BENCHMARKS:
+        (tmp_path / benchmark).symlink_to(synthetic.path)
+    folders = demo_results.build_folders([tmp_path / "no files"], tmp_path)
+    assert [folder.content_hash for folder in folders] == [synthetic.content_hash] * 3
