@@ -24,6 +24,7 @@ from shiftbench.check_command import check
 from shiftbench.compare_command import compare
 from shiftbench.demo_command import demo
 from shiftbench.gate_command import gate
+from shiftbench.label_command import label
 from shiftbench.predict_command import predict
 from shiftbench.score_command import score
 
@@ -90,8 +91,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, gate, submit, withdraw, nominate, serve,
-    rescore, release_round, publish_space, protocol, bench,
+    check, build, publish, plan, predict, validate, card, score, compare, gate, label, submit, withdraw, nominate,
+    serve, rescore, release_round, publish_space, protocol, bench,
     coverage, grid, analyse, demo,
 ):  # fmt: skip
     app.command()(command)
