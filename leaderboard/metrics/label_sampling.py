@@ -35,9 +35,9 @@ def draw_probabilities(
     Returns: probabilities in (0, 1], shape (n,), equal within a group, summing to the budget. What a probability above
         1 would have had too much is dealt to the others.
     Raises: ValueError when shapes differ, a value is out of range, or the budget is.
-    Source: Zrnic and Candes, "Active statistical inference" (2024), sec. 3 (batch sampling proportional to the
+    Source: Zrnic and Candes, "Active statistical inference" (2024), batch sampling for a mean (proportional to the
         uncertainty of the error, mixed with uniform sampling); Saerndal, Swensson, Wretman, "Model assisted survey
-        sampling" (1992), sec. 12.2 (the optimal design is proportional to the residual's standard deviation).
+        sampling" (1992), ch. 12 (the optimal design is proportional to the residual's standard deviation).
 
     >>> draw_probabilities([0.5, 0.5, 0.98, 0.98], [0, 1, 2, 3], 2).round(3).tolist()
     [0.641, 0.641, 0.359, 0.359]
@@ -122,7 +122,7 @@ def confidence_correlation(confidence: ArrayLike) -> float:
     Returns: rho in [0, 1]; 0 where all confidences are equal. An interval from as many labels drawn at random, with
         the confidences of all texts, is ``sqrt(1 - rho^2)`` times as wide as from the labels alone.
     Raises: ValueError when a value is out of range.
-    Source: Angelopoulos, Duchi, Zrnic, "PPI++: efficient prediction-powered inference" (2023), sec. 6.
+    Source: Angelopoulos, Duchi, Zrnic, "PPI++: efficient prediction-powered inference" (2023), power tuning.
 
     >>> round(confidence_correlation([0.6, 0.8, 1.0]), 3)
     0.408
@@ -145,8 +145,8 @@ def expected_width(confidence: ArrayLike, probabilities: ArrayLike) -> float:
         probabilities: of drawing each text, in (0, 1], same shape.
     Returns: a multiple above 0, below 1 where drawing by confidence helps; 1 where the confidences leave no doubt.
     Raises: ValueError when shapes differ or a value is out of range.
-    Source: Isaki and Fuller, "Survey design under the regression superpopulation model" (1982), sec. 2 (anticipated
-        variance).
+    Source: Isaki and Fuller, "Survey design under the regression superpopulation model" (1982): the anticipated
+        variance.
 
     >>> round(expected_width(np.full(1000, 0.8), np.full(1000, 0.1)), 6)
     1.0

@@ -217,3 +217,16 @@ def test_table_of_coverage() -> None:
                 if found.tuned > 0.99 and name == "calibrated":
                     assert 0.04 < found.narrower < 0.18
     assert all(0.93 <= each.covered <= 0.975 for each in seen)
+
+
+@pytest.mark.long
+def test_table_of_the_uniform_share() -> None:
+    print("\n| confidences | uniform share | held | narrower by |\n|---|---:|---:|---:|")
+    for name in ("calibrated", "no relation"):
+        widths = []
+        for share in (0.2, 0.5, 0.8):
+            shape, right = SHAPES["80"], TRUTHS[name]
+            found = simulate(make_domain(shape, right), true_accuracy(shape, right), 100, 1500, 1, share)
+            print(f"| {name} | {share} | {100 * found.covered:.1f} | {100 * found.narrower:.1f} |", flush=True)
+            widths.append(found.narrower)
+        assert (widths[0] < widths[2]) == (name == "no relation")
