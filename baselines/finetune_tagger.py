@@ -8,7 +8,7 @@ out: a CRF over the tags, and soft prompts.
     shiftbench train finetune-tagger ner --data build/boss --out ner.parquet --model microsoft/deberta-v3-base
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,9 @@ from baselines.models.heads import TAGGER, Head
 from baselines.program import RunOptions, with_options
 from baselines.robust.method import Robustness, Synonyms, WordMethods
 from baselines.robust.synonyms import SynonymSource
-from baselines.runs import Predict, Run, Trained
-from baselines.training.finetuner import Finetuner, Score, Stages
+from baselines.robust.word_training import WordFinetuner
+from baselines.runs import Predict, Run
+from baselines.training.finetuner import Score
 from baselines.training.options import TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
@@ -33,12 +34,11 @@ from validation.vocabulary import TOKENS, TaskKind
 
 if TYPE_CHECKING:
     from baselines.training.batches import Features
-    from baselines.training.trainer import Objective
 
 _OUTSIDE = "O"
 
 
-class Tagger(Finetuner):
+class Tagger(WordFinetuner):
     """Trains taggers of one task."""
 
     def __init__(self, info: TaskManifest, options: TrainingOptions, robustness: Robustness | None = None) -> None:
@@ -48,21 +48,17 @@ class Tagger(Finetuner):
         self._head = Head.of(self.config, TAGGER, info.labels)
         if self._head.note:
             typer.echo(self._head.note, err=True)
-        self._robustness = robustness or Robustness()
+        self.robustness = robustness or Robustness()
 
-    def tuned(
-        self,
-        run: Run,
-        rows: pl.DataFrame,
-        objective: "Callable[[Any], Objective] | None" = None,
-        stages: Stages | None = None,
-    ) -> Trained:
-        """Train on rows, with what the methods add to them; the objective is the methods'."""
-        if not self._robustness.methods:
-            return super().tuned(run, rows)
-        outside = self.info.labels.index(_OUTSIDE)
-        copied = self._robustness.with_copies(rows, (TOKENS,), run.seed, self.embeddings, self.tokenizer, outside)
-        return super().tuned(run, copied, lambda model: self._robustness.objective())
+    @property
+    def copied_column(self) -> str:
+        """The words."""
+        return TOKENS
+
+    @property
+    def outside(self) -> int:
+        """Code of the tag ``O``."""
+        return self.info.labels.index(_OUTSIDE)
 
     def build(self, seed: int) -> Any:
         """Return a pretrained encoder with a layer that scores each tag: its own where its tags are the task's."""
@@ -100,7 +96,7 @@ class Tagger(Finetuner):
     def _tags(self, model: Any, pieces: WordPieces, description: str) -> list[NDArray[np.int64]]:
         codes = self.read(model, pieces.features, _best_tags, description)
         own = [found[: len(words)] for found, words in zip(codes, pieces.words, strict=True)]
-        return pieces.tags(own, self.info.labels.index(_OUTSIDE))
+        return pieces.tags(own, self.outside)
 
 
 def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int64]]:

@@ -53,13 +53,16 @@ def main(options: FewShotOptions) -> None:
     Example: shiftbench train prompt-llm nli --data build/dr --out llm.parquet --model NAME --shots 4
     """
     program = PromptingProgram.of(options, options.protocol)
-    prompt = program.prompt
+    prompt = program.prompts[0]
     shots = prompt.default_shots if options.shots is None else options.shots
     fixed = prompt.protocol is Protocol.BOSS if options.demonstrations is None else options.demonstrations == "fixed"
     choose = fixed_demonstrations(shots) if fixed else random_demonstrations(shots)
+    if not shots:
+        program.check_draws()
+    how = [f"{shots} shots" if shots else "zero-shot", *(["calibrated"] if options.calibrate else [])]
     program.ask_and_write(
         choose if shots else None,
-        name=f"{options.model}, {f'{shots} shots' if shots else 'zero-shot'} ({prompt.protocol})",
+        name=f"{options.model_name}, {', '.join(how)} ({prompt.protocol})",
         paradigm="few-shot" if shots else "zero-shot",
         shots=shots,
     )

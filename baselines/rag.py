@@ -55,11 +55,12 @@ def main(options: RetrievalOptions) -> None:
     Example: shiftbench train rag nli --data build/dr --out rag.parquet --model NAME
     """
     program = PromptingProgram.of(options, Protocol.DR)
+    program.check_draws()
     inputs = program.folder.task(options.task).inputs
     program.ask_and_write(
         nearest_demonstrations(Encoder(options.encoder), inputs, options.shots),
         libraries=["sentence-transformers"],
-        name=f"RAG: {options.model}, {options.shots} nearest texts",
+        name=f"RAG: {options.model_name}, {options.shots} nearest texts",
         paradigm="retrieval",
         shots=options.shots,
     )

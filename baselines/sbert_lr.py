@@ -1,7 +1,9 @@
 """SBERT + logistic regression, the baseline of the Depth F1 paper (appendix B.2).
 
 Frozen sentence embeddings (a pair of texts joined by a newline) under scikit-learn's LogisticRegression with its
-default settings. Leaves out: any tuning of encoder or classifier.
+default settings. Encoders that want a prompt before each text get theirs (--prompt). With ``--encoder wordllama``
+(extra ``wordllama``) the embeddings are static, means of one vector a token. Leaves out: any tuning of encoder or
+classifier.
 
     shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
 """
@@ -15,9 +17,21 @@ from numpy.typing import NDArray
 
 from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
 from baselines.runs import Classifier, Fit, Predict, Run, require_two_labels
-from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
+from builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt
+from builders.static_encoder import STATIC_ENCODER
 
-EncoderName = Annotated[str, typer.Option("--encoder", help="Hub id or path of a sentence encoder.")]
+EncoderName = Annotated[
+    str, typer.Option("--encoder", metavar="NAME", help="Hub id or path of a sentence encoder, or 'wordllama'.")
+]
+Prompt = Annotated[
+    str | None,
+    typer.Option(
+        "--prompt",
+        metavar="NAME_OR_WORDS",
+        help="Put this before each text: a prompt of the encoder by its name, as 'query', or words with a space, as "
+        "'query: '. Default: the encoder's default prompt, if it has one.",
+    ),
+]
 
 
 def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
@@ -53,23 +67,27 @@ def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], s
 
 
 @with_options
-def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER) -> None:
+def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER, prompt: Prompt = None) -> None:
     """Train logistic regression on frozen sentence embeddings.
 
     Example: shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
     """
     folder = runs.open_folder()
-    fit = fit_on(Encoder(encoder), folder.task(runs.task).inputs)
+    fit = fit_on(Encoder(encoder, prompt=find_prompt(encoder, prompt)), folder.task(runs.task).inputs)
     results = train_runs(fit, folder, runs)
+    if encoder == STATIC_ENCODER:
+        about = {"name": "wordllama + LR", "family": "static embeddings", "licence": "MIT"}
+        libraries = ["wordllama"]
+    else:
+        about = {"name": "SBERT + LR", "family": "sentence-transformers", "licence": "Apache-2.0"}
+        libraries = ["sentence-transformers"]
     card = make_card(
         folder,
-        libraries=["scikit-learn", "sentence-transformers", "torch"],
-        name="SBERT + LR",
+        libraries=["scikit-learn", *libraries, "torch"],
         base_model=encoder,
-        family="sentence-transformers",
         paradigm="fine-tuned",
         tuning_trials=1,
-        licence="Apache-2.0",
+        **about,
     )
     write_results(results, card, runs.out)
 

@@ -6,6 +6,7 @@ depend on which texts happen to be encoded with it.
 """
 
 import hashlib
+import json
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,8 @@ from tqdm import tqdm
 from builders.cache import cache_folder, recall_model, remember_model
 from builders.folder.manifest import EncoderFacts
 from builders.hub_access import reaching_hub
-from validation.report import InvalidInput, Problem
+from builders.static_encoder import StaticEncoder, static_folder
+from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import TOKENS
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -46,6 +48,50 @@ def offline_weights(encoder: str) -> Path | None:
     return Path(spec.origin).parent / "model" if spec is not None and spec.origin else None
 
 
+def find_prompt(encoder: str, asked: str | None) -> str:
+    """Find the words that an encoder wants before each text, such as E5's 'query: '.
+
+    Args:
+        encoder: Hub id or path of a sentence encoder.
+        asked: name of one of the prompts in the encoder's own files, or words with a space among them, which stand for
+            themselves; None asks for the encoder's default prompt.
+    Returns: the words; empty where the encoder has no default prompt, or '' was asked for.
+    Raises: InvalidInput when the encoder has no prompt of this name.
+    """
+    if asked is not None and (not asked or any(letter.isspace() for letter in asked)):
+        return asked
+    settings = _encoder_settings(encoder)
+    prompts: dict[str, str] = settings.get("prompts") or {}
+    if asked is None:
+        return prompts.get(settings.get("default_prompt_name") or "", "")
+    if asked not in prompts:
+        cure = "give words with a space, as 'query: '"
+        cure = f"{did_you_mean(asked, list(prompts))}; or {cure}" if prompts else cure
+        raise InvalidInput(Problem("the encoder has no prompt of this name", "--prompt", f"'{asked}'", cure))
+    return prompts[asked]
+
+
+def _encoder_settings(encoder: str) -> dict[str, Any]:
+    """Read ``config_sentence_transformers.json``; empty where the model has none."""
+    folder = offline_weights(encoder) or Path(encoder)
+    file: Path | None = folder / _SETTINGS
+    if not folder.is_dir():
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import EntryNotFoundError
+
+        try:
+            with reaching_hub(encoder, "give the path of an encoder, or its prompt's words"):
+                file = Path(hf_hub_download(encoder, _SETTINGS))
+        except InvalidInput as error:
+            if not isinstance(error.__cause__, EntryNotFoundError):
+                raise
+            file = None
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file is not None and file.is_file() else {}
+
+
+_SETTINGS = "config_sentence_transformers.json"
+
+
 def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
     """Join the inputs of each row to the text that an encoder sees (Depth F1 paper, sec. 4.1).
 
@@ -68,13 +114,16 @@ class Encoder:
     """A sentence encoder by Hub id or local path. The model loads when the first uncached text is encoded.
 
     Args:
-        name: Hub id or path; the default one comes from the ``offline`` extra where that is installed.
+        name: Hub id or path; the default one comes from the ``offline`` extra where that is installed, and 'wordllama'
+            from the extra of this name.
         cache: folder of cached vectors; default ``cache_folder()``.
+        prompt: words that ``encode`` puts before each text, and before each window of a long one.
     """
 
-    def __init__(self, name: str = DEFAULT_ENCODER, cache: Path | None = None) -> None:
-        self.name = name
-        local = offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
+    def __init__(self, name: str = DEFAULT_ENCODER, cache: Path | None = None, prompt: str = "") -> None:
+        self.name, self._prompt = name, prompt
+        self._static = static_folder(name)
+        local = self._static or offline_weights(name) or (Path(name) if Path(name).is_dir() else None)
         self._where = str(local or name)
         self._loaded: Any = None
         self.revision = _model_sha256(local) if local else self._model_revision()
@@ -86,7 +135,8 @@ class Encoder:
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
         """Encode texts to unit vectors, shape (n, d), float32, in the order given."""
-        found = self._cached(f"{self.revision[:16]}.sqlite", texts, description, self._encode_chunk)
+        prompt = f"-{hashlib.sha256(self._prompt.encode()).hexdigest()[:16]}" if self._prompt else ""
+        found = self._cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
         return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def token_vectors(
@@ -140,9 +190,10 @@ class Encoder:
                 bar.update(len(chunk))
 
     def _encode_chunk(self, texts: list[str]) -> Vectors:
-        windows, owner = self._windows(texts)
+        windows, owner = self._prompted(texts) if self._prompt else self._windows(texts)
+        more = {"prompt_length": self._prompt_tokens()} if self._prompt else {}
         sums: NDArray[np.float64] | None = None
-        for batch, output in self._forward(windows):
+        for batch, output in self._forward(windows, **more):
             vectors = output["sentence_embedding"][: len(batch)].float().cpu().numpy().astype(np.float64)
             if sums is None:
                 sums = np.zeros((len(texts), vectors.shape[1]))
@@ -173,10 +224,37 @@ class Encoder:
         tokens = tokenizer(texts, truncation=True, max_length=self._room(), stride=0, return_overflowing_tokens=True)
         return tokens["input_ids"], np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
 
+    def _prompted(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
+        """Cut texts into windows that leave room for the prompt, and put it before each of them."""
+        _, tokenizer = self._model()
+        room = self._room()
+        most = room - len(tokenizer(self._prompt, add_special_tokens=False)["input_ids"])
+        if most < room // 2:
+            found, cure = f"{room - most} of {room} tokens", "give a shorter prompt"
+            raise InvalidInput(Problem("the prompt leaves no room for texts", "--prompt", found, cure))
+        tokens = tokenizer(
+            texts, truncation=True, max_length=most, stride=0,
+            return_overflowing_tokens=True, return_offsets_mapping=True,
+        )  # fmt: skip
+        owner = np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
+        begins = [next((begin for begin, end in each if end > begin), 0) for each in tokens["offset_mapping"]]
+        parts = []
+        for window, text in enumerate(owner):
+            start = begins[window] if window > 0 and owner[window - 1] == text else 0
+            end = begins[window + 1] if window + 1 < len(owner) and owner[window + 1] == text else None
+            parts.append(self._prompt + texts[text][start:end])
+        return tokenizer(parts, truncation=True, max_length=room)["input_ids"], owner
+
+    def _prompt_tokens(self) -> int:
+        """Count the tokens of the prompt, with the mark before it: what some models leave out of their mean."""
+        _, tokenizer = self._model()
+        tokens = tokenizer(self._prompt)["input_ids"]
+        return len(tokens) - (tokens[-1] in tokenizer.all_special_ids)
+
     def _room(self) -> int:
         return min(self._model()[0].get_max_seq_length() or MAX_WINDOW, MAX_WINDOW)
 
-    def _forward(self, windows: list[list[int]]) -> Iterator[tuple[list[int], dict[str, Any]]]:
+    def _forward(self, windows: list[list[int]], **more: int) -> Iterator[tuple[list[int], dict[str, Any]]]:
         """Run the model, a fixed number of windows of one padded length at a time: which windows, and its output."""
         import torch
 
@@ -196,9 +274,12 @@ class Encoder:
                 features = {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
                 features = {name: tensor.to(model.device) for name, tensor in features.items()}
                 with torch.inference_mode():
-                    yield batch, model(features)
+                    yield batch, model({**features, **more})
 
     def _model(self) -> tuple[Any, Any]:
+        if self._loaded is None and self._static is not None:
+            static = StaticEncoder(self._static)
+            self._loaded = (static, static.tokenizer)
         if self._loaded is None:
             try:
                 from sentence_transformers import SentenceTransformer

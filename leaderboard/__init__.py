@@ -5,6 +5,7 @@ In: dataset folders, prediction files and cards. Out: scores, comparisons, board
 commands                     what a person types
 bench                        how fast, how right
 analysis, app, protocol      the papers' figures; the web application; the choice of data sets
+interchange                  logs, tasks and results in other tools' formats
 views                        scores as pages, pictures and tables
 board                        all entries as columns, with ranks
 release                      what a server shows of entries on withheld labels

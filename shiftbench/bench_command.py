@@ -16,6 +16,7 @@ class Bench(StrEnum):
     APP = "app"
     TRAIN = "train"
     CHECK = "check"
+    PROMPT = "prompt"
 
 
 def bench(
@@ -24,7 +25,7 @@ def bench(
         typer.Argument(
             metavar="[WHAT]",
             help="'scores': scoring; 'build': large upstream files; 'app': the leaderboard; 'train': fine-tuning; "
-            "'check': a check of one model.",
+            "'check': a check of one model; 'prompt': asking a server, and scoring labels.",
         ),
     ] = Bench.SCORES,
     scale: Annotated[
@@ -35,15 +36,16 @@ def bench(
     ] = 1.0,
     json_: JsonOption = None,
 ) -> None:
-    """Time scoring, reading and building large data sets, the leaderboard with 10,000 entries, fine-tuning, or a check.
+    """Time scoring, building large data sets, the leaderboard with 10,000 entries, fine-tuning, a check, or prompting.
 
-    Needs the extra 'dev', fine-tuning the extra 'train'.
+    Needs the extra 'dev', fine-tuning the extra 'train', prompting that and 'llm'.
 
     Example: shiftbench bench build
     """
     from collections.abc import Iterator
     from dataclasses import asdict
 
+    from baselines.prompting.bench import run_prompt_bench
     from baselines.training.bench import run_training_bench
     from builders.building.bench import run_read_bench
     from builders.building.bench_builds import run_build_bench
@@ -62,6 +64,7 @@ def bench(
         Bench.APP: run_app_bench,
         Bench.TRAIN: run_training_bench,
         Bench.CHECK: run_check_bench,
+        Bench.PROMPT: run_prompt_bench,
     }
     timings = []
     for timing in runs[what](scale):

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.experiment_log import LogToOption, check_tracker, log_scores
 from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, require, writable_file, write_json
 
 if TYPE_CHECKING:
     from baselines.models import LoadedModel
     from builders.encoder import Encoder
+    from leaderboard.forecasting.shape import Forecasts
     from leaderboard.scoring.domain_shape import DomainCheck
     from leaderboard.scoring.shape import Scores
     from shiftbench.check_data import CheckData
@@ -103,9 +105,12 @@ def check(
     report: Annotated[
         Path, typer.Option("--report", metavar="FILE", help="Report to write, one HTML file.", callback=writable_file)
     ] = REPORT,
+    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Score one model on a file of your own, domain by domain, and write a report: what holds up, and why.
+
+    Domains whose rows have no label are forecast from the others, where --trained-on names a home domain.
 
     Example: shiftbench check ./my-model --data mine.csv --domain-column site --label-column label --trained-on books
     """
@@ -115,6 +120,7 @@ def check(
     from shiftbench.check_data import DataOptions, check_data
     from validation.vocabulary import ELSEWHERE
 
+    check_tracker(log_to)
     columns = Columns(
         domain=domain_column,
         label=label_column,
@@ -131,10 +137,15 @@ def check(
     with check_data(data, trained_on, task, options) as rows:
         done = _Checked.of(asked, rows, report, vectors if probes else None)
         done.write(report, data.name)
-        print_check(done.check, console())
+        print_check(done.check, console(), done.forecasts)
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
+        content["forecasts"] = None if done.forecasts is None else done.forecasts.model_dump(mode="json")
+        scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
     write_json(content, json_)
+    if log_to is not None:
+        settings = {"model": served_model or model, "file": data.name, "trained_on": trained_on or ELSEWHERE}
+        log_scores(log_to, settings["model"], scores, None, {"report": report}, settings)
 
 
 def _encoder(name: str | None) -> "Encoder":
@@ -191,6 +202,7 @@ class _Checked:
         scores: the scores of its predictions.
         predictions: the file that these are kept in.
         warnings: what the user must know of the model.
+        forecasts: of the domains without labels; None where all have some.
     """
 
     rows: "CheckData"
@@ -198,6 +210,7 @@ class _Checked:
     scores: "Scores"
     predictions: Path
     warnings: tuple[str, ...]
+    forecasts: "Forecasts | None"
 
     @classmethod
     def of(cls, asked: _Asked, rows: "CheckData", report: Path, probe_encoder: "Encoder | None") -> "_Checked":
@@ -219,7 +232,14 @@ class _Checked:
         titles = domain_titles(rows.folder)
         found = check_domains(model.name, scores, frame, rows.folder, rows.home, probes, titles)
         check = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes)})
-        return cls(rows, check, scores, place, model_warnings(model, rows, frame))
+        warnings = model_warnings(model, rows, frame)
+        forecasts = None
+        if rows.unlabelled is not None:
+            from shiftbench.check_forecasts import forecast_unlabelled
+
+            apart = report.with_name(f"{report.stem}.unlabelled.parquet")
+            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, apart)
+        return cls(rows, check, scores, place, warnings, forecasts)
 
     def write(self, report: Path, data: str) -> None:
         """Write the report."""
@@ -229,7 +249,15 @@ class _Checked:
         for warning in self.warnings:
             typer.echo(f"look here first: {warning}", err=True)
         titled = with_titles(self.scores, domain_titles(self.rows.folder))
-        shown = CheckShown(self.check, data, self.rows.folder, titled.tasks[0], _examples(self), warnings=self.warnings)
+        shown = CheckShown(
+            self.check,
+            data,
+            self.rows.folder,
+            titled.tasks[0],
+            _examples(self),
+            warnings=self.warnings,
+            forecasts=self.forecasts,
+        )
         report.write_text(check_html(shown), encoding="utf-8")
 
 

@@ -19,6 +19,7 @@ from builders.statistics.duplicates import input_text
 from builders.statistics.leaks import find_leaks
 from leaderboard.scoring.domain_shape import Leaks
 from shiftbench.own_data import TASK, dataset_ids
+from shiftbench.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import ELSEWHERE, GOLD, TaskKind
 
@@ -34,6 +35,7 @@ class CheckData:
         own_ids: ids to show in place of the dataset's.
         leaks: what was left out because the training texts hold it; None without training texts.
         notes: what is odd about the rows, a sentence each.
+        unlabelled: rows of domains without labels, which are forecast; None where all have some.
     """
 
     folder: DatasetFolder
@@ -42,6 +44,7 @@ class CheckData:
     own_ids: Mapping[str, str] = field(default_factory=dict)
     leaks: Leaks | None = None
     notes: tuple[str, ...] = ()
+    unlabelled: UnlabelledRows | None = None
 
     @property
     def info(self) -> TaskManifest:
@@ -120,10 +123,16 @@ def _named(columns: Columns) -> list[tuple[str, str]]:
 
 
 def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
-    tables = read_tables([data])
+    tables, unlabelled = read_tables([data]), None
+    if len(tables) == 1:
+        tables[0], unlabelled = set_unlabelled_apart(tables[0], options.columns, options.kind)
     rows = own_rows(tables, options.columns, options.kind)
     names, _ = name_domains(rows.frame["domain"], str(data))
     home = _home(trained_on, names)
+    if unlabelled is not None and home is None:
+        what = "domains without labels can be forecast from a home domain only"
+        cure = "name the domain that the model was trained on with --trained-on, or leave these rows out"
+        raise InvalidInput(Problem(what, "--trained-on", ", ".join(unlabelled.titles.values()), cure))
     if "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
     elif rows.frame.filter(split="test").is_empty():
@@ -146,7 +155,7 @@ def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions
     own_ids: Mapping[str, str] = {}
     if "own_id" in every.frame.columns:
         own_ids = dict(dataset_ids(every, names, folder).filter("first").select("id", "own_id").iter_rows())
-    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes))
+    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled)
 
 
 def _home(trained_on: str | None, names: Mapping[str, str]) -> str | None:

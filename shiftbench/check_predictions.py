@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,7 @@ from shiftbench.check_data import CheckData
 from validation.output_files import replace_file
 from validation.predictions import check_predictions
 from validation.report import counted
+from validation.task_facts import TaskFacts
 from validation.vocabulary import ELSEWHERE, TaskKind
 
 _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
@@ -31,14 +33,32 @@ def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckDa
     Returns: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput naming the row where the model fails; what it predicted before is kept.
     """
-    made_by = {"model": [model.name, model.version, dict(label_map)], "data": data.folder.content_hash}
-    settings = json.dumps({**made_by, "task": data.task, "home": data.home}, sort_keys=True, default=str)
     facts = replace(data.folder.facts(data.task), sources=tuple(data.info.domains))
+    rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
+    return _predicted(model, _settings(model, label_map, data), rows, facts, data, place)
+
+
+def predict_unlabelled(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, place: Path) -> pl.DataFrame:
+    """Predict the rows of domains without labels, as ``predict_rows`` does; the data must have some."""
+    assert data.unlabelled is not None
+    rows = data.unlabelled.frame
+    texts = sha256(rows.write_json().encode()).hexdigest()
+    settings = _settings(model, label_map, data, unlabelled=texts)
+    return _predicted(model, settings, rows, data.unlabelled.facts(data.folder), data, place)
+
+
+def _settings(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, **more: str) -> str:
+    made_by = {"model": [model.name, model.version, dict(label_map)], "data": data.folder.content_hash, **more}
+    return json.dumps({**made_by, "task": data.task, "home": data.home}, sort_keys=True, default=str)
+
+
+def _predicted(
+    model: LoadedModel, settings: str, rows: pl.DataFrame, facts: TaskFacts, data: CheckData, place: Path
+) -> pl.DataFrame:
     kept = _kept(place, settings, model)
     if kept is not None:
         typer.echo(f"{place}: taken up; the same model has predicted these rows before", err=True)
         return check_predictions(kept, [facts], str(place))
-    rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
     work = Work(place, {"settings": settings})
     said = predict_in_parts(model, rows, data.info.inputs, work=work)
     prediction = pl.col("prediction")

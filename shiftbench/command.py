@@ -5,6 +5,8 @@ Everything heavier than typer is imported inside the commands, so that ``--help`
 
 import importlib
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,20 +15,29 @@ from typer.core import TyperGroup
 import shiftbench
 from baselines.attack import commands as attack
 from baselines.grid.commands import grid
-from builders.building.commands import build, publish
+from builders.building.commands import build
 from leaderboard.commands.plan import plan
 from leaderboard.commands.rounds import nominate, release_round
 from leaderboard.commands.scores import analyse, coverage, protocol, validate
 from leaderboard.commands.server import publish_space, rescore, serve, submit, withdraw
+from shiftbench.archive_command import archive
 from shiftbench.bench_command import bench
 from shiftbench.card_command import card
 from shiftbench.check_command import check
 from shiftbench.compare_command import compare
+from shiftbench.compare_logs_command import compare_logs
 from shiftbench.demo_command import demo
+from shiftbench.experiment_log import logged
+from shiftbench.export_command import export
+from shiftbench.forecast_command import forecast, score_forecasts
 from shiftbench.gate_command import gate
+from shiftbench.import_command import import_logs
 from shiftbench.label_command import label
 from shiftbench.predict_command import predict
+from shiftbench.publish_command import publish
 from shiftbench.score_command import score
+from shiftbench.share_command import share
+from shiftbench.verify_command import verify
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
@@ -48,8 +59,23 @@ class _Programs(TyperGroup):
             return None
         program = importlib.import_module(f"baselines.{cmd_name.replace('-', '_')}")
         command = typer.Typer(**_PLAIN)
-        command.command(cmd_name)(program.main)
+        command.command(cmd_name)(logged(program.main, _trained))
         return typer.main.get_command(command)
+
+
+def _trained(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
+    """Return the prediction file that a baseline program wrote, and its dataset folder."""
+    return [given["out"]], given["data"]
+
+
+def _of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
+    """Return the prediction files that a grid wrote, one of each model on each task, and its dataset folder."""
+    from baselines.grid.plan import read_plan
+
+    plan = read_plan(given["file"], given["context"].find_root().command.commands["train"], given["task"])
+    out = given["out"] or plan.out
+    written = set() if given["dry_run"] else {out / each.task / f"{each.model}.parquet" for each in plan.trials}
+    return sorted(written), plan.data
 
 
 def _print_version(wanted: bool) -> None:
@@ -91,15 +117,16 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, predict, validate, card, score, compare, gate, label, submit, withdraw, nominate,
-    serve, rescore, release_round, publish_space, protocol, bench,
-    coverage, grid, analyse, demo,
+    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, label,
+    forecast, score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
+    protocol, bench, coverage, logged(grid, _of_grid), analyse, demo,
 ):  # fmt: skip
     app.command()(command)
+app.command("import")(import_logs)
 
 
 def main() -> None:
-    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate; 130: Ctrl-C."""
+    """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
     import sqlite3
 
     from validation.report import InvalidInput

@@ -20,7 +20,6 @@ from validation.command_line import (
     SubsetOption,
     as_fraction,
     console,
-    sound_card,
     with_options,
     write_json,
 )
@@ -49,16 +48,16 @@ def compare(
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
 
     With --format markdown, latex or csv: a table of all models, each tested against the best, as papers have it.
+
+    The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
-    from leaderboard.comparing.files import Entrant, compare_first
-    from leaderboard.scoring.score import token_encoder
     from leaderboard.views.terminal import print_comparisons
     from leaderboard.views.titles import with_comparison_titles
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
     files = [a, *others]
-    called = names_of(names, files) if names is not None or format_ is not TableFormat.TABLE else [""] * len(files)
+    called = names_of(names, files) if names is not None or format_ is not TableFormat.TABLE else list(map(str, files))
     with opened_data(data, own, a, subset) as opened:
         if format_ is not TableFormat.TABLE and json_ != "-":
             from shiftbench.paper import models_table, written
@@ -67,22 +66,10 @@ def compare(
             typer.echo(written(table, format_), nl=False)
             if json_ is None:
                 return
-        encoder = token_encoder(opened.folder)
-        cards = [sound_card(path) for path in files]
-        entrants = [
-            Entrant(
-                path,
-                opened.folder,
-                subset,
-                encoder,
-                name,
-                tuning_trials=card.tuning_trials if card else None,
-                checked=opened.checked(path) if opened.own is not None else None,
-            )
-            for path, name, card in zip(files, called, cards, strict=True)
-        ]
-        found = compare_first(entrants, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
+        from shiftbench.claims import claim_of_files, named_file
+
+        named = [named_file(name, path) for name, path in zip(called, files, strict=True)]
+        made = claim_of_files(opened, named, data, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
         if json_ != "-" and format_ is TableFormat.TABLE:
-            print_comparisons([with_comparison_titles(pair, opened.titles) for pair in found], console())
-    shown = [pair.model_dump(mode="json") for pair in found]
-    write_json(shown[0] if len(shown) == 1 else {"comparisons": shown}, json_)
+            print_comparisons([with_comparison_titles(pair, opened.titles) for pair in made.comparisons], console())
+    write_json(made.model_dump(mode="json"), json_)

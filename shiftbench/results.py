@@ -102,7 +102,7 @@ class ComparisonResult(_Result):
     """Entries compared with the first of them, as ``compare`` returns them.
 
     Attributes:
-        comparisons: the first entry with each other one, as ``shiftbench compare --json`` prints them (fractions).
+        comparisons: the first entry with each other one, as ``shiftbench compare --json`` holds them (fractions).
     """
 
     _tables = COMPARISON_TABLES

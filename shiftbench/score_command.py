@@ -1,6 +1,6 @@
 """The command ``score``. Everything heavier than typer is imported inside it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ from shiftbench.data_options import (
     opened_data,
     refuse_options,
 )
+from shiftbench.experiment_log import LogToOption, Tracker, check_tracker, log_scores
 from validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
@@ -72,6 +73,7 @@ def score(
         Path | None,
         typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
     ] = None,
+    log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Check and score prediction files; figures stand with their 95% intervals where they have one.
@@ -103,6 +105,7 @@ def score(
         refuse_options([*own.given, *(["--depth"] if depth else [])])
     elif subset != "all" or reference is not None:
         raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
+    check_tracker(log_to)
     share = as_fraction(margin)
     if len(predictions) > 1 or format_ is not TableFormat.TABLE or names is not None:
         alone = {"--reference": reference, "--encoder": encoder, "--depth": depth, "--report": report}
@@ -110,7 +113,10 @@ def score(
         if given:
             raise typer.BadParameter(f"{given[0]} is for one file, shown as it is; several give one table")
         called = names_of(names, predictions)
-        _score_several(predictions, called, data, own, subset, share, format_, json_, labels_by_index=labels_by_index)
+        every = _score_several(
+            predictions, called, data, own, subset, share, format_, json_, labels_by_index=labels_by_index
+        )
+        _log(log_to, dict(zip(predictions, every.items(), strict=True)))
         return
     if is_own_file(data):
         vectors = _depth_encoder(encoder, depth)
@@ -122,6 +128,15 @@ def score(
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
+    _log(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
+
+
+def _log(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
+    """Log each file's scores as a run, with its card and the report, where a tracker was named."""
+    if tracker is None:
+        return
+    for path, (name, scores) in scored.items():
+        log_scores(tracker, name, scores, sound_card(path), {"report": report} if report is not None else {})
 
 
 def _score_sampled(
@@ -158,8 +173,8 @@ def _score_several(
     json_: str | None,
     *,
     labels_by_index: bool,
-) -> None:
-    """Score several files and print one table of them."""
+) -> "dict[str, Scores]":
+    """Score several files and print one table of them; returns their scores by name."""
     from leaderboard.views.paper_table import print_paper_table
     from shiftbench.paper import models_table, written
 
@@ -170,6 +185,7 @@ def _score_several(
     elif json_ != "-":
         typer.echo(written(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
+    return dict(scores)
 
 
 def _score_folder(

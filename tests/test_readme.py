@@ -15,9 +15,10 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BASELINES = (ROOT / "baselines/README.md").read_text(encoding="utf-8")
 FRONT_DOOR = (ROOT / "shiftbench/README.md").read_text(encoding="utf-8")
+INTERCHANGE = (ROOT / "leaderboard/interchange/README.md").read_text(encoding="utf-8")
 ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
 READMES = [ROOT / "README.md", *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md"))]
-BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES + FRONT_DOOR, flags=re.M | re.S)
+BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES + FRONT_DOOR + INTERCHANGE, flags=re.M | re.S)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("shiftbench ")]
 
 
@@ -49,8 +50,8 @@ def test_there_are_commands_to_test() -> None:
 
 def test_make_targets_are_there() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = {target for block in BLOCKS for target in re.findall(r"^make (\w+)", block, flags=re.M)}
-    assert named == {"demo", "test"}
+    named = {target for block in BLOCKS for target in re.findall(r"^make ([\w-]+)", block, flags=re.M)}
+    assert named == {"demo", "test", "weights-llm"}
     assert all(re.search(rf"^{target}:", makefile, flags=re.M) for target in named)
 
 

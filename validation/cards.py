@@ -71,6 +71,9 @@ class Card(pydantic.BaseModel):
     pretraining_domains: tuple[Text, ...] = pydantic.Field((), description="Domains known to be in pretraining")
     command: LongText | None = pydantic.Field(None, description="Command that made the predictions")
     versions: dict[Text, Text] = pydantic.Field(default_factory=dict, description="Library versions")
+    run: dict[Text, Text] = pydantic.Field(
+        default_factory=dict, description="How the model was run: revision, engine, dtype, batch size, hash of prompts"
+    )
     tokens: Count | None = pydantic.Field(None, description="Tokens spent on prompting")
     cost_usd: float | None = pydantic.Field(
         None, ge=0, le=1e12, allow_inf_nan=False, strict=True, description="Cost of prompting"
@@ -95,6 +98,11 @@ class Card(pydantic.BaseModel):
     def allows_download(self) -> bool:
         """Whether the predictions may be downloaded by themselves; cards that do not say so keep that."""
         return self.share_predictions is not False
+
+    @property
+    def allows_bulk(self) -> bool:
+        """Whether the predictions may be passed on with all others, as in archives: only where the card says so."""
+        return self.share_predictions is True
 
     @property
     def model_name(self) -> str:

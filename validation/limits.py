@@ -25,8 +25,11 @@ MAX_CHARACTERS = {
     "seed": 100,
     "confidence": 100,
     "probabilities": 25_000,
+    "entry": 100,
+    "card": 64 * 2**10,
 }
-"""Characters of one value; a prediction may be one tag for each token of a long document."""
+"""Characters of one value; a prediction may be one tag for each token of a long document. Entries and cards are columns
+of the list of entries in an archive."""
 MAX_PROBABILITIES = 1_000
 """Probabilities of one row."""
 MAX_LIST_ELEMENTS = 8_000_000

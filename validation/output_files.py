@@ -37,6 +37,26 @@ def replace_file(path: Path, *, durable: bool = False, scratch: Path | None = No
             sync(path.parent)
 
 
+@contextmanager
+def replace_folder(out: Path) -> Iterator[Path]:
+    """Yield a new folder beside ``out``, which takes its place when the block succeeds; before, nobody sees it."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
+        new = Path(temporary) / "new"
+        new.mkdir()
+        yield new
+        old = Path(temporary) / "old"
+        try:
+            if out.exists():
+                out.rename(old)
+            new.rename(out)
+        except BaseException:
+            # The old folder must not vanish with the temporary one.
+            if old.exists() and not out.exists():
+                old.rename(out)
+            raise
+
+
 def sync(path: Path) -> None:
     """Write what is known of a file or folder to disk, and wait until it is there."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -93,6 +113,19 @@ def refuse_folder(path: Path, where: str) -> None:
     """Raise InvalidInput where a file is to be and a folder is."""
     if path.is_dir():
         raise InvalidInput(Problem("this is a folder", where, str(path), "name a file"))
+
+
+def check_new_folder(path: Path, where: str) -> None:
+    """Check, before any work, that a folder can be made there, or that there is an empty one.
+
+    Args:
+        path: the folder to be.
+        where: the option that named it.
+    Raises: InvalidInput when something is there, or nothing may be written there.
+    """
+    check_place(path)
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise InvalidInput(Problem("the output folder is taken", where, str(path), "name an empty or a new one"))
 
 
 def check_place(path: Path) -> None:

@@ -1,7 +1,9 @@
 """One measurement of speed beside its yardstick, how it is printed, and what it cost in memory."""
 
 import resource
+import statistics
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,6 +72,41 @@ def print_timing(timing: Timing, console: "Console") -> None:
         parts.append(f"wanted {_target(timing.wanted)}{verdict}")
     style = {True: "green", False: "red", None: None}[timing.met]
     console.print("; ".join(parts), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def compared_rates(
+    name: str,
+    unit: str,
+    wanted: Mapping[str, float],
+    scale: float,
+    sides: Mapping[str, Callable[[], float]],
+    n_rounds: int,
+) -> Iterator[Timing]:
+    """Measure rates of several sides that take turns; what counts is each side's median, and the ratio of medians.
+
+    Args:
+        name: what is measured.
+        unit: what a rate counts.
+        wanted: the least ratio to each yardstick.
+        scale: size of the input as a share of the full one; only at 1 or more is said whether targets are met.
+        sides: the sides by name, each returns its rate; ours is called "".
+        n_rounds: how often each is measured.
+    Returns: a timing for each yardstick.
+    """
+    rounds = [{side: measure() for side, measure in sides.items()} for _ in range(n_rounds)]
+    rates = {side: statistics.median(each[side] for each in rounds) for side in sides}
+    for yardstick, least in wanted.items():
+        ratio = rates[""] / rates[yardstick]
+        yield Timing(
+            name=name,
+            rate=rates[""],
+            unit=unit,
+            yardstick=yardstick,
+            yardstick_rate=rates[yardstick],
+            ratio=ratio,
+            wanted=least,
+            met=ratio >= least if scale >= 1 else None,
+        )
 
 
 def peak_memory() -> int:

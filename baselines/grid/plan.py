@@ -1,5 +1,6 @@
 """The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +96,8 @@ def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = No
         # One source of the grid may be wrong for every model.
         raise InvalidInput(dict.fromkeys(checks.problems))
     parameters = {model.name: model.parameters for model in asked.models if model.parameters is not None}
-    return Plan(folder.path, file.parent / asked.out, asked.threads, tuple(trials), parameters)
+    out = Path(os.path.normpath(file.parent / asked.out))
+    return Plan(folder.path, out, asked.threads, tuple(trials), parameters)
 
 
 def _read(file: Path) -> GridFile:

@@ -6,7 +6,8 @@ and scipy.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -81,15 +82,28 @@ def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
         raise InvalidInput(Problem("there is no such file", str(path), cure="give the path of a file on this machine"))
     if path.suffix == ".skops":
         return _load_skops(path)
+    import joblib
+
+    with reading_pickle(path, trust_pickle=trust_pickle):
+        return joblib.load(path)
+
+
+@contextmanager
+def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
+    """Read a pickle in this block, if it is trusted.
+
+    Args:
+        path: the pickle, for the report.
+        trust_pickle: whether pickles are trusted.
+    Raises: InvalidInput when it is not trusted, or the block fails: what runs its own code may raise anything.
+    """
     if not trust_pickle:
         what = "a pickle can run any code on this machine when it is loaded"
         cure = "save the model with skops.io.dump, or give --trust-pickle if you know who made the file"
         raise InvalidInput(Problem(what, str(path), cure=cure))
-    import joblib
-
     try:
-        return joblib.load(path)
-    except Exception as error:  # a pickle may raise anything: it runs its own code
+        yield
+    except Exception as error:
         cure = "load it with the versions of the libraries that it was saved with"
         found = describe_error(error)
         raise InvalidInput(Problem("the pickle cannot be loaded", str(path), found, cure)) from error

@@ -1,12 +1,13 @@
 """SetFit folders: a body of sentence-transformers and a head that reads its vectors.
 
-Read by hand, without the package ``setfit``, whose own heads are pickles: ``model_head.pkl`` is loaded with
-``--trust-pickle`` alone. A head saved with skops (``model_head.skops``), or a linear one as
-``model_head.safetensors`` (weight and bias), needs no trust. Cross-encoders of sentence-transformers are sequence
-classifiers of transformers, and loaded as such.
+Read by hand, without the package ``setfit``, whose own heads are pickles: ``model_head.pkl``, of scikit-learn or
+SetFit's differentiable one, is loaded with ``--trust-pickle`` alone. A head saved with skops (``model_head.skops``), or
+a linear one as ``model_head.safetensors`` (weight and bias), needs no trust. Cross-encoders of sentence-transformers
+are sequence classifiers of transformers, and loaded as such.
 """
 
 import json
+import pickle
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import polars as pl
 from baselines.models.labels import LabelMatch, match_labels
 from baselines.models.loaded import NamedModel
 from baselines.models.outputs import frame_of_labels, frame_of_probabilities
-from baselines.models.pipelines import class_names, load_estimator
+from baselines.models.pipelines import class_names, load_estimator, reading_pickle
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
 from validation.vocabulary import TaskKind
@@ -80,9 +81,7 @@ def load_sentence_model(asked: "Asked", folder: Path) -> SentenceModel:
         raise InvalidInput(Problem("a SetFit model labels single texts", asked.spec, found, cure))
     path = find_head(folder)
     assert path is not None
-    head = (
-        _linear_head(path) if path.suffix == ".safetensors" else load_estimator(path, trust_pickle=asked.trust_pickle)
-    )
+    head = _load_head(path, trust_pickle=asked.trust_pickle)
     settings = _settings(folder)
     names = class_names(head.classes_) if hasattr(head, "classes_") else []
     own = settings.get("labels")
@@ -117,6 +116,45 @@ def _settings(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise InvalidInput(Problem("this is no JSON", str(file), first_line(error), "save the model again")) from error
     return found if isinstance(found, dict) else {}
+
+
+def _load_head(path: Path, *, trust_pickle: bool) -> Any:
+    if path.suffix == ".safetensors":
+        return _linear_head(path)
+    if path.suffix == ".pkl" and _DIFFERENTIABLE.encode() in path.read_bytes():
+        return _differentiable_head(path, trust_pickle=trust_pickle)
+    return load_estimator(path, trust_pickle=trust_pickle)
+
+
+_DIFFERENTIABLE = "SetFitHead"
+"""SetFit's class of a head in PyTorch; a pickle names the classes of what it holds."""
+
+
+class _PickledHead:
+    """What a pickled ``setfit.modeling.SetFitHead`` is read into: its attributes alone."""
+
+
+class _HeadUnpickler(pickle.Unpickler):
+    """Reads a differentiable head without the package ``setfit``."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return (
+            _PickledHead if (module, name) == ("setfit.modeling", _DIFFERENTIABLE) else super().find_class(module, name)
+        )
+
+
+def _differentiable_head(path: Path, *, trust_pickle: bool) -> LinearHead:
+    """Read a differentiable head: softmax of its linear layer's outputs over its temperature."""
+    with reading_pickle(path, trust_pickle=trust_pickle), path.open("rb") as file:
+        state = vars(_HeadUnpickler(file).load())
+        layer = state["_modules"]["linear"]
+        weight = layer.weight.detach().double().numpy()
+        bias = np.zeros(len(weight)) if layer.bias is None else layer.bias.detach().double().numpy()
+    if state.get("multitarget"):
+        what, cure = "the head gives several labels a text", "give a model of single labels"
+        raise InvalidInput(Problem(what, str(path), cure=cure))
+    scale = state["temperature"] + state["eps"]
+    return LinearHead(weight / scale, bias / scale)
 
 
 def _linear_head(path: Path) -> LinearHead:

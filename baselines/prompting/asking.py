@@ -85,8 +85,12 @@ class Asker:
             bar.update()
             self._spend(answer)
 
-        if requests:
+        if not requests:
+            return
+        try:
             self._model.answer([request for _, request in requests], keep)
+        finally:
+            self._store.flush()
 
     def _spend(self, answer: Answer) -> None:
         """Count what an answer cost; InvalidInput when it is the last that may be paid for."""

@@ -125,6 +125,7 @@ def collect_batch(model: Server, requests: Mapping[bytes, Request], out: Path, s
         found = f"{len(requests) - n_found:,} of {len(requests):,} requests without an answer; {states}"
         cure = f"delete {sent.name} and give --batch write again, or leave --batch out: only what lacks is asked"
         raise InvalidInput(Problem("the batch came back incomplete", model.address, found, cure))
+    store.flush()
     for path in [*_files(out), sent]:
         path.unlink()
     return n_found

@@ -4,7 +4,9 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from baselines.prompting.models import Answer
@@ -19,27 +21,38 @@ def answer_key(identity: Mapping[str, Any]) -> bytes:
 class AnswerStore:
     """Answers by key in one SQLite file of the user's cache folder.
 
-    Each answer is on disk when ``put`` returns, and outlives a killed process. Prompts are not stored, only their
-    hashes. Several processes may share the file.
+    Answers outlive a killed process. Waiting for the disk after each would take longer than the answers of a fast
+    server: those that come while earlier ones are written are written next, together. ``flush`` returns when all are on
+    disk, and so does the end of the block. Prompts are not stored, only their hashes. Several processes may share the
+    file.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         path = (folder or cache_folder()) / "answers.sqlite"
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(path, timeout=60)
+        self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)  # one thread at a time
         self._connection.execute(
             "CREATE TABLE IF NOT EXISTS answers "
             "(key BLOB PRIMARY KEY, text TEXT NOT NULL, tokens_in INTEGER, tokens_out INTEGER) WITHOUT ROWID"
         )
+        self._waiting: dict[bytes, Answer] = {}
+        self._lock, self._is_writing = Lock(), False
+        self._writer, self._written = ThreadPoolExecutor(1), Future[None]()
+        self._written.set_result(None)
 
     def __enter__(self) -> "AnswerStore":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        try:
+            self.flush()
+        finally:
+            self._writer.shutdown()
+            self._connection.close()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
         """Look answers up; those that are not there are left out."""
+        self.flush()
         found: dict[bytes, Answer] = {}
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
@@ -49,9 +62,32 @@ class AnswerStore:
         return found
 
     def put(self, key: bytes, answer: Answer) -> None:
-        """Keep an answer."""
-        with self._connection:
-            self._connection.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
-                (key, answer.text, answer.tokens_in, answer.tokens_out),
-            )
+        """Keep an answer; raises what went wrong with earlier ones, as a full disk."""
+        with self._lock:
+            self._waiting[key] = answer
+            if not self._is_writing:
+                self._written.result()
+                self._is_writing = True
+                self._written = self._writer.submit(self._write)
+
+    def flush(self) -> None:
+        """Wait until all answers are on disk; raises what went wrong, as a full disk."""
+        self._written.result()
+
+    def _write(self) -> None:
+        """Write what waits, and what comes meanwhile."""
+        while True:
+            with self._lock:
+                taken, self._waiting = self._waiting, {}
+                self._is_writing = bool(taken)
+            if not taken:
+                return
+            try:
+                with self._connection:
+                    self._connection.executemany(
+                        "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
+                        [(key, each.text, each.tokens_in, each.tokens_out) for key, each in taken.items()],
+                    )
+            except BaseException:
+                self._is_writing = False  # so that the next put raises it
+                raise

@@ -1,4 +1,4 @@
-"""What a language model is told of each task, in our own words.
+"""What a language model is told of each task, in our own words, and the same in others.
 
 Labels, field names and the answer 'No answer' are the papers' (DR paper, appendix E.1; BOSS paper, Table 22); the
 sentences are not, so scores need not be those of the papers to the digit. A task that the papers do not have gets the
@@ -106,18 +106,85 @@ _BY_KIND = {
 }
 
 
+_PARAPHRASES = {
+    _INFERENCE: (
+        Wording(
+            "Read the text and the claim. If the text makes the claim certain, that is entailment; if it rules the "
+            f"claim out, contradiction; if it leaves the claim open, neutral. {_LABEL}",
+            (("premise", "Text"), ("hypothesis", "Claim")),
+            "Relation",
+        ),
+        Wording(
+            f"How does the second sentence relate to the first? {_LABEL}",
+            (("premise", "First sentence"), ("hypothesis", "Second sentence")),
+            "Relation",
+        ),
+        Wording(
+            "Suppose that the passage is true. Is the statement then true (entailment), false (contradiction), or can "
+            f"it not be known (neutral)? {_LABEL}",
+            (("premise", "Passage"), ("hypothesis", "Statement")),
+            "Answer",
+        ),
+        Wording(
+            "This is a test of natural language inference. Label the pair by what the context says of the hypothesis. "
+            f"{_LABEL}",
+            (("premise", "Context"), ("hypothesis", "Hypothesis")),
+            "Label",
+        ),
+    ),
+    _SENTIMENT: (
+        Wording(f"What is the sentiment of this text? {_LABEL}", _TEXT, "Sentiment"),
+        Wording(
+            f"Read what somebody wrote. Is the writer's opinion favourable, unfavourable, or neither? {_LABEL}",
+            (("text", "Opinion"),),
+            "Judgement",
+        ),
+        Wording(f"Classify the sentence by the feeling that it conveys. {_LABEL}", (("text", "Sentence"),), "Class"),
+        Wording(f"This is a test of sentiment analysis. Label the input. {_LABEL}", (("text", "Input"),), "Label"),
+    ),
+}
+"""Other words for the same question: a draw of a prompt takes one of them."""
+
+
 def wording(benchmark: str, task: str, info: TaskManifest, instruction: str | None = None) -> Wording:
-    """Give the words for a task.
+    """Return the words for a task: the first of ``wordings``."""
+    return wordings(benchmark, task, info, instruction)[0]
+
+
+def wordings(benchmark: str, task: str, info: TaskManifest, instruction: str | None = None) -> tuple[Wording, ...]:
+    """Return the words for a task, and behind them other words for the same question where there are any.
 
     Args:
         benchmark: the manifest's benchmark.
         task: the task's name; a placebo has the words of the task it was dealt from, candidates those of theirs.
         info: the task's facts.
-        instruction: the user's own instruction in place of ours; ``{labels}`` stands for the labels in it, too.
+        instruction: the user's own instruction in place of all of ours; ``{labels}`` stands for the labels in it, too.
     """
     name = info.candidates_for or task.removesuffix(PLACEBO)
-    words = _BY_TASK.get((benchmark, name))
-    return general_wording(info.kind, info.inputs, info.labels, instruction, words)
+    words = _BY_TASK.get((benchmark, name)) or _BY_LABELS.get(frozenset(info.labels))
+    every = (words, *(_PARAPHRASES.get(words, ()) if words and instruction is None else ()))
+    # Where a task's columns are other ones, all come out as the words of its kind.
+    return tuple(
+        dict.fromkeys(general_wording(info.kind, info.inputs, info.labels, instruction, each) for each in every)
+    )
+
+
+def numbered_wording(benchmark: str, task: str, info: TaskManifest) -> Wording:
+    """Return the words for a task with labels where a model is to reply by the number of a label, as rows have it.
+
+    Args:
+        benchmark: the manifest's benchmark.
+        task: the task's name.
+        info: its facts.
+    """
+    words = wording(benchmark, task, info)
+    numbers = ", ".join(f"{code} {label}" for code, label in enumerate(info.labels))
+    reply = f"Reply with one line and nothing else: ANSWER: and the number of one of these labels: {numbers}."
+    return replace(words, instruction=words.instruction.replace(_with_labels(_LABEL, info.labels), reply))
+
+
+def _with_labels(text: str, labels: Sequence[str]) -> str:
+    return text.replace("{labels}", ", ".join(labels))
 
 
 def general_wording(
@@ -140,5 +207,4 @@ def general_wording(
     if words is None or {column for column, _ in words.fields} - set(inputs):
         fields = tuple((column, column.replace("_", " ").capitalize()) for column in inputs if column != "title")
         words = Wording(_BY_KIND[kind], fields)
-    text = (instruction or words.instruction).replace("{labels}", ", ".join(labels))
-    return replace(words, instruction=text)
+    return replace(words, instruction=_with_labels(instruction or words.instruction, labels))

@@ -1,32 +1,92 @@
-"""Log-probabilities of labels after prompts, by a model on this machine: each prompt is read once for all labels."""
+"""Log-probabilities of labels after prompts, by a model on this machine.
+
+Each prompt is read once for all labels, and what all prompts begin with, such as the instruction and fixed
+demonstrations, once for all prompts.
+"""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 
-def score_labels(model: Any, prompts: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Compute how likely each label is after each prompt; what the prompt left in the model's cache is shared.
+@dataclass(frozen=True)
+class Prefix:
+    """The beginning of prompts, and what it left in the model's cache; ``cache`` is None where it was not read."""
+
+    length: int = 0
+    cache: Any = None
+
+
+def score_labels(
+    model: Any, prompts: Sequence[Sequence[int]], labels: Sequence[Sequence[int]], batch: int
+) -> Iterator[list[list[float]]]:
+    """Compute how likely each label is after each prompt.
 
     Args:
         model: a causal language model of transformers.
-        prompts: B prompts as tokens, none of them empty.
+        prompts: prompts as tokens, none of them empty.
         labels: C labels as tokens, none of them empty.
-    Returns: for each prompt the sums of the labels' log-probabilities, natural logarithms.
+        batch: prompts that go through the model at once.
+    Yields: for each batch of prompts, in their order, the sums of the labels' log-probabilities, natural logarithms:
+        a list of C for each prompt.
     """
+    prefix = _read_prefix(model, prompts)
+    for start in range(0, len(prompts), batch):
+        rows = [prompt[prefix.length :] for prompt in prompts[start : start + batch]]
+        yield _score_batch(model, prefix, rows, labels)
+
+
+def _read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix:
+    """Read what all prompts begin with, their last token aside; nothing where the model could not go on from there.
+
+    Prompts of several lengths are padded behind the prefix: a model must take positions, and look at nothing but them.
+    """
+    import torch
+    from transformers.cache_utils import DynamicLayer
+
+    length = _common_length(prompts)
+    if len(prompts) < 2 or length == 0 or not _takes_positions(model):
+        return Prefix()
+    with torch.inference_mode():
+        ids = torch.tensor([prompts[0][:length]], device=model.device)
+        cache = model(input_ids=ids, use_cache=True, logits_to_keep=1).past_key_values
+    # Windows that slide and recurrent states count the padding.
+    whole = all(type(layer) is DynamicLayer for layer in getattr(cache, "layers", [None]))
+    return Prefix(length, cache) if whole else Prefix()
+
+
+def _common_length(prompts: Sequence[Sequence[int]]) -> int:
+    """Return how many tokens all prompts begin with, at least one token of each left over."""
+    first, last = min(map(list, prompts)), max(map(list, prompts))  # of sorted rows the ends have least in common
+    most = min(map(len, prompts)) - 1
+    return next((place for place in range(most) if first[place] != last[place]), most)
+
+
+def _score_batch(
+    model: Any, prefix: Prefix, prompts: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]
+) -> list[list[float]]:
+    """Score C labels after B prompts, of which the tokens behind the prefix are given."""
     import torch
 
     device = model.device
     width, longest = max(map(len, prompts)), max(map(len, labels))
     ids = torch.tensor([[0] * (width - len(row)) + list(row) for row in prompts], device=device)  # (B, T)
-    mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts], device=device)
+    padded = [[1] * prefix.length + [0] * (width - len(row)) + [1] * len(row) for row in prompts]
+    mask = torch.tensor(padded, device=device)  # (B, P + T)
     first = torch.tensor([row[0] for row in labels], device=device)  # (C,)
     # Labels of one token are known after the prompt alone.
     more = [place for place, row in enumerate(labels) if len(row) > 1]
     rest = torch.tensor([[*labels[place], *[-1] * (longest - len(labels[place]))] for place in more], device=device)
     with torch.inference_mode():
-        places = _places(model, (mask.cumsum(dim=1) - 1).clamp(min=0))
-        read = model(input_ids=ids, attention_mask=mask, use_cache=True, logits_to_keep=1, **places)
+        cache = deepcopy(prefix.cache)  # the model adds to the one that it is given
+        if cache is not None:
+            cache.batch_repeat_interleave(len(prompts))
+        places = _places(model, (mask.cumsum(dim=1) - 1).clamp(min=0)[:, prefix.length :])
+        read = model(
+            input_ids=ids, attention_mask=mask, past_key_values=cache, use_cache=bool(more), logits_to_keep=1, **places
+        )
         scores = read.logits[:, -1].float().log_softmax(dim=-1)[:, first]  # (B, C)
         if more:
             n = len(more)
@@ -44,6 +104,10 @@ def score_labels(model: Any, prompts: Sequence[Sequence[int]], labels: Sequence[
     return [[float(score) for score in row] for row in scores.cpu()]
 
 
+def _takes_positions(model: Any) -> bool:
+    return "position_ids" in inspect.signature(model.forward).parameters
+
+
 def _places(model: Any, positions: Any) -> dict[str, Any]:
     """Name the positions where a model takes them: padding stands on the left."""
-    return {"position_ids": positions} if "position_ids" in inspect.signature(model.forward).parameters else {}
+    return {"position_ids": positions} if _takes_positions(model) else {}

@@ -3,12 +3,16 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from baselines.prompting.gguf import find_gguf
 from baselines.prompting.models import Answer, Keep, Message, Request
 from baselines.prompting.wire import plain_text
+from baselines.training.options import Precision
 from validation.command_line import require
 from validation.report import InvalidInput, Problem, first_line
 
@@ -16,26 +20,33 @@ BATCH = 8
 
 
 class LocalModel:
-    """A causal language model from a folder or the Hub, on a GPU where there is one; loaded when first asked.
+    """A causal language model from a folder, a GGUF file or the Hub, on a GPU where there is one.
 
-    A model with a chat template is spoken to by it, any other in plain paragraphs whose answers end at an empty line.
-    Prompts that leave the model no room for the answer are not asked. An answer may depend on those asked with it, in
-    the last digits of a tie: batches are the same for the same requests.
+    It is loaded when first asked. A model with a chat template is spoken to by it, any other in plain paragraphs whose
+    answers end at an empty line. Prompts that leave the model no room for the answer are not asked. An answer may
+    depend on those asked with it, in the last digits of a tie: batches are the same for the same requests.
 
     Args:
-        name: folder, or id on the Hub.
+        name: folder, GGUF file, or id on the Hub. Quantised weights are read as what they stand for, and compute in
+            the precision of others.
         batch: prompts that go through the model at once.
         scores_labels: answer with the log-probabilities of a request's labels, where it has labels.
+        precision: numbers of weights and computation; by default single precision on a processor, and on a GPU what
+            the model's files say. Labels are scored by a last layer in single precision in any case.
     """
 
-    def __init__(self, name: str, *, batch: int = BATCH, scores_labels: bool = False) -> None:
+    def __init__(
+        self, name: str, *, batch: int = BATCH, scores_labels: bool = False, precision: Precision = Precision.AUTO
+    ) -> None:
         require("peft", "train")
-        self._name, self._batch, self._scores_labels = name, batch, scores_labels
-        self._files = _files_digest(Path(name)) if Path(name).is_dir() else self._revision()
+        self._name, self._batch, self._scores_labels, self._precision = name, batch, scores_labels, precision
+        self._gguf = find_gguf(name)
+        where = self._gguf or Path(name)
+        self._files = _files_digest(where) if where.exists() else self._revision()
 
     def identity(self, request: Request) -> Mapping[str, Any]:
         """Give the model's files, what they run on, which decides the precision, messages and parameters."""
-        ran: dict[str, Any] = {"files": self._files, "device": self._device}
+        ran: dict[str, Any] = {"files": self._files, "device": self._device, "precision": self._precision}
         if self._scores_labels and request.labels:
             return {**ran, "messages": list(request.messages), "labels": list(request.labels)}
         return {**ran, "messages": list(request.messages), "max_tokens": request.max_tokens}
@@ -66,11 +77,9 @@ class LocalModel:
             for place in sorted(set(own) - set(fitting)):
                 keep(place, Answer("", 0, 0))
             fitting.sort(key=lambda place: (-len(prompts[place]), prompts[place]))
-            for start in range(0, len(fitting), self._batch):
-                places = fitting[start : start + self._batch]
-                found = score_labels(self._model, [prompts[place] for place in places], labels)
-                for place, scores in zip(places, found, strict=True):
-                    keep(place, Answer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
+            found = score_labels(self._model, [prompts[place] for place in fitting], labels, self._batch)
+            for place, scores in zip(fitting, chain.from_iterable(found), strict=True):
+                keep(place, Answer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
 
     def _answer(self, requests: Sequence[Request], keep: Keep) -> None:
         prompts = [self._tokens(request.messages) for request in requests]
@@ -91,7 +100,7 @@ class LocalModel:
     @property
     def parameters(self) -> int:
         """Number of the model's parameters; loads it."""
-        return int(self._model.num_parameters())
+        return self._loaded[1]
 
     def _generate(self, prompts: Sequence[Sequence[int]], most: Sequence[int]) -> list[Answer]:
         import torch
@@ -158,29 +167,55 @@ class LocalModel:
 
         return "cuda" if torch.cuda.is_available() else "cpu"
 
-    @cached_property
+    @property
     def _model(self) -> Any:
-        import torch
-        from transformers import AutoModelForCausalLM
+        return self._loaded[0]
 
+    @cached_property
+    def _loaded(self) -> tuple[Any, int]:
+        """The model, and how many parameters it has before its last layer stops sharing any."""
+        import torch
+        from transformers import AutoModelForCausalLM, GgufConfig
+
+        dtypes = {Precision.BF16: torch.bfloat16, Precision.FP32: torch.float32}
         # Half precision is slow, or lacking, on most processors.
-        model = self._load(AutoModelForCausalLM, dtype=torch.float32 if self._device == "cpu" else "auto")
-        return model.to(self._device).eval()
+        usual = torch.float32 if self._device == "cpu" else "auto"
+        # Kept as blocks, quantised weights would compute by other kernels on each machine.
+        unpacked = {} if self._gguf is None else {"quantization_config": GgufConfig(dequantize=True)}
+        model = self._load(AutoModelForCausalLM, dtype=dtypes.get(self._precision, usual), **unpacked)
+        model, n_parameters = model.to(self._device).eval(), int(model.num_parameters())
+        if self._scores_labels:
+            _use_float_head(model)
+        return model, n_parameters
 
     def _load(self, kind: Any, **options: Any) -> Any:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        where = self._name
+        if self._gguf is not None:
+            where, options = str(self._gguf.parent), {**options, "gguf_file": self._gguf.name}
         try:
-            return kind.from_pretrained(self._name, **options)
+            return kind.from_pretrained(where, **options)
         except (OSError, ValueError) as error:
-            cure = "give the folder of a causal language model with its tokenizer, or its id on the Hub"
+            cure = "give the folder of a causal language model with its tokenizer, a GGUF file, or an id on the Hub"
             raise InvalidInput(Problem("the model cannot be loaded", self._name, first_line(error), cure)) from error
 
     def _revision(self) -> str:
         from transformers import AutoConfig
 
         return f"{self._name}@{self._load(AutoConfig)._commit_hash}"
+
+
+def _use_float_head(model: Any) -> None:
+    """Compute logits in single precision: bf16 has two or three digits, so that near labels would be tied."""
+    import torch
+
+    if model.get_output_embeddings().weight.dtype == torch.float32:
+        return
+    head = deepcopy(model.get_output_embeddings()).to(torch.float32)
+    head.register_forward_pre_hook(lambda _, inputs: tuple(each.to(torch.float32) for each in inputs))
+    model.set_output_embeddings(head)
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:
@@ -190,10 +225,10 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
     return [first, *messages[2:]]
 
 
-def _files_digest(folder: Path) -> str:
-    """Tell a folder's files apart by name, size and time: hashing the weights would take longer than asking."""
-    digest = hashlib.sha256(str(folder.resolve()).encode())
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+def _files_digest(where: Path) -> str:
+    """Tell a folder's files, or one file, apart by name, size and time: hashing the weights would take too long."""
+    digest = hashlib.sha256(str(where.resolve()).encode())
+    for path in sorted(path for path in (where, *where.rglob("*")) if path.is_file()):
         facts = path.stat()
-        digest.update(f"{path.relative_to(folder).as_posix()} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+        digest.update(f"{path.relative_to(where).as_posix()} {facts.st_size} {facts.st_mtime_ns}\n".encode())
     return digest.hexdigest()

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -12,15 +13,19 @@ import typer
 
 from baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets, TaskName
 from baselines.prompting.batch import BatchStage
+from baselines.prompting.gguf import GGUF_SUFFIX
 from baselines.prompting.local import LocalModel
 from baselines.prompting.server import Server
 from baselines.prompting.wire import Api, Guided
+from baselines.training.options import Precision
 from validation.command_line import require
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
 
 OPENAI = "https://api.openai.com/v1"
 API_KEY_ENV = "OPENAI_API_KEY"
+NEAR_CONCURRENCY = 64
+"""Requests under way at once at a server on this machine or network."""
 _OURS = ("model", "messages", "stream", "n")
 _PRICE = "US dollars a million tokens"
 
@@ -35,7 +40,9 @@ class PromptingOptions:
     model: Annotated[
         str,
         typer.Option(
-            "--model", metavar="NAME", help="The model's name on the server; with --local a folder or Hub id."
+            "--model",
+            metavar="NAME",
+            help="The model's name on the server; with --local a folder, a GGUF file or a Hub id.",
         ),
     ]
     base_url: Annotated[
@@ -45,6 +52,14 @@ class PromptingOptions:
         ),
     ] = None
     local: Annotated[bool, typer.Option("--local", help="Run the model on this machine, through transformers.")] = False
+    precision: Annotated[
+        Precision,
+        typer.Option(
+            "--precision",
+            help="With --local: numbers of weights and computation. Default: fp32 on a processor, of which some are "
+            "faster in bf16; on a GPU what the model's files say.",
+        ),
+    ] = Precision.AUTO
     shots: Annotated[
         int | None,
         typer.Option(
@@ -65,6 +80,17 @@ class PromptingOptions:
     source: Sources = None
     target: Targets = None
     seed: Seeds = None
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            "--draws",
+            metavar="N",
+            help="N runs, seeds 0 to N - 1, each with other words for the task, where we have some, and other "
+            "demonstrations.",
+            min=1,
+            max=1000,
+        ),
+    ] = None
     subset: Annotated[
         str | None,
         typer.Option("--subset", metavar="NAME", help="Test rows to ask about. Default: 'fewshot' where there is one."),
@@ -79,6 +105,13 @@ class PromptingOptions:
         bool,
         typer.Option(
             "--score-labels", help="Compare the labels' log-probabilities in place of reading an answer: confidences."
+        ),
+    ] = False
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="With --score-labels: divide by what a prompt gives for inputs without content (Zhao et al. 2021).",
         ),
     ] = False
     probabilities: Probabilities = False
@@ -132,6 +165,16 @@ class PromptingOptions:
         typer.Option("--max-cost", metavar="USD", help="Stop when this was spent; answers are kept.", min=0),
     ] = None
 
+    @property
+    def model_name(self) -> str:
+        """Name of the model as cards show it: of a GGUF file without its folders."""
+        return Path(self.model).name if self.local and self.model.endswith(GGUF_SUFFIX) else self.model
+
+    @property
+    def seeds(self) -> Sequence[int] | None:
+        """Seeds of the runs; None: the default."""
+        return self.seed if self.draws is None else range(self.draws)
+
     def open_model(self) -> Server | LocalModel:
         """Build the model that the options describe; nothing is asked or loaded yet.
 
@@ -139,14 +182,14 @@ class PromptingOptions:
         """
         self._check()
         if self.local:
-            return LocalModel(self.model, scores_labels=self.score_labels)
+            return LocalModel(self.model, scores_labels=self.score_labels, precision=self.precision)
         require("openai", "llm")
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         return Server(
             self.model,
             base_url=server_address(address),
             api_key=server_key(self.api_key_env, is_needed=address == OPENAI) or "none",
-            concurrency=self.concurrency or (64 if _is_near(address) else 8),
+            concurrency=self.concurrency or (NEAR_CONCURRENCY if _is_near(address) else 8),
             parameters=_parsed(self.param or ()),
             api=self.api,
             scores_labels=self.score_labels,
@@ -166,12 +209,20 @@ class PromptingOptions:
         if self.local and given:
             what, cure = "this is for a server", "leave it out, or leave --local out"
             raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
+        if not self.local and self.precision is not Precision.AUTO:
+            what, cure = "a server has its own precision", "leave it out, or give --local"
+            raise InvalidInput(Problem(what, "--precision", cure=cure))
         if self.score_labels and self.guided:
             what, cure = "labels that are scored need no guidance", "leave one of them out"
             raise InvalidInput(Problem(what, "--score-labels, --guided", cure=cure))
-        if self.probabilities and not self.score_labels:
+        of_scores = {"--probabilities": self.probabilities, "--calibrate": self.calibrate}
+        given = [name for name, value in of_scores.items() if value]
+        if given and not self.score_labels:
             what, cure = "an answer in words has no probabilities", "give --score-labels, too"
-            raise InvalidInput(Problem(what, "--probabilities", cure=cure))
+            raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
+        if self.draws is not None and self.seed:
+            what, cure = "draws have seeds of their own", "leave one of them out"
+            raise InvalidInput(Problem(what, "--draws, --seed", cure=cure))
 
     def check_kind(self, kind: TaskKind) -> None:
         """Refuse what is for labels alone where a task has none."""

@@ -19,6 +19,7 @@ from baselines.prompting.server import Server
 from baselines.prompting.task_prompt import Protocol, TaskPrompt
 from builders.cache import check_cache
 from builders.folder.reader import DatasetFolder
+from validation.report import InvalidInput, Problem, counted
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,14 @@ class PromptingProgram:
     Attributes:
         options: as typed.
         folder: the dataset.
-        prompt: how rows are put to the model.
+        prompts: how rows are put to the model; with ``--draws`` in several wordings.
         model: the model; nothing was asked or loaded yet.
         subset: the test rows to ask about.
     """
 
     options: PromptingOptions
     folder: DatasetFolder
-    prompt: TaskPrompt
+    prompts: tuple[TaskPrompt, ...]
     model: Server | LocalModel
     subset: str
 
@@ -48,10 +49,22 @@ class PromptingProgram:
         check_out_path(options.out)
         check_cache()
         folder = DatasetFolder.open(options.data)
-        prompt = TaskPrompt.of(folder, options.task, protocol, options.instruction, options.max_tokens)
-        options.check_kind(prompt.kind)
+        prompts = TaskPrompt.paraphrased(folder, options.task, protocol, options.instruction, options.max_tokens)
+        options.check_kind(prompts[0].kind)
         model = options.open_model()
-        return cls(options, folder, prompt, model, chosen_subset(folder, options.task, options.subset))
+        subset = chosen_subset(folder, options.task, options.subset)
+        return cls(options, folder, prompts if options.draws else prompts[:1], model, subset)
+
+    def check_draws(self) -> None:
+        """Refuse more draws than there are wordings, for a program whose demonstrations are not drawn.
+
+        Raises: InvalidInput naming both numbers.
+        """
+        draws, known = self.options.draws or 1, len(self.prompts)
+        if draws > known:
+            what, found = "no demonstrations are drawn, so draws differ in the task's words alone", f"{draws} draws"
+            cure = f"ask for {counted(known, 'draw')}" if known > 1 else "leave --draws out: there is one wording"
+            raise InvalidInput(Problem(what, "--draws", found, cure))
 
     def ask_and_write(self, choose: Choose | None, *, libraries: Sequence[str] = (), **facts: Any) -> None:
         """Ask about all test rows, print what it took, and write prediction file and card.
@@ -76,7 +89,7 @@ class PromptingProgram:
         card = make_card(
             self.folder,
             libraries=[*libraries, *(["torch", "transformers"] if options.local else ["openai"])],
-            base_model=options.model,
+            base_model=options.model_name,
             parameters=self.model.parameters if isinstance(self.model, LocalModel) else None,
             tokens=sum(asker.tokens) if asker.tokens else None,
             cost_usd=asker.cost,
@@ -89,15 +102,16 @@ class PromptingProgram:
         options = self.options
         return prompt_and_predict(
             asker,
-            self.prompt,
+            self.prompts,
             choose,
             self.folder,
             options.task,
             sources=options.source,
             targets=options.target,
-            seeds=options.seed,
+            seeds=options.seeds,
             subset=self.subset,
             scores_labels=options.score_labels,
+            calibrates=options.calibrate,
             probabilities=options.probabilities,
         )
 

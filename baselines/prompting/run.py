@@ -10,6 +10,7 @@ import typer
 from tqdm import tqdm
 
 from baselines.prompting.asking import Asker
+from baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
 from baselines.prompting.demonstrations import Choose
 from baselines.prompting.task_prompt import TaskPrompt
 from baselines.runs import chosen_sources
@@ -34,7 +35,7 @@ def chosen_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
 
 def prompt_and_predict(
     asker: Asker,
-    prompt: TaskPrompt,
+    prompts: Sequence[TaskPrompt],
     choose: Choose | None,
     folder: DatasetFolder,
     task: str,
@@ -44,13 +45,14 @@ def prompt_and_predict(
     seeds: Sequence[int] | None,
     subset: str,
     scores_labels: bool = False,
+    calibrates: bool = False,
     probabilities: bool = False,
 ) -> pl.DataFrame:
     """Ask a model about the test rows of every target, with demonstrations from every source.
 
     Args:
         asker: the model.
-        prompt: how rows are put to it.
+        prompts: how rows are put to it; the run of a seed has the one at that place, counted around.
         choose: chooses demonstrations; None asks without any, as source 'none'.
         folder: the dataset.
         task: a task of it, of any kind.
@@ -60,6 +62,7 @@ def prompt_and_predict(
         seeds: one run a seed; default 0.
         subset: the test rows.
         scores_labels: the model's answers are the labels' log-probabilities.
+        calibrates: labels' log-probabilities are compared with those for inputs without content.
         probabilities: keep the probabilities of all labels, of labels that are scored.
     Returns: a prediction frame (source, id, prediction, seed; confidence and probabilities of labels that are scored).
     Raises: InvalidInput when the model fails or its budget is spent; what was answered is kept.
@@ -80,14 +83,18 @@ def prompt_and_predict(
     typer.echo(f"asking about {counted(len(rows) * len(runs), 'row')}: {of}", err=True)
     parts = []
     bar: tqdm[Any]
-    with tqdm(total=len(runs) * len(rows), desc="asking", unit="row", disable=None, file=sys.stderr) as bar:
+    n_prompts = len(runs) * len(rows) * (1 + len(CONTENT_FREE) * calibrates)
+    with tqdm(total=n_prompts, desc="asking", unit="prompt", disable=None, file=sys.stderr) as bar:
         for source, seed in runs:
+            prompt = prompts[seed % len(prompts)]
             shown = _demonstrations(folder, task, source, rows, choose, seed) if choose else [()] * len(rows)
             test = list(rows.iter_rows(named=True))
             requests = [prompt.request(row, examples) for row, examples in zip(test, shown, strict=True)]
+            if calibrates:  # asked with the others, because what prompts begin with is then read once
+                requests += [each for examples in shown for each in prompt.content_free_requests(examples)]
             answers = asker.ask(requests, bar)
             if scores_labels:
-                predictions = _read_scores([answer.text or "" for answer in answers], prompt.labels)
+                predictions = _read_scores([answer.text or "" for answer in answers], len(rows), prompt.labels)
             else:
                 pairs = zip(answers, test, strict=True)
                 predictions = pl.DataFrame(
@@ -100,14 +107,23 @@ def prompt_and_predict(
     return pl.concat(parts).select(*columns, *(["probabilities"] if probabilities else []))
 
 
-def _read_scores(texts: Sequence[str], labels: Sequence[str]) -> pl.DataFrame:
+def _read_scores(texts: Sequence[str], n: int, labels: Sequence[str]) -> pl.DataFrame:
     """Read labels' log-probabilities: the likeliest label, its share among the labels, and the shares of all.
 
-    A text without them, as of a prompt that is too long, gives no prediction, confidence or probabilities.
+    The texts are those of n rows, and where labels are calibrated behind them those of each row's inputs without
+    content. A row that lacks any, as of a prompt that is too long, gets no prediction, confidence or probabilities.
     """
     from scipy.special import softmax
 
-    shares = [softmax(json.loads(text)).tolist() if text else None for text in texts]
+    scores = [json.loads(text) if text else None for text in texts]
+    if len(scores) > n:
+        step = len(CONTENT_FREE)
+        content_free: list[Any] = [scores[start : start + step] for start in range(n, len(scores), step)]
+        scores = [
+            None if own is None or None in free else calibrated_scores(own, free).tolist()
+            for own, free in zip(scores[:n], content_free, strict=True)
+        ]
+    shares = [None if each is None else softmax(each).tolist() for each in scores]
     return pl.DataFrame(
         {
             "prediction": [UNPARSED if each is None else labels[each.index(max(each))] for each in shares],

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from baselines.prompting.instructions import NO_ANSWER, Wording, wording
+from baselines.prompting.calibration import CONTENT_FREE
+from baselines.prompting.instructions import NO_ANSWER, Wording, wordings
 from baselines.prompting.models import Message, Request
 from baselines.prompting.parsing import (
     OUTSIDE,
@@ -76,10 +77,22 @@ class TaskPrompt:
         max_tokens: int | None = None,
     ) -> "TaskPrompt":
         """Give the prompt of a task of a dataset; the protocol is by default that of the dataset's benchmark."""
+        return cls.paraphrased(folder, task, protocol, instruction, max_tokens)[0]
+
+    @classmethod
+    def paraphrased(
+        cls,
+        folder: DatasetFolder,
+        task: str,
+        protocol: Protocol | None = None,
+        instruction: str | None = None,
+        max_tokens: int | None = None,
+    ) -> tuple["TaskPrompt", ...]:
+        """Return the prompt of a task of a dataset, and behind it the same in other words where there are any."""
         info, benchmark = folder.task(task), folder.manifest.benchmark
-        default = Protocol.BOSS if benchmark == Protocol.BOSS else Protocol.DR
-        words = wording(benchmark, task, info, instruction)
-        return cls(info.kind, info.labels, words, protocol or default, max_tokens)
+        layout = protocol or (Protocol.BOSS if benchmark == Protocol.BOSS else Protocol.DR)
+        every = wordings(benchmark, task, info, instruction)
+        return tuple(cls(info.kind, info.labels, words, layout, max_tokens) for words in every)
 
     @property
     def default_shots(self) -> int:
@@ -95,6 +108,11 @@ class TaskPrompt:
         labels = self.labels if self.kind is TaskKind.CLASSIFICATION else ()
         is_open = self.protocol is Protocol.BOSS
         return Request(build(row, demonstrations), self.max_tokens or most, labels, ends_open=is_open)
+
+    def content_free_requests(self, demonstrations: Sequence[Row]) -> list[Request]:
+        """Put inputs without content to a model, after the same demonstrations: one request for each."""
+        columns = [column for column, _ in self.words.fields]
+        return [self.request(dict.fromkeys(columns, text), demonstrations) for text in CONTENT_FREE]
 
     def prediction(self, response: str, row: Row) -> str:
         """Read a model's answer to a test example; ``UNPARSED`` where it cannot be used."""

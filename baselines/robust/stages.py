@@ -65,9 +65,14 @@ class MethodStages:
         return model
 
     def callbacks(self, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
-        """Build what gathers SWAD's means on the way."""
+        """Build what gathers SWAD's means on the way, and what tells DANN's loss how far the training is."""
+        found: list[TrainerCallback] = []
+        if Method.DANN in self.methods:
+            from baselines.robust.dann import Progress
+
+            found.append(Progress(model.own_loss))
         if Method.SWAD not in self.methods:
-            return ()
+            return found
         from baselines.robust.swad import Stretches
 
         if hasattr(model, "peft_config") or folder is None:
@@ -75,7 +80,7 @@ class MethodStages:
             raise InvalidInput(Problem(what, "--method swad, --adapter", cure="leave one of them out"))
         folder.mkdir(parents=True, exist_ok=True)
         self._stretches = Stretches(model, folder, self.loss)
-        return (self._stretches,)
+        return [*found, self._stretches]
 
     def finish(self, trajectory: Trajectory) -> Trajectory:
         """Average weights, then fit the last layer anew, as far as the methods ask for it."""

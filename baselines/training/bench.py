@@ -7,10 +7,9 @@ list of words, their lengths from log-normal distributions like those of natural
 words, a hypothesis of 10, in the median).
 """
 
-import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ import polars as pl
 from baselines.training.options import Precision
 from builders.encoder import DEFAULT_ENCODER
 from validation.command_line import require
-from validation.timing import Timing
+from validation.timing import Timing, compared_rates
 
 if TYPE_CHECKING:
     from baselines.training.models import Device
@@ -149,11 +148,11 @@ def run_training_bench(scale: float = 1.0) -> Iterator[Timing]:
         name = "Trainer's defaults" if strategy == "random" else f"Trainer with train_sampling_strategy={strategy}"
         wanted[f"{name}, {numbers}"] = target
         sides[f"{name}, {numbers}"] = partial(_their_training, tokenizer, train, device, strategy)
-    yield from _timings("training", "tokens", wanted, scale, sides)
+    yield from compared_rates("training", "tokens", wanted, scale, sides, ROUNDS)
     yardstick = f"pipeline, {_PIPELINE_BATCH} rows at a time, {numbers}"
     predictors = _our_prediction(tokenizer, device), _their_prediction(tokenizer, device)
     predicting = {name: partial(predict, pairs) for name, predict in zip(("", yardstick), predictors, strict=True)}
-    yield from _timings("prediction", "rows", {yardstick: 2.0}, scale, predicting)
+    yield from compared_rates("prediction", "rows", {yardstick: 2.0}, scale, predicting, ROUNDS)
 
 
 def texts(n: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -166,34 +165,6 @@ def texts(n: int, rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame(
         {"premise": column(20, 0.6), "hypothesis": column(10, 0.4), "label": rng.integers(0, _LABELS, n)}
     )
-
-
-def _timings(
-    name: str, unit: str, wanted: Mapping[str, float], scale: float, sides: Mapping[str, Callable[[], float]]
-) -> Iterator[Timing]:
-    """Measure all sides, which take turns; what counts is each side's median over the rounds, and their ratio.
-
-    Args:
-        name: what is measured.
-        unit: what a rate counts.
-        wanted: the least ratio to each yardstick.
-        scale: rows as a share of the full number.
-        sides: the sides by name, each returns its rate; ours is called "".
-    """
-    rounds = [{side: measure() for side, measure in sides.items()} for _ in range(ROUNDS)]
-    rates = {side: statistics.median(each[side] for each in rounds) for side in sides}
-    for yardstick, least in wanted.items():
-        ratio = rates[""] / rates[yardstick]
-        yield Timing(
-            name=name,
-            rate=rates[""],
-            unit=unit,
-            yardstick=yardstick,
-            yardstick_rate=rates[yardstick],
-            ratio=ratio,
-            wanted=least,
-            met=ratio >= least if scale >= 1 else None,
-        )
 
 
 def _model() -> Any:

@@ -3,6 +3,8 @@
 Leaves out: prices, which change; who pays knows them.
 """
 
+from typing import Any
+
 PEAK_FLOPS = {
     "T4": 65e12,
     "V100": 125e12,
@@ -48,6 +50,37 @@ def utilisation(parameters: float, tokens_per_second: float, gpu: str) -> float:
     0.303
     """
     return training_flops(parameters, tokens_per_second) / peak_flops(gpu)
+
+
+def describe_utilisation(model: Any, tokens_per_second: float, gpu: str) -> str:
+    """Format the model-FLOPs utilisation of a training (Chowdhery et al. 2022, appendix B), for a person to read.
+
+    Counted are the weights that tokens are multiplied by (``matrix_parameters``). The products within attention are
+    left out: of texts of T tokens in a model of width d they are T / (6 d) as many, 1% at 30 and 384.
+
+    Args:
+        model: a model of PyTorch that was trained whole.
+        tokens_per_second: without padding.
+        gpu: its full name; the peak of one that is not listed is not known.
+    """
+    parameters = matrix_parameters(model)
+    done = training_flops(parameters, tokens_per_second)
+    said = f"{tokens_per_second:,.0f} tokens/s x 6 x {parameters / 1e6:,.1f}M weights = {done / 1e12:,.1f} TFLOPS"
+    if not is_listed(gpu):
+        return f"{said}; the peak of {gpu} is not listed"
+    share = utilisation(parameters, tokens_per_second, gpu)
+    return f"{said}: model-FLOPs utilisation {share:.1%} of {peak_flops(gpu) / 1e12:,.0f} TFLOPS ({gpu})"
+
+
+def matrix_parameters(model: Any) -> int:
+    """Count the weights of a model's linear layers: what each token is multiplied by, in place of looked up.
+
+    Of small encoders the table of embeddings is most of all parameters, and costs no operation.
+    """
+    from torch import nn
+    from transformers.pytorch_utils import Conv1D  # GPT-2's linear layers
+
+    return sum(layer.weight.numel() for layer in model.modules() if isinstance(layer, nn.Linear | Conv1D))
 
 
 def peak_flops(gpu: str) -> float:

@@ -1,4 +1,4 @@
-"""The commands that make and publish datasets. Everything heavier than typer is imported inside them."""
+"""The command that makes datasets. Everything heavier than typer is imported inside it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,7 +100,7 @@ def build(
     no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id or path."),
+        typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id, path, or 'wordllama'."),
     ] = None,
     no_placebo: Annotated[
         bool,
@@ -228,45 +228,6 @@ def _build_own(
     )
     least = MIN_TEXTS if of_own["--min-texts"] is None else of_own["--min-texts"]
     return build_own(task, raw, out, columns=columns, kind=find_kind(of_own["--kind"]), min_texts=least, **common)
-
-
-def publish(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="Dataset folder, or a folder with 'public' and 'gold' of one build."),
-    ],
-    repo_id: Annotated[str, typer.Option("--repo-id", metavar="ORG/NAME", help="Dataset repository on the Hub.")],
-    revision: Annotated[str, typer.Option("--revision", metavar="BRANCH", help="Branch to publish to.")] = "main",
-    tag: Annotated[
-        str | None,
-        typer.Option("--tag", metavar="NAME", help="Tag of this version; default: named by format and content."),
-    ] = None,
-    private_gold: Annotated[
-        str | None,
-        typer.Option("--private-gold", metavar="ORG/NAME", help="Private repository for the withheld labels."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
-    json_: JsonOption = None,
-) -> None:
-    """Publish a dataset folder to the Hugging Face Hub in one commit; nothing is sent when nothing changed.
-
-    Domains whose licence does not allow publishing their rows are left out and named. Stopped or failed, it goes on
-    where it was when run again; nobody ever sees half a version.
-
-    Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
-    """
-    from builders.publishing.publish_folders import publish_folders
-
-    content = publish_folders(
-        folder,
-        repo_id,
-        revision,
-        tag=tag,
-        private_gold=private_gold,
-        dry_run=dry_run,
-        note=lambda line: typer.echo(line, err=True),
-    )
-    write_json(content, json_)
 
 
 def _check(benchmark: str | None, task: str | None, raw: list[Path] | None, json_: str | None) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from builders.folder.reader import DatasetFolder
 from builders.hub_access import reaching_hub
+from validation.report import InvalidInput, Problem
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
@@ -12,6 +13,13 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 def names_repository(place: Path | str) -> bool:
     """Return whether a place is ``ORG/NAME`` on the Hub: it has that form, and no folder here has the name."""
     return _REPOSITORY.fullmatch(str(place)) is not None and not Path(place).is_dir()
+
+
+def check_repository(name: str, where: str) -> str:
+    """Return the name of a repository on the Hub; InvalidInput naming the option ``where`` for what cannot be one."""
+    if _REPOSITORY.fullmatch(name) is None:
+        raise InvalidInput(Problem("this is no repository of the Hub", where, f"'{name}'", "name it ORG/NAME"))
+    return name
 
 
 def download_folder(repo_id: str, revision: str = "main") -> DatasetFolder:

@@ -62,13 +62,19 @@ class Plan:
         ]
 
 
-def default_tag(folder: DatasetFolder) -> str:
-    """Name a folder's version: the format, the content, and all that is said of it (depths and card, too)."""
-    said = hashlib.sha256(b"".join((folder.path / name).read_bytes() for name in (MANIFEST, README)))
+def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) -> str:
+    """Name a folder's version: the format, the content, and all that is said of it (depths and card, too).
+
+    Args:
+        folder: the dataset folder.
+        more: texts of the files that are sent with it and describe it, by path.
+    """
+    own = [(folder.path / name).read_bytes() for name in (MANIFEST, README)]
+    said = hashlib.sha256(b"".join([*own, *(text.encode() for text in (more or {}).values())]))
     return f"v{folder.manifest.format_version}-{folder.content_hash[:12]}-{said.hexdigest()[:6]}"
 
 
-def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
+def plan(folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, LocalFile] | None = None) -> Plan:
     """Check a folder and compare it with the repository.
 
     Args:
@@ -76,6 +82,7 @@ def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
             (see ``builders.publishing.public``).
         target: where to; the dataset repository need not exist yet.
         api: a ``huggingface_hub.HfApi``.
+        more: files that are sent with it and describe it, by their path in the repository.
     Raises: InvalidInput when the Hub cannot be asked, or the tag stands at another version.
     """
     refuse_closed(folder)
@@ -83,7 +90,7 @@ def plan(folder: DatasetFolder, target: Target, api: Any) -> Plan:
         cure = "give the folder of 'public' and 'gold', and --private-gold"
         raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder.path), cure=cure))
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
-    local = check_folder(folder)
+    local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
     with writing_to_hub(target.repo_id):
         return trying(lambda _: _compare(local, title, target, api))
 

@@ -1,20 +1,23 @@
 """What 'shiftbench publish' does with a folder: its public copy, and the gold beside it, go where they belong."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER
+from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import closed_domains, published_folder
 from builders.publishing.publish import Plan, check_folder, default_tag, plan, publish
-from builders.publishing.repository import Target
+from builders.publishing.repository import LocalFile, Target, local_files
 from builders.writing.withhold import withheld_folders
 from validation.report import InvalidInput, Problem
 
 Note = Callable[[str], None]
+Describe = Callable[[Manifest], Mapping[str, str]]
+"""Writes further files that describe a dataset of this manifest, by their path in the repository."""
 
 
 def publish_folders(
@@ -25,6 +28,7 @@ def publish_folders(
     tag: str | None = None,
     private_gold: str | None = None,
     dry_run: bool = False,
+    describe: Describe = lambda _: {},
     note: Note = lambda _: None,
     api: Any = None,
 ) -> dict[str, Any]:
@@ -39,6 +43,7 @@ def publish_folders(
         tag: of this version; default named by content.
         private_gold: repository of the gold folder; without it gold stays where it is.
         dry_run: compare, and send nothing.
+        describe: further files to send with each dataset.
         note: takes what is to be told, line by line.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
     Returns: what was sent, or would be.
@@ -52,10 +57,10 @@ def publish_folders(
     api = api or HfApi()
     public, gold = _parts(folder, repo_id, private_gold)
     with ExitStack() as stack:
-        left_out, made = _plan(stack, public, (repo_id, revision, tag, False), api, note)
+        left_out, made = _plan(stack, public, (repo_id, revision, tag, False), describe, api, note)
         made_gold = None
         if gold is not None and private_gold is not None:
-            _, made_gold = _plan(stack, gold, (private_gold, revision, tag, True), api, note)
+            _, made_gold = _plan(stack, gold, (private_gold, revision, tag, True), describe, api, note)
         elif gold is not None:
             note(f"leave out {gold}: gold is published only to a repository given by --private-gold")
         commit, commit_gold = (_carry_out(each, api, note, dry_run=dry_run) for each in (made, made_gold))
@@ -95,7 +100,7 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
 
 
 def _plan(
-    stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], api: Any, note: Note
+    stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any, note: Note
 ) -> tuple[dict[str, str], Plan]:
     """Plan for what may be published of a folder; also give the domains that may not, and why."""
     repo_id, revision, tag, private = where
@@ -106,10 +111,20 @@ def _plan(
     for domain, why in left_out.items():
         note(f"leave out {domain}: {why}")
     public = stack.enter_context(published_folder(opened))
-    made = plan(public, Target(repo_id, revision, tag or default_tag(public), private), api)
+    described = describe(public.manifest)
+    target = Target(repo_id, revision, tag or default_tag(public, described), private)
+    made = plan(public, target, api, _written(stack, described))
     for line in made.lines():
         note(line)
     return left_out, made
+
+
+def _written(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
+    """Write texts into a folder that is there until the stack is left."""
+    folder = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-publish-")))
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return local_files(folder)
 
 
 def _carry_out(made: Plan | None, api: Any, note: Note, *, dry_run: bool) -> str | None:

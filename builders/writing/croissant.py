@@ -6,7 +6,7 @@ a Hub repository alike. Labels are codes, as in the files; a record set for each
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from builders.folder.configs import LABEL, Column, Config, configs
@@ -17,7 +17,14 @@ from validation.vocabulary import SPLITS
 CROISSANT = "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 _SPLITS_ID = "Splits"
-_TYPES = {"string": "sc:Text", "float64": "sc:Float", "int32": "sc:Integer", LABEL: "sc:Integer"}
+_TYPES = {
+    "string": "sc:Text",
+    "float64": "sc:Float",
+    "int32": "sc:Integer",
+    "int64": "sc:Integer",
+    "bool": "sc:Boolean",
+    LABEL: "sc:Integer",
+}
 _CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -72,10 +79,7 @@ def croissant(manifest: Manifest) -> str:
     found = configs(manifest)
     sources = list(_sources(manifest))
     papers = papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None)
-    content = {
-        "@context": _CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+    facts = {
         "name": manifest.title,
         "description": _description(manifest),
         "inLanguage": "en",
@@ -84,10 +88,26 @@ def croissant(manifest: Manifest) -> str:
         "license": list(dict.fromkeys(source.terms for source in sources)),
         "citeAs": "\n\n".join([*papers, *dict.fromkeys(source.citation for source in sources if source.citation)]),
         "isBasedOn": list(dict.fromkeys(source.url for source in sources if source.url)),
+    }
+    return croissant_text(facts, found)
+
+
+def croissant_text(facts: Mapping[str, Any], found: Sequence[Config]) -> str:
+    """Write the metadata of configs.
+
+    Args:
+        facts: of the whole dataset, such as name, description and license; empty ones are left out.
+        found: the configs.
+    Returns: JSON-LD of Croissant 1.1.
+    """
+    content = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        **{key: value for key, value in facts.items() if value not in ("", [])},
         "distribution": [_file_set(config) for config in found],
         "recordSet": [_splits(), *_label_sets(found), *(_record_set(config) for config in found)],
     }
-    content = {key: value for key, value in content.items() if value not in ("", [])}
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -143,7 +163,7 @@ def _splits() -> dict[str, Any]:
     }
 
 
-def _label_sets(found: list[Config]) -> Iterator[dict[str, Any]]:
+def _label_sets(found: Sequence[Config]) -> Iterator[dict[str, Any]]:
     """Name each task's labels: what its codes stand for."""
     for task, labels in {config.task: config.labels for config in found if config.labels}.items():
         code, name = f"{_labels_id(task)}/code", f"{_labels_id(task)}/name"

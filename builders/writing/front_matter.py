@@ -1,14 +1,16 @@
 """The YAML at the top of a dataset card: what ``load_dataset`` and the Hub read of it."""
 
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
 from builders.folder.configs import LABEL, Column, Config, configs
 from builders.folder.manifest import Manifest
-from builders.folder.papers import PAPERS, SUMMARIES, TASK_IDS
-from validation.vocabulary import PLACEBO, TaskKind
+from builders.folder.papers import PAPERS, TASK_IDS
+from builders.folder.task_categories import plain_task, task_category
+from validation.vocabulary import PLACEBO
 
 
 class _PlainDumper(yaml.SafeDumper):
@@ -20,26 +22,36 @@ class _PlainDumper(yaml.SafeDumper):
 
 def front_matter(manifest: Manifest) -> str:
     """Write the YAML of a folder's card, its fences included."""
-    front = yaml.dump(_content(manifest), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
+    return fenced(_content(manifest))
+
+
+def fenced(content: Mapping[str, Any]) -> str:
+    """Write the front matter of a README, its fences included; repeated values are written out."""
+    front = yaml.dump(dict(content), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     return f"---\n{front}---\n"
 
 
-def _content(manifest: Manifest) -> dict[str, Any]:
-    found = configs(manifest)
+def loadable(found: Sequence[Config]) -> dict[str, Any]:
+    """Build the keys by which ``load_dataset`` knows configs, the first of them the default one."""
     listed: list[dict[str, Any]] = [{"config_name": config.name, "data_files": _data_files(config)} for config in found]
     listed[0]["default"] = True
+    features = [{"config_name": config.name, "features": _features(config)} for config in found]
+    return {"configs": listed, "dataset_info": features}
+
+
+def _content(manifest: Manifest) -> dict[str, Any]:
     task_ids = _task_ids(manifest)
+    here = [name for name, task in manifest.tasks.items() if task.domains]
     return {
         "pretty_name": manifest.title,
         "language": ["en"],
         "license": "other",
         "license_name": "by-source",
         "size_categories": [_size_category(manifest)],
-        "task_categories": sorted({_category(manifest, name) for name, task in manifest.tasks.items() if task.domains}),
+        "task_categories": sorted({task_category(manifest, name) for name in here}),
         **({"task_ids": task_ids} if task_ids else {}),
         "tags": ["domain-shift", "robustness", "shiftbench"],
-        "configs": listed,
-        "dataset_info": [{"config_name": config.name, "features": _features(config)} for config in found],
+        **loadable(configs(manifest)),
     }
 
 
@@ -47,36 +59,12 @@ def _data_files(config: Config) -> list[dict[str, str]]:
     return [{"split": split, "path": path} for split, path in config.paths.items()]
 
 
-_CATEGORIES = {
-    TaskKind.CLASSIFICATION: "text-classification",
-    TaskKind.TAGGING: "token-classification",
-    TaskKind.EXTRACTIVE_QA: "question-answering",
-    TaskKind.GENERATION: "text-generation",
-}
-"""Task kinds in the Hub's words."""
-
-
-def _category(manifest: Manifest, name: str) -> str:
-    if manifest.benchmark in PAPERS and _plain(name) in SUMMARIES:
-        return "summarization"
-    return _CATEGORIES[manifest.tasks[name].kind]
-
-
 def _task_ids(manifest: Manifest) -> list[str]:
     """Give the Hub's finer tags of the tasks here; one's own tasks may be named alike and be something else."""
     if manifest.benchmark not in PAPERS:
         return []
-    here = {_plain(name) for name, task in manifest.tasks.items() if task.domains}
+    here = {plain_task(name) for name, task in manifest.tasks.items() if task.domains}
     return sorted({TASK_IDS[name] for name in here if name in TASK_IDS})
-
-
-def _plain(task: str) -> str:
-    """Take off what marks a placebo or candidate task.
-
-    >>> _plain("nli.placebo"), _plain("ner_candidates")
-    ('nli', 'ner')
-    """
-    return task.removesuffix(PLACEBO).removesuffix("_candidates")
 
 
 def _size_category(manifest: Manifest) -> str:

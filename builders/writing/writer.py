@@ -2,9 +2,7 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
@@ -38,7 +36,7 @@ from builders.stored_rows import Rows, slices_of
 from builders.writing.croissant import CROISSANT, croissant
 from builders.writing.dataset_card import dataset_card
 from builders.writing.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
-from validation.output_files import check_place
+from validation.output_files import check_place, replace_folder
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, PLACEBO
 
@@ -142,7 +140,7 @@ def write_folder(
         lists_repeats=not rows_only,
         label_key=label_key,
     )
-    with _replacing(out) as folder:
+    with replace_folder(out) as folder:
         if label_key is None:
             _write_whole(folder, tasks, manifest, encoder, store, rows_only=rows_only)
         else:
@@ -255,26 +253,6 @@ def write_ids(path: Path, ids: pl.DataFrame) -> None:
         ids: the columns of ``builders.folder.reader.SUBSET_IDS`` or ``REPEATED_TESTS``.
     """
     _write_parquet(path, ids, _features(ids.schema, ()))
-
-
-@contextmanager
-def _replacing(out: Path) -> Iterator[Path]:
-    """Give a new folder beside ``out`` that takes its place when the block succeeds."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
-        new = Path(temporary) / "new"
-        new.mkdir()
-        yield new
-        old = Path(temporary) / "old"
-        try:
-            if out.exists():
-                out.rename(old)
-            new.rename(out)
-        except BaseException:
-            # The old folder must not vanish with the temporary one.
-            if old.exists() and not out.exists():
-                old.rename(out)
-            raise
 
 
 def _write_rows(folder: Path, task: AssembledTask) -> None:

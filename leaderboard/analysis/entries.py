@@ -1,11 +1,13 @@
 """What is analysed: one result for each entry and task, from prediction files and from a store."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -26,12 +28,13 @@ PROMPTED = ("few-shot", "zero-shot")
 
 @dataclass(frozen=True)
 class Analysed:
-    """One entry with its scores, on the dataset that it is for."""
+    """One entry with its scores, on the dataset that it is for; ``rows`` reads its checked predictions."""
 
     id: str
     card: Card
     folder: DatasetFolder
     scores: Scores
+    rows: Callable[[], pl.DataFrame] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Result:
         folder: its dataset.
         task: its scores.
         placebo: the same of the task's placebo; None where it has none.
+        rows: reads the entry's checked predictions of all its tasks; None where they are not at hand.
     """
 
     board: str
@@ -53,6 +57,7 @@ class Result:
     folder: DatasetFolder
     task: TaskScores
     placebo: "Result | None"
+    rows: Callable[[], pl.DataFrame] | None = None
 
     @property
     def complete(self) -> bool:
@@ -108,12 +113,14 @@ def read_entries(
     for entry in here:
         assert store is not None
         folder = folder_of(entry.card, folders)
-        found.append(Analysed(entry.id, entry.card, folder, store.scores(entry, folder)))
+        rows = partial(checked_predictions, store.predictions(entry), folder, entry.card.subset)
+        found.append(Analysed(entry.id, entry.card, folder, store.scores(entry, folder), rows))
         bar.update()
     for identity, (path, card, folder) in sent.items():
         frame = checked_predictions(path, folder, card.subset)
         scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
-        found.append(Analysed(identity, card, folder, scored.scores))
+        again = partial(checked_predictions, path, folder, card.subset)
+        found.append(Analysed(identity, card, folder, scored.scores, again))
         bar.update()
     bar.close()
     if not found:
@@ -182,7 +189,7 @@ def results_of(entries: Sequence[Analysed], folders: Sequence[DatasetFolder]) ->
         facts = (board, f"{entry.card.name} ({entry.id[:6]})" if again else entry.card.name, entry.card, entry.folder)
         name = task.task + PLACEBO
         placebo = dealt.get((entry.id, name)) or dealt.get((_model(entry.card), name))
-        results.append(Result(*facts, task, Result(*facts, placebo, None) if placebo else None))
+        results.append(Result(*facts, task, Result(*facts, placebo, None) if placebo else None, entry.rows))
     return results
 
 

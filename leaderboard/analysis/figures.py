@@ -9,6 +9,7 @@ from leaderboard.analysis.difficulty import draw_drops_by_difficulty, find_drops
 from leaderboard.analysis.divergence import draw_divergence, find_divergence
 from leaderboard.analysis.effective import draw_effective, find_effective
 from leaderboard.analysis.entries import Result
+from leaderboard.analysis.forecasts import draw_forecasts, find_forecasts
 from leaderboard.analysis.found import Draw, Found
 from leaderboard.analysis.grids import (
     draw_rank_stability,
@@ -61,6 +62,7 @@ FIGURES = (
     Figure("id-ood", "BOSS Figures 2-4", find_states, draw_states),
     Figure("effective-robustness", "", find_effective, draw_effective),
     Figure("divergence", "DR Table 8", find_divergence, draw_divergence),
+    Figure("forecast", "", find_forecasts, draw_forecasts),
     Figure("theorem-one", "DR Theorem 1", find_theorem_one, None),
     Figure("rank-stability", "", find_rank_stability, draw_rank_stability),
     Figure("model-averages", "DR Tables 6, 8", find_model_averages, None),

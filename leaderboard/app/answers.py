@@ -1,4 +1,4 @@
-"""How pages are answered: as HTML that browsers ask for again, and as a page where something is not there."""
+"""How pages are answered: HTML that browsers ask for again, a page where something is not there, or a CSV file."""
 
 from collections.abc import Callable
 
@@ -33,3 +33,9 @@ def page_answer(title: str, body: Markup, active: str = "", status: int = 200) -
 def html_answer(text: str, status: int = 200) -> Response:
     """Answer with HTML that is asked for anew each time."""
     return HTMLResponse(text, status, headers={"Cache-Control": "no-cache"})
+
+
+def csv_answer(name: str, text: str) -> Response:
+    """Answer with CSV that a browser saves under a name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/csv", headers=headers)

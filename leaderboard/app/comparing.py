@@ -2,27 +2,46 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
+import polars as pl
 from threadpoolctl import threadpool_limits
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board import Board, Index, say
 from leaderboard.board.ranks import difference_interval, ranked_replicates
-from leaderboard.comparing.entries import MAX_ENTRIES, Side, compare_sides
+from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, Side, compare_in_pairs, compare_sides
+from leaderboard.scoring.shape import Scores
 from leaderboard.store import Entry, folder_of
 from leaderboard.views.compare_page import Choice, Compared, MeanInterval, compare_page, comparing_page
 from leaderboard.views.html import Markup
+from leaderboard.views.pairwise_part import Pairwise
 from validation.report import InvalidInput, Problem
 
 MAX_CHOICES = 200
-"""Entries that the page offers, best first; any other one is compared by its address."""
+"""Entries that the page offers, best first, beside those that its address names."""
 _at_once = threading.BoundedSemaphore(2)
 """Comparing takes seconds of both cores when it is done for the first time."""
 SECONDS_UNSEEN = 120.0
 """How long what a comparison found waits for a page that asks again."""
 _in_line = threading.BoundedSemaphore(10)
 """Those that compare or wait for it: each holds a thread, of which all pages together have some forty."""
+_in_long_line = threading.BoundedSemaphore(3)
+"""Those that compare many entries, which takes minutes: shorter comparisons pass them by between two pairs."""
+Progress = Callable[[int, int], None]
+"""Called with the numbers of pairs that are done and of all."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a comparison is of: entries and their scores, the dataset, the task."""
+
+    entries: list[Entry]
+    scores: list[Scores]
+    folder: DatasetFolder
+    task: str
 
 
 def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
@@ -30,28 +49,64 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
 
     Raises: InvalidInput when they cannot be compared.
     """
-    entries = [index.entry(identity) for identity in ids[: MAX_ENTRIES + 1]]
+    asked = _asked(index, ids[: MAX_ENTRIES + 1], task)
+    sides = [_side(index, entry) for entry in asked.entries]
+    # The products are small: several threads would mostly wait for each other.
+    with _place_in(_in_line, asked.entries), _at_once, threadpool_limits(1, "blas"):
+        pairs = compare_sides(sides, asked.folder, index.store, asked.task)
+    downloadable = frozenset(entry.id for entry in asked.entries if entry.card.allows_download)
+    intervals = _intervals(index, asked.entries, asked.task, asked.folder)
+    return Compared(sides, asked.scores, pairs, asked.folder.manifest.benchmark, asked.task, downloadable, intervals)
+
+
+def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progress: Progress) -> Pairwise:
+    """Compare up to ``MAX_PAIRWISE`` entries on a task, each with each other one.
+
+    Args:
+        index: the entries.
+        ids: those to compare.
+        task: the task; None takes the first that all have.
+        progress: called after each pair.
+    Returns: the entries by score, best first, and their pairs.
+    Raises: InvalidInput when they cannot be compared.
+    """
+    asked = _asked(index, ids[: MAX_PAIRWISE + 1], task)
+    sides = [_side(index, entry) for entry in asked.entries]
+    with _place_in(_in_long_line, asked.entries), threadpool_limits(1, "blas"):
+        pairs = compare_in_pairs(sides, asked.folder, index.store, asked.task, progress=progress, turn=_at_once)
+    tasks = [next(each for each in scores.tasks if each.task == asked.task) for scores in asked.scores]
+    means = [each.summary.mean_st.value for each in tasks]
+    by_score = sorted(
+        zip(sides, means, strict=True), key=lambda each: (each[1] is None, -(each[1] or 0.0), each[0].name, each[0].id)
+    )
+    return Pairwise([side for side, _ in by_score], [mean for _, mean in by_score], pairs, asked.task)
+
+
+def _asked(index: Index, ids: Sequence[str], task: str | None) -> _Asked:
+    entries = [index.entry(identity) for identity in ids]
     scores = [index.scores(entry.id) for entry in entries]
-    folder = folder_of(entries[0].card, index.folders)
     names = [[part.task for part in each.tasks] for each in scores]
     shared = [name for name in names[0] if all(name in others for others in names)]
     if not shared:
-        where = " and ".join(entry.id for entry in entries)
-        raise InvalidInput(Problem("the entries share no task", where, cure="choose entries of one board"))
+        cure = "choose entries of one board"
+        raise InvalidInput(Problem("the entries share no task", _where(entries), cure=cure))
     chosen = task if task in shared else shared[0]
-    sides = [_side(index, entry) for entry in entries]
-    if not _in_line.acquire(blocking=False):
-        where = " and ".join(entry.id for entry in entries)
-        raise InvalidInput(Problem("many others are comparing now", where, cure="try again in a minute"))
+    return _Asked(entries, scores, folder_of(entries[0].card, index.folders), chosen)
+
+
+def _where(entries: Sequence[Entry]) -> str:
+    return " and ".join(entry.id for entry in entries)
+
+
+@contextmanager
+def _place_in(line: threading.BoundedSemaphore, entries: Sequence[Entry]) -> Iterator[None]:
+    """Hold one of a line's places; InvalidInput when all are taken."""
+    if not line.acquire(blocking=False):
+        raise InvalidInput(Problem("many others are comparing now", _where(entries), cure="try again in a minute"))
     try:
-        # The products are small: several threads would mostly wait for each other.
-        with _at_once, threadpool_limits(1, "blas"):
-            pairs = compare_sides(sides, folder, index.store, chosen)
+        yield
     finally:
-        _in_line.release()
-    downloadable = frozenset(entry.id for entry in entries if entry.card.allows_download)
-    intervals = _intervals(index, entries, chosen, folder)
-    return Compared(sides, scores, pairs, folder.manifest.benchmark, chosen, downloadable, intervals)
+        line.release()
 
 
 def _intervals(index: Index, entries: Sequence[Entry], task: str, folder: DatasetFolder) -> list[MeanInterval | None]:
@@ -94,11 +149,11 @@ class Comparisons:
         if len(named) > 1:
             job = self._job(index, named, task)
             if not job.done.wait(self._seconds):
-                return comparing_page(len(named), time.monotonic() - job.begun), True
+                return comparing_page(len(named), time.monotonic() - job.begun, job.progress), True
             found = job.found
             problems = [say(problem, index.names()) for problem in job.problems]
         board = _board(index, asked, found.task if found else task)
-        choices = _choices(index, board)
+        choices = _choices(index, board, asked)
         return compare_page(choices, asked, found, task=found.task if found else task, problems=problems), False
 
     def _job(self, index: Index, ids: Sequence[str], task: str | None) -> "_Job":
@@ -122,7 +177,8 @@ class _Job:
 
     def __init__(self, index: Index, ids: Sequence[str], task: str | None) -> None:
         self.done, self.begun = threading.Event(), time.monotonic()
-        self.found: Compared | None = None
+        self.found: Compared | Pairwise | None = None
+        self.progress: tuple[int, int] | None = None
         self.problems: list[Problem] = []
         self._asked = index, ids, task
 
@@ -131,7 +187,10 @@ class _Job:
 
     def _run(self) -> None:
         try:
-            self.found = compared(*self._asked)
+            if len(self._asked[1]) > MAX_ENTRIES:
+                self.found = compared_in_pairs(*self._asked, self._report)
+            else:
+                self.found = compared(*self._asked)
         except InvalidInput as error:
             self.problems = error.problems
         except Exception:
@@ -140,6 +199,9 @@ class _Job:
         finally:
             self.done.set()
 
+    def _report(self, n_done: int, n_pairs: int) -> None:
+        self.progress = n_done, n_pairs
+
 
 def _side(index: Index, entry: Entry) -> Side:
     card = entry.card
@@ -147,7 +209,7 @@ def _side(index: Index, entry: Entry) -> Side:
 
 
 def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
-    """Give the board whose entries are offered: that of the first entry and the task, or the first that has any."""
+    """Return the board whose entries are offered: that of the first entry and the task, or the first that has any."""
     shown = [board for board in index.boards() if board.folder.has_public_labels]
     boards = [board for board in shown if index.frame(board).height]
     boards.sort(key=lambda board: task not in (None, board.task))  # stable: those of the task come first
@@ -155,10 +217,13 @@ def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
     return next(iter(mine or boards), None)
 
 
-def _choices(index: Index, board: Board | None) -> list[Choice]:
+def _choices(index: Index, board: Board | None, asked: Sequence[str]) -> list[Choice]:
+    """List the board's best entries, and those that the address names."""
     if board is None:
         return []
-    rows = index.frame(board).head(MAX_CHOICES).select("id", "name", "same_name", "submitter").iter_rows()
+    frame = index.frame(board)
+    offered = pl.concat([frame.head(MAX_CHOICES), frame[MAX_CHOICES:].filter(pl.col("id").is_in(list(asked)))])
+    rows = offered.select("id", "name", "same_name", "submitter").iter_rows()
     return [
         Choice(identity, f"{name}{f' ({same})' if same else ''} \N{MIDDLE DOT} {submitter}")
         for identity, name, same, submitter in rows

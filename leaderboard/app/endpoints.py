@@ -4,6 +4,7 @@
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
     /scores   entry id -> its scores (``leaderboard.scoring.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
+    /claim    the same as one claim, which ``shiftbench verify`` checks again from the entries' files
 
 ``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``leaderboard.app.submitting``).
 """
@@ -13,9 +14,11 @@ from typing import Any
 
 import gradio as gr
 
+from builders.checksums import file_sha256
 from leaderboard.app.comparing import compared
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Index, find_board
+from leaderboard.comparing.claims import Claim, ClaimedEntry, make_claim
 from leaderboard.scoring.shape import Scores
 from leaderboard.views.board_data import board_rows
 from leaderboard.views.compare_page import Compared
@@ -61,13 +64,32 @@ def add_endpoints(keeper: Keeper) -> None:
         found: Compared = _or_error(lambda: compared(keeper.index, entries, task))
         return [pair.model_dump(mode="json") for pair in found.pairs]
 
-    for endpoint in (boards, board, scores, compare):
+    def claim(entries: list[str], task: str | None = None) -> dict[str, Any]:
+        """Compare as ``compare`` does, and write a claim that 'shiftbench verify' checks from the entries' files.
+
+        Args:
+            entries: ids of 2 to 4 entries.
+            task: the task; without one the first that all have.
+        """
+        found: Claim = _or_error(lambda: _claim_of(compared(keeper.index, entries, task)))
+        return found.model_dump(mode="json")
+
+    for endpoint in (boards, board, scores, compare, claim):
         gr.api(endpoint, api_name=endpoint.__name__, concurrency_limit=4)
 
 
 def _rows(index: Index, name: str, page: int) -> list[dict[str, Any]]:
     start = PAGE_ROWS * (max(page, 1) - 1)
     return board_rows(index, find_board(name, index.boards()))[start : start + PAGE_ROWS]
+
+
+def _claim_of(found: Compared) -> Claim:
+    """Write a comparison of entries as a claim; its files are named as downloads of predictions are, by ids."""
+    entries = [
+        ClaimedEntry(name=side.id, file=f"{side.id}.parquet", sha256=file_sha256(side.predictions), entry=side.id)
+        for side in found.sides
+    ]
+    return make_claim(found.pairs, entries, benchmark=found.benchmark, task=found.task)
 
 
 def _or_error(read: Callable[[], Any]) -> Any:

@@ -3,7 +3,9 @@
 import ipaddress
 import os
 import re
+import time
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from leaderboard.store import LOCAL_SUBMITTER
@@ -43,16 +45,30 @@ def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
     )
 
 
+def session_user(session: Mapping[str, Any]) -> str | None:
+    """Return the user name that Hugging Face gave for this browser's session, while its sign-in lasts; else None.
+
+    Args:
+        session: what the server's signed cookie holds; where Gradio signs users in, ``oauth_info`` is in it.
+    """
+    info = session.get("oauth_info")
+    if not isinstance(info, dict) or info.get("expires_at", 0) < time.time():
+        return None
+    name = info.get("userinfo", {}).get("preferred_username")
+    return name if isinstance(name, str) else None
+
+
 def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) -> str:
     """Name who sends a request to a server with sign-in: by the browser's session, else by a token.
 
     Args:
         session_name: the user that signed in with this browser, if any.
-        headers: the request's. A session counts only for requests of this server's own pages: browsers send its cookie
-            with those of other sites, too.
+        headers: the request's. A session counts only where the browser says that one of this server's own pages
+            sends the request: browsers send its cookie with those of other sites, too.
     Raises: InvalidInput when nobody has signed in, or the token is not one of a user.
     """
-    if session_name is not None and is_own_page(headers):
+    names_its_page = "origin" in headers or "sec-fetch-site" in headers
+    if session_name is not None and names_its_page and is_own_page(headers):
         return session_name
     for name in TOKEN_HEADERS:
         kind, _, token = headers.get(name, "").partition(" ")

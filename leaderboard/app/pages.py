@@ -3,13 +3,13 @@
 from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
-from leaderboard.app.answers import html_answer, page_answer
+from leaderboard.app.answers import csv_answer, html_answer, page_answer
 from leaderboard.app.entry_routes import add_entry_routes
 from leaderboard.app.keeper import Keeper
 from leaderboard.board import Index
 from leaderboard.views import addresses
 from leaderboard.views.about_page import about_page
-from leaderboard.views.board_data import board_csv
+from leaderboard.views.board_data import board_csv, overall_csv
 from leaderboard.views.board_fragment import rows_fragment
 from leaderboard.views.board_page import board_page
 from leaderboard.views.board_query import BoardQuery
@@ -75,10 +75,12 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
         return html_answer(overall_fragment(*_asked_overall(request, keeper)))
 
     @app.get(addresses.BOARD_CSV)
-    def csv(request: Request) -> Response:
-        text = board_csv(*_asked(request, keeper))
-        headers = {"Content-Disposition": 'attachment; filename="board.csv"'}
-        return Response(text, media_type="text/csv", headers=headers)
+    def board_as_csv(request: Request) -> Response:
+        return csv_answer("board.csv", board_csv(*_asked(request, keeper)))
+
+    @app.get(addresses.OVERALL_CSV)
+    def overall_as_csv(request: Request) -> Response:
+        return csv_answer("overall.csv", overall_csv(*_asked_overall(request, keeper)))
 
 
 def _asked(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:

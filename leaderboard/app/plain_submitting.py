@@ -1,27 +1,32 @@
 """The submit form without script: a page of HTML, and the route that its one button posts file and card to.
 
 What it takes is bounded as Gradio's form is (``leaderboard.app.limits``), and goes the same way: the same checks in
-processes of their own, the same quota, the same rule of who may send. Only this server's own pages may post here, and
-a browser's session counts for nothing: where submitters sign in, this form checks, and does not submit.
+processes of their own, the same quota, the same rule of who may send. Only this server's own pages may post here.
+Where submitters sign in, Hugging Face's page does that without script, too, and the session that Gradio keeps of it
+(a signed cookie) names the submitter here as it does there; so these routes belong to Gradio's application.
 """
 
 import threading
+from functools import partial
+from urllib.parse import urlencode
 
-from fastapi import FastAPI, Request
 from fastapi.responses import Response
+from gradio.utils import get_space
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.routing import Route
 
 from leaderboard.app.answers import page_answer
 from leaderboard.app.card_form import card_with
-from leaderboard.app.identity import is_own_page, local_submitter
+from leaderboard.app.identity import is_own_page, local_submitter, session_user, signed_in_submitter
 from leaderboard.app.keeper import Keeper
 from leaderboard.app.uploads import Uploads
 from leaderboard.board.submission import Answer, check, refused, submit
 from leaderboard.scoring.score import FileChecks
 from leaderboard.views import addresses
 from leaderboard.views.card_fields import card_fields, only_data
-from leaderboard.views.plain_submit_page import plain_submit_html
+from leaderboard.views.plain_submit_page import Access, plain_submit_html
 from leaderboard.views.site import box
 from validation.cards import MAX_CARD_BYTES
 from validation.report import InvalidInput, Problem
@@ -32,24 +37,40 @@ MAX_FIELDS, MAX_FIELD_BYTES = 40, 128 * 1024
 REFUSED, FORBIDDEN, BUSY = 422, 403, 503
 
 
-def add_plain_submit(
-    app: FastAPI, keeper: Keeper, uploads: Uploads, checks: FileChecks, *, sign_in: bool, daily_quota: int | None
-) -> None:
-    """Add the form and its route."""
+def plain_submit_routes(
+    keeper: Keeper, uploads: Uploads, checks: FileChecks, *, sign_in: bool, daily_quota: int | None
+) -> list[Route]:
+    """Return the form's routes, for the application that knows sessions.
+
+    Args:
+        keeper: the index that entries go to.
+        uploads: where files that were sent are kept meanwhile.
+        checks: reads and checks them.
+        sign_in: whether submitters sign in.
+        daily_quota: entries of one submitter a UTC day; None: any number.
+    """
     free = threading.BoundedSemaphore(SCORED_AT_ONCE)
 
-    def shown(values: dict[str, str], answer: Answer | None = None) -> Response:
-        folders = keeper.index.folders
-        body = plain_submit_html(folders, values, answer, may_submit=not sign_in, daily_quota=daily_quota)
-        return page_answer("Submit", body, "submit", 200 if answer is None or answer["ok"] else REFUSED)
+    def shown(request: Request, values: dict[str, str], answer: Answer | None = None) -> Response:
+        body = plain_submit_html(
+            keeper.index.folders,
+            values,
+            answer,
+            access=_access(request) if sign_in else Access(),
+            daily_quota=daily_quota,
+        )
+        page = page_answer("Submit", body, "submit", 200 if answer is None or answer["ok"] else REFUSED)
+        if sign_in:
+            page.headers["Cache-Control"] = "no-store"  # it may name who has signed in
+        return page
 
     def answered(form: FormData, request: Request) -> Response:
         values = {key: value for key, value in form.items() if isinstance(value, str)}
-        sender = _refuse_sign_in if sign_in else (lambda: _local(request))
+        sender = partial(_signed_in if sign_in else _local, request)
         try:
             card = _card_text(form, values, keeper)
         except InvalidInput as error:
-            return shown(values, refused(keeper.index, error.problems))
+            return shown(request, values, refused(keeper.index, error.problems))
         by_index = values.get("labels_by_index") == "yes"
         path = _kept(form.get("file"), uploads)
         if values.get("do") == "submit":
@@ -64,13 +85,11 @@ def add_plain_submit(
             )
         else:
             answer = check(keeper.index, path, card, checks, labels_by_index=by_index)
-        return shown({**values, "card": card}, answer)
+        return shown(request, {**values, "card": card}, answer)
 
-    @app.get(addresses.PLAIN_SUBMIT)
-    def form() -> Response:
-        return shown({})
+    async def form(request: Request) -> Response:
+        return shown(request, {})
 
-    @app.post(addresses.PLAIN_SUBMIT)
     async def send(request: Request) -> Response:
         if not is_own_page(request.headers):  # before a byte of the body is read
             return page_answer(
@@ -85,14 +104,29 @@ def add_plain_submit(
             finally:
                 free.release()
 
+    path = addresses.PLAIN_SUBMIT
+    return [Route(path, form, methods=["GET"]), Route(path, send, methods=["POST"])]
+
 
 def _local(request: Request) -> str:
     return local_submitter(request.client.host if request.client else None, request.headers)
 
 
-def _refuse_sign_in() -> str:
-    cure = "use the form with JavaScript, or 'shiftbench submit' with a token"
-    raise InvalidInput(Problem("this form cannot know who has signed in", "submit", cure=cure))
+def _signed_in(request: Request) -> str:
+    return signed_in_submitter(_session_user(request), request.headers)
+
+
+def _session_user(request: Request) -> str | None:
+    """Return who has signed in with this browser; where the server runs on no Space there are no sessions."""
+    return session_user(request.scope.get("session", {}))
+
+
+def _access(request: Request) -> Access:
+    """Return how somebody submits where submitters sign in: they have done so, or may, or no browser can."""
+    name = _session_user(request)
+    is_space = get_space() is not None
+    address = f"{addresses.SIGN_IN}?{urlencode({'_target_url': addresses.PLAIN_SUBMIT})}" if is_space else None
+    return Access(may_submit=name is not None, signed_in_as=name, sign_in_address=address)
 
 
 def _card_text(form: FormData, values: dict[str, str], keeper: Keeper) -> str:

@@ -27,6 +27,7 @@ from fastapi.responses import JSONResponse, Response
 from gradio.route_utils import FnIndexInferError
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Route
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.checking import Checker
@@ -39,7 +40,7 @@ from leaderboard.app.keeper import Keeper
 from leaderboard.app.limits import BodyLimit, OwnAddress
 from leaderboard.app.not_found import NotFoundPages
 from leaderboard.app.pages import add_pages
-from leaderboard.app.plain_submitting import add_plain_submit
+from leaderboard.app.plain_submitting import plain_submit_routes
 from leaderboard.app.signing_out import add_sign_out, not_signed_in
 from leaderboard.app.submitting import SCORED_AT_ONCE, add_submit_page
 from leaderboard.app.theme import theme
@@ -96,7 +97,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     add_pages(app, keeper)
     add_sign_out(app)
     add_upload(app, uploads)
-    add_plain_submit(app, keeper, uploads, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
+    plain = plain_submit_routes(keeper, uploads, checker, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     with GuardedBlocks(title="Submit \N{MIDDLE DOT} shiftbench", analytics_enabled=False, fill_width=True) as blocks:
         add_endpoints(keeper)
     blocks.uploads, blocks.faults = uploads, faults
@@ -108,7 +109,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: Setting
     with warnings.catch_warnings():
         # It says that pages are not rendered on the server, which nobody asked for.
         warnings.filterwarnings("ignore", message="SSR mode")
-        _mount(app, blocks)
+        _mount(app, blocks, plain)
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
     app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(NotFoundPages)
@@ -130,7 +131,8 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: 
         store.require_private()
 
 
-def _mount(app: FastAPI, blocks: gr.Blocks) -> None:
+def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route]) -> None:
+    """Mount Gradio's application, which knows who has signed in, with routes of ours in it."""
     gr.mount_gradio_app(
         app,
         blocks,
@@ -144,7 +146,10 @@ def _mount(app: FastAPI, blocks: gr.Blocks) -> None:
         ssr_mode=False,
         show_error=False,
         mcp_server=True,
-        app_kwargs={"exception_handlers": {FnIndexInferError: _no_such_endpoint, OAuthError: not_signed_in}},
+        app_kwargs={
+            "routes": list(routes),
+            "exception_handlers": {FnIndexInferError: _no_such_endpoint, OAuthError: not_signed_in},
+        },
     )
 
 

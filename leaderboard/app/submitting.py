@@ -49,7 +49,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
             file = gr.File(label="Prediction file (required)", height=200, elem_id="prediction-file")
             by_index = gr.Checkbox(
                 label="Labels by index",
-                info="The predictions are numbers: a label's place, from 0, in the task's list.",
+                info="The predictions are numbers: the position of the label in the task's list, from 0.",
                 elem_id="labels-by-index",
             )
         with gr.Column(min_width=300):
@@ -75,7 +75,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
         Args:
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
-            labels_by_index: the predictions are numbers, a label's place from 0 in the task's list.
+            labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
         """
         return check(keeper.index, file, card, checks, labels_by_index=labels_by_index)
 
@@ -93,7 +93,7 @@ def add_submit_page(keeper: Keeper, checks: FileChecks, *, sign_in: bool, daily_
             profile: who has signed in with this browser.
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
-            labels_by_index: the predictions are numbers, a label's place from 0 in the task's list.
+            labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
         """
         return submit(
             keeper.index,

@@ -23,7 +23,7 @@ from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.store import Store
 
-SHAPE = 5
+SHAPE = 6
 """Changes when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""
@@ -51,6 +51,17 @@ def stamp(folder: DatasetFolder) -> str:
     rule = "public" if folder.has_public_labels else "rounds"
     parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
     return json.dumps(parts, separators=(",", ":"))
+
+
+def made_with(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add what rows were made with: ``metric_version``, and ``depth_encoder`` and ``token_encoder``, null where none.
+
+    Args:
+        rows: with the column ``stamp``, null in rows that were not made here.
+    """
+    names = ("metric_version", "depth_encoder", "token_encoder")
+    parts = [pl.col("stamp").str.json_path_match(f"$[{n}]").alias(name) for n, name in enumerate(names, start=1)]
+    return rows.with_columns(parts)
 
 
 def read_rows(store: Store) -> pl.DataFrame:

@@ -13,6 +13,7 @@ import polars as pl
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.boards import Board
 from leaderboard.board.overall_ranks import OVERALL_RANKS
+from leaderboard.board.rows import CARD_LINKS
 from leaderboard.metrics.mover import combined_interval
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -25,7 +26,7 @@ MEANS = ("mean_st", "mean_ss", "average_drop")
 CELL = ("id", "mean_st", "mean_st.low", "mean_st.high", "rank", "with_leader")
 """What a line has of each task, as ``<task>:<name>``."""
 NO_RANKS = pl.DataFrame(schema=OVERALL_RANKS)
-_FACTS = ("date", "submitted_at", "paradigm", "base_model", "family", "parameters", "cost_usd")
+_FACTS = ("date", "submitted_at", "paradigm", "base_model", "family", "parameters", "cost_usd", *CARD_LINKS)
 
 
 @dataclass(frozen=True)

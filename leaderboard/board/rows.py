@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from leaderboard.metrics.robustness import SCENARIOS
+from leaderboard.scoring.coverage import covers_board
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.id_ood import ID_OOD
 from leaderboard.scoring.shape import OUTSIDE_BASES, Scores, TaskScores
@@ -32,9 +33,11 @@ OOD = "ood."
 """Begins the name of a score on one domain that the model was not trained on."""
 UNRELEASED = "no round has released figures of it"
 
+CARD_LINKS = ("paper_url", "code_url", "model_url", "url")
+"""The card's links."""
 _TEXTS = (
     "id", "data", "subset", "task", "name", "model", "submitter", "submitted_at", "date", "paradigm", "base_model",
-    "family", "model_selection", "extra_data", "basis", "trained_on", "stamp",
+    "family", "model_selection", "extra_data", "basis", "trained_on", "stamp", *CARD_LINKS,
 )  # fmt: skip
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials", "n_shifts")
 SCHEMA = pl.Schema(
@@ -103,7 +106,7 @@ def _about(entry: Entry, stamp: str) -> dict[str, Any]:
             name: getattr(card, name)
             for name in (
                 "paradigm", "base_model", "family", "model_selection", "extra_data", "parameters", "tunable_parameters",
-                "shots", "training_size", "tuning_trials", "cost_usd",
+                "shots", "training_size", "tuning_trials", "cost_usd", *CARD_LINKS,
             )
         },
     }  # fmt: skip
@@ -142,15 +145,15 @@ def _where(source: str | None, target: str | None, task: str | None) -> str:
 
 
 def is_ranked(task: TaskScores) -> bool:
-    """Return whether scores cover what a board ranks by.
-
-    Of models trained on domains that is every shift; of models trained on none of them, every domain as a target:
-    trained models' mean ST weighs each of these targets alike, too.
-    """
+    """Return whether scores cover what a board ranks by."""
     summary = task.summary
-    if task.id_ood is None and summary.basis in OUTSIDE_BASES.values():
-        return summary.n_shifts == len(task.domains)
-    return summary.complete
+    return covers_board(
+        complete=summary.complete,
+        basis=summary.basis,
+        n_shifts=summary.n_shifts,
+        n_domains=len(task.domains),
+        has_id_domain=task.id_ood is not None,
+    )
 
 
 def trained_outside() -> pl.Expr:

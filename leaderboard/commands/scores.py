@@ -174,7 +174,7 @@ def analyse(
     Example: shiftbench analyse sbert.parquet tfidf.parquet --data build/dr --out figures
 
     Figures: drops-by-difficulty, scenarios, model-size, shots, prompted-model-size, training-size, step, id-ood,
-    effective-robustness, divergence, theorem-one, rank-stability, model-averages.
+    effective-robustness, divergence, forecast, theorem-one, rank-stability, model-averages.
     """
     if not predictions and store is None:
         raise typer.BadParameter("give prediction files, --store, or both")

@@ -2,7 +2,7 @@
 
 import gc
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +16,16 @@ from validation.command_line import (
     write_json,
 )
 
+if TYPE_CHECKING:
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.store import Store
+
 StoreOption = Annotated[
     str,
     typer.Option("--store", metavar="PLACE", help="Where entries are kept: a folder, or hf://datasets/ORG/NAME."),
+]
+DataFoldersOption = Annotated[
+    list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of the entries; may be given several times.")
 ]
 
 
@@ -130,10 +137,13 @@ def _serve(data: list[Path], store: str, host: str, port: int, *, sign_in: bool,
 
 def rescore(
     store: StoreOption,
-    data: Annotated[
-        list[Path],
-        typer.Option("--data", metavar="DIR", help="Dataset folder of the entries; may be given several times."),
-    ],
+    data: DataFoldersOption,
+    archive: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-archive", metavar="DIR", help="First take the entries of an archive into the store, which is made."
+        ),
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Score those again, too, that have scores of this metric version.")
     ] = False,
@@ -153,12 +163,23 @@ def rescore(
     for folder in folders:
         folder.refuse_withheld()
     opened = open_store(store)
+    if archive is not None:
+        _fill(opened, archive, folders)
     if not opened.root.is_dir():
         raise InvalidInput(Problem("there is no such store", store, cure="give the folder that 'serve --store' keeps"))
     found = rescore_store(opened, folders, every=every)
     if json_ != "-":
         print_rescored(found, console())
     write_json(found.as_dict(), json_)
+
+
+def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
+    from leaderboard.interchange.from_archive import fill_store
+
+    n_filled, failed = fill_store(store, archive, folders)
+    typer.echo(f"{archive}: {n_filled:,} of its entries are in the store", err=True)
+    for identity, reason in failed.items():
+        typer.echo(f"left out {identity}: {reason}", err=True)
 
 
 def publish_space(

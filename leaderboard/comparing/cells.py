@@ -1,7 +1,7 @@
 """One task of an entry, cell by cell: scores of its runs, what each group moves them by, and what is at chance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from leaderboard.scoring.floors import Floor, at_floor
 from leaderboard.scoring.outcomes import Formula, Outcomes
 from leaderboard.scoring.replicates import Cell, Floats, deepest_of_parts, depth_in, n_train
 from leaderboard.scoring.target_runs import TargetRuns
-from validation.vocabulary import source_parts
+from validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Place = tuple[str, str, str]
 """Source, target, and the lambda of a depth weighting; empty for the primary metric on the plain test set."""
@@ -33,6 +33,8 @@ class EntryTask:
         targets: its runs on each target.
         constant: source, target and seed of runs that predict one thing.
         floors: levels of the test sets that need no skill.
+        stands_in: shifts of another entry that this one's runs of the source ``outside`` stand for.
+        outside: the source that names no domain; empty where runs stand for their own shifts alone.
     """
 
     folder: DatasetFolder
@@ -40,6 +42,8 @@ class EntryTask:
     targets: Mapping[str, TargetRuns]
     constant: set[tuple[str, str, int]]
     floors: Mapping[str, Floor]
+    stands_in: frozenset[Cell] = frozenset()
+    outside: str = ""
     _found: dict[Place, RunScores | None] = field(default_factory=dict)
     _counts: dict[Place, Floats] = field(default_factory=dict)
     _seeds: dict[str, set[int]] = field(default_factory=dict)
@@ -48,8 +52,32 @@ class EntryTask:
 
     @property
     def cells(self) -> set[Cell]:
-        """Source and target of everything that was predicted."""
+        """Source and target of everything that was predicted, or that this entry stands in for."""
+        if self.stands_in:
+            return set(self.stands_in)
         return {(source, target) for target, runs in self.targets.items() for source, _ in runs.runs}
+
+    @property
+    def shifts(self) -> set[Cell]:
+        """Those of ``cells`` whose target is no part of the source."""
+        return {(source, target) for source, target in self.cells if target not in source_parts(source)}
+
+    def standing_in(self, other: "EntryTask") -> "EntryTask | None":
+        """Return this entry as one that was trained on none of the domains and meets each shift of another entry.
+
+        It was trained once and for no source, so on a target it does the same whatever the other one was trained on.
+
+        Args:
+            other: the other entry; the two share no shift.
+        Returns: the entry whose runs stand for each of the other's shifts whose target it predicted; None where it was
+            trained on a domain, or there is no such target.
+        """
+        sources = {source for source, _ in self.cells}
+        if len(sources) != 1 or not sources <= set(OUTSIDE_SOURCES):
+            return None
+        there = {target for _, target in self.cells}
+        stands_in = frozenset(cell for cell in other.shifts if cell[1] in there)
+        return replace(self, stands_in=stands_in, outside=sources.pop()) if stands_in else None
 
     @property
     def metric(self) -> str:
@@ -58,6 +86,7 @@ class EntryTask:
 
     def common_seeds(self, source: str) -> set[int]:
         """Return the seeds of a source that are on all of its targets; empty where none is."""
+        source = self.outside or source
         if source not in self._seeds:
             self._seeds[source] = self._common_seeds(source)
         return self._seeds[source]
@@ -70,7 +99,7 @@ class EntryTask:
     def run_indices(self, source: str, target: str) -> list[int]:
         """List the runs that count, by seed: as in scores, those of the common seeds, or all where there is none."""
         runs, kept = self.targets[target], self.common_seeds(source)
-        return [index for index in runs.of_source(source) if not kept or runs.runs[index][1] in kept]
+        return [index for index in runs.of_source(self.outside or source) if not kept or runs.runs[index][1] in kept]
 
     def formula(self, place: Place) -> Formula | None:
         """Return the formula from sums of counts to a score; None where the metric lacks its encoder."""
@@ -156,7 +185,7 @@ class EntryTask:
 
     def _is_constant(self, place: Place) -> bool:
         source, target, _ = place
-        runs = self.targets[target].runs
+        source, runs = self.outside or source, self.targets[target].runs
         return all((source, target, runs[index][1]) in self.constant for index in self.run_indices(source, target))
 
 

@@ -1,22 +1,27 @@
-"""Comparing entries of a store: the first against each other one, kept by the store.
+"""Comparing entries of a store: the first against each other one, or all of them in pairs; pairs are kept by the store.
 
 What is kept is derived: it may be deleted, and is made again when the data, the swaps or the metrics changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Protocol
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.files import Entrant, compare_entrants
-from leaderboard.comparing.shape import Comparison, corrected, of_task
+from leaderboard.comparing.shape import Comparison, NoSharedShift, corrected, mirrored, of_task
 from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.scoring.score import token_encoder
+from leaderboard.scoring.score import encoder_name, token_encoder
+from leaderboard.scoring.summary import depth_encoder_name
 from validation.report import InvalidInput, Problem
 
 MAX_ENTRIES = 4
-"""As many entries as are compared at once."""
+"""Most entries of one comparison: the first against each other one."""
+MAX_PAIRWISE = 12
+"""Most entries that are compared in pairs: 66 tests, of which each may still be decided with ``N_SWAPS`` swaps."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +61,59 @@ def compare_sides(
     Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift, and where
         labels are withheld.
     """
-    _check_sides(sides, folder)
-    encoder = token_encoder(folder)
-    entrants = [
-        Entrant(side.predictions, folder, side.subset, encoder, tuning_trials=side.tuning_trials) for side in sides
-    ]
+    _check_sides(sides, folder, MAX_ENTRIES)
+    entrants = _entrants(sides, folder)
     pairs = [
         _pair((sides[0], other), (entrants[0], entrant), store, n_swaps)
         for other, entrant in zip(sides[1:], entrants[1:], strict=True)
     ]
     chosen = pairs if task is None else [of_task(pair, task) for pair in pairs]
     return corrected(chosen)
+
+
+def compare_in_pairs(
+    sides: Sequence[Side],
+    folder: DatasetFolder,
+    store: PairStore,
+    task: str,
+    *,
+    n_swaps: int = N_SWAPS,
+    progress: Callable[[int, int], None] = lambda n_done, n_pairs: None,
+    turn: AbstractContextManager[object] | None = None,
+) -> Mapping[tuple[str, str], Comparison]:
+    """Compare each of several entries with each other one on a task; the tests of all pairs are one family.
+
+    A pair has the same test as in ``compare_sides`` and a smaller share of the level: what is decided here is decided
+    there, too.
+
+    Args:
+        sides: 2 to ``MAX_PAIRWISE`` entries.
+        folder: the dataset that all are for.
+        store: where pairs are kept.
+        task: the task to compare on.
+        n_swaps: random swaps a shift.
+        progress: called after each pair with the numbers of pairs done and of all.
+        turn: held while a pair is computed, so that others get their turn between two pairs.
+    Returns: by the ids of both entries, each pair in both directions; pairs that share no shift are left out.
+    Raises: as ``compare_sides``, but not for entries that share no shift.
+    """
+    _check_sides(sides, folder, MAX_PAIRWISE)
+    every = list(combinations(zip(sides, _entrants(sides, folder), strict=True), 2))
+    pairs = []
+    for number, ((a, first), (b, second)) in enumerate(every, start=1):
+        try:
+            with turn or nullcontext():
+                pairs.append(of_task(_pair((a, b), (first, second), store, n_swaps), task))
+        except NoSharedShift:
+            pass  # the pair is left out of what is returned
+        progress(number, len(every))
+    found = corrected(pairs)
+    return {(pair.a, pair.b): pair for each in found for pair in (each, mirrored(each))}
+
+
+def _entrants(sides: Sequence[Side], folder: DatasetFolder) -> list[Entrant]:
+    encoder = token_encoder(folder)
+    return [Entrant(side.predictions, folder, side.subset, encoder, tuning_trials=side.tuning_trials) for side in sides]
 
 
 def distinct_names(sides: Sequence[Side]) -> list[str]:
@@ -94,10 +141,10 @@ def command(sides: Sequence[Side], task: str | None) -> str:
     return f"shiftbench compare {files} --data DIR{subset}{only}"
 
 
-def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
+def _check_sides(sides: Sequence[Side], folder: DatasetFolder, most: int) -> None:
     where = " and ".join(side.id for side in sides) or "compare"
-    cure = f"choose 2 to {MAX_ENTRIES} entries of one board"
-    if not 2 <= len(sides) <= MAX_ENTRIES:
+    cure = f"choose 2 to {most} entries of one board"
+    if not 2 <= len(sides) <= most:
         raise InvalidInput(Problem("this many entries cannot be compared", where[:80], f"{len(sides)}", cure))
     if len({side.id for side in sides}) < len(sides):
         raise InvalidInput(Problem("an entry cannot be compared with itself", where, cure=cure))
@@ -115,13 +162,20 @@ def _check_sides(sides: Sequence[Side], folder: DatasetFolder) -> None:
 def _pair(sides: tuple[Side, Side], entrants: tuple[Entrant, Entrant], store: PairStore, n_swaps: int) -> Comparison:
     a, b = sides
     kept = _parse_kept(store.comparison(a.id, b.id))
-    if kept is not None and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0):
+    if kept is None and (other_way := _parse_kept(store.comparison(b.id, a.id))) is not None:
+        kept = mirrored(other_way)
+    made_with = (depth_encoder_name(entrants[0].folder), encoder_name(entrants[0].encoder))
+    if (
+        kept is not None
+        and (kept.data, kept.n_swaps, kept.seed) == (a.data, n_swaps, 0)
+        and (kept.depth_encoder, kept.token_encoder) == made_with
+    ):
         return kept.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:
         made = compare_entrants(*entrants, n_swaps=n_swaps)
     except InvalidInput as error:
         ids = {str(side.predictions): side.id for side in sides}
-        raise InvalidInput(_by_id(problem, ids) for problem in error.problems) from error
+        raise type(error)(_by_id(problem, ids) for problem in error.problems) from error
     found = made.model_copy(update={"a": a.id, "b": b.id})
     store.keep_comparison(a.id, b.id, found.model_dump_json().encode())
     return found

@@ -47,7 +47,10 @@ def weight_table(statistics: Sequence[Statistic]) -> tuple[list[Place], Floats]:
 
 
 def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:
-    """Return ST, SD and TD of a shift. SS of a joined source is the mean over its parts."""
+    """Return ST, SD and TD of a shift. SS of a joined source is the mean over its parts.
+
+    A model that was trained on none of the domains has no score at home, so its drops have no weights.
+    """
     source, target = cell
     here = {(source, target, ""): 1.0}
     away = {(source, target, ""): -1.0}
@@ -78,7 +81,8 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     if all(drops):
         found.append(TaskFigure(AVERAGE_DROP, ranked, _average([each for each in drops if each])))
     found += [_mean(name, group, a, b) for group in groups[1:] if len(group) > 1]
-    for lambda_ in DEPTH_LAMBDAS:
+    # A model that was trained on none of the domains is compared by its score under shift alone.
+    for lambda_ in () if a.outside or b.outside else DEPTH_LAMBDAS:
         there = [cell for cell in ranked if lambda_ in a.depth_weightings(*cell)]
         if there and len(there) == len(ranked):
             weights = _average([{(*cell, str(lambda_)): 1.0} for cell in ranked])

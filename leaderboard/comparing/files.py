@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 from tqdm import tqdm
@@ -22,29 +23,27 @@ from leaderboard.comparing.shape import (
     Comparison,
     Difference,
     MeanComparison,
+    NoSharedShift,
     ShiftComparison,
     TaskComparison,
     corrected,
     of_task,
     refuse_few_swaps,
 )
-from leaderboard.comparing.testing import Tested, fewest_runs, run_tests
+from leaderboard.comparing.testing import Tested, about_recipes, fewest_runs, run_tests
 from leaderboard.metrics.comparison import N_SWAPS
-from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.scoring.floors import constant_runs, task_floors
 from leaderboard.scoring.intervals import known
 from leaderboard.scoring.non_inferiority import refuse_margin
 from leaderboard.scoring.replicates import Cell
-from leaderboard.scoring.score import checked_predictions
+from leaderboard.scoring.score import checked_predictions, encoder_name
 from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.scoring.target_runs import target_runs
-from validation.report import InvalidInput, Problem
-from validation.vocabulary import source_parts
+from validation.report import Problem
 
 Both = tuple[Tested, float | None]
 """The test for a difference, and the p value of that for equivalence."""
-Shift = tuple[str, str, str]
-"""Task, source and target."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +92,13 @@ class Entrant:
             )
         return found
 
-    @property
-    def shifts(self) -> set[Shift]:
-        """All shifts that it has predictions of."""
-        return {
-            (name, source, target)
-            for name, task in self.tasks.items()
-            for source, target in task.cells
-            if target not in source_parts(source)
-        }
+
+class _Matched(NamedTuple):
+    """A task of two entries, and the shifts that both have; one entry may stand in for those of the other."""
+
+    a: EntryTask
+    b: EntryTask
+    cells: list[Cell]
 
 
 def compare_entrants(
@@ -117,25 +114,23 @@ def compare_entrants(
         margin: test, too, whether differences lie within this fraction; fixed before the scores were seen.
     Returns: differences A minus B, fractions in [-1, 1], as means of each task and by shift, with p values corrected
         over all of them (``metrics.multiplicity``).
-    Raises: InvalidInput when a file is not sound, no shift is shared, or the swaps are too few for any corrected p
-        below 0.05.
+    Raises: NoSharedShift when there is nothing to compare; InvalidInput when a file is not sound, or the swaps are too
+        few for any corrected p below 0.05.
     """
     folder = a.folder
     folder.refuse_withheld()
     if margin is not None:
         refuse_margin(margin)
-    shared = sorted(a.shifts & b.shifts)
-    if not shared:
+    matched = _matched(a, b)
+    if not matched:
         where = f"{a.shown_name} and {b.shown_name}"
-        raise InvalidInput(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
-    tasks = list(dict.fromkeys(task for task, *_ in shared))
-    refuse_few_swaps(n_swaps, len(tasks))
+        raise NoSharedShift(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
+    refuse_few_swaps(n_swaps, len(matched))
     shifts: list[ShiftComparison] = []
     means: list[MeanComparison] = []
     about: list[TaskComparison] = []
-    for task in tqdm(tasks, desc="comparing", unit="task", disable=None, file=sys.stderr):
-        cells = [(source, target) for name, source, target in shared if name == task]
-        sides = a.tasks[task], b.tasks[task]
+    for task, each in tqdm(matched.items(), desc="comparing", unit="task", disable=None, file=sys.stderr):
+        sides, cells = (each.a, each.b), each.cells
         over, single = mean_figures(cells, *sides), [shift_figures(cell, *sides) for cell in cells]
         every = [*over, *(figure for figures in single for figure in figures)]
         tested = run_tests(every, *sides, n_swaps, seed)
@@ -151,13 +146,15 @@ def compare_entrants(
         data=folder.content_hash,
         subset=a.subset,
         metric_version=METRIC_VERSION,
+        depth_encoder=depth_encoder_name(folder),
+        token_encoder=encoder_name(a.encoder),
         n_swaps=n_swaps,
         seed=seed,
         shifts=tuple(shifts),
         means=tuple(means),
         tasks=tuple(about),
-        only_a=tuple("/".join(shift) for shift in sorted(a.shifts - b.shifts)),
-        only_b=tuple("/".join(shift) for shift in sorted(b.shifts - a.shifts)),
+        only_a=_only(a, {task: each.a.shifts - each.b.shifts for task, each in matched.items()}),
+        only_b=_only(b, {task: each.b.shifts - each.a.shifts for task, each in matched.items()}),
         margin=margin,
         tuning_trials_a=a.tuning_trials,
         tuning_trials_b=b.tuning_trials,
@@ -188,6 +185,30 @@ def compare_first(
     return corrected(pairs if task is None else [of_task(pair, task) for pair in pairs])
 
 
+def _matched(a: Entrant, b: Entrant) -> dict[str, _Matched]:
+    """Match the entries' shifts by task; a task without a shift in common is left out.
+
+    Where one entry was trained on none of the domains, it meets the other's shifts on the same targets.
+    """
+    found = {}
+    for task in sorted(a.tasks.keys() & b.tasks.keys()):
+        first, second = a.tasks[task], b.tasks[task]
+        if not first.shifts & second.shifts:
+            if (outside := second.standing_in(first)) is not None:
+                second = outside
+            else:
+                first = first.standing_in(second) or first
+        if cells := sorted(first.shifts & second.shifts):
+            found[task] = _Matched(first, second, cells)
+    return found
+
+
+def _only(entrant: Entrant, by_task: Mapping[str, set[Cell]]) -> tuple[str, ...]:
+    """List the shifts that one entry alone has: of matched tasks those given, of others all."""
+    alone = {task: by_task.get(task, found.shifts) for task, found in entrant.tasks.items()}
+    return tuple("/".join((task, *cell)) for task in sorted(alone) for cell in sorted(alone[task]))
+
+
 def _about(task: str, ranked: TaskFigure, every: Sequence[TaskFigure], a: EntryTask, b: EntryTask) -> TaskComparison:
     sources = sorted({source for figure in every for source, _, _ in figure.weights or ()})
     sources = sources or sorted({source for source, _ in ranked.cells})
@@ -196,10 +217,11 @@ def _about(task: str, ranked: TaskFigure, every: Sequence[TaskFigure], a: EntryT
     at_floor: AtFloor | None = "both" if all(marked) else "a" if marked[0] else "b" if marked[1] else None
     return TaskComparison(
         task=task,
-        about=RECIPES if min(runs_a, runs_b) >= MIN_RUNS else TRAINED_MODELS,
+        about=RECIPES if about_recipes(sources, a, b) else TRAINED_MODELS,
         runs_a=runs_a,
         runs_b=runs_b,
         at_floor=at_floor,
+        outside="a" if a.outside else "b" if b.outside else None,
     )
 
 

@@ -20,6 +20,11 @@ RECIPES: Literal["recipes"] = "recipes"
 _LEAST_SHOWN = 0.0001
 
 AtFloor = Literal["a", "b", "both"]
+_OTHER: dict[AtFloor | None, AtFloor | None] = {"a": "b", "b": "a", "both": "both", None: None}
+
+
+class NoSharedShift(InvalidInput):
+    """Two entries have no shift in common, so that there is nothing to compare."""
 
 
 class Difference(pydantic.BaseModel):
@@ -71,7 +76,9 @@ class MeanComparison(pydantic.BaseModel):
 class TaskComparison(pydantic.BaseModel):
     """What the tests of a task are about: the recipes, or no more than the models that were trained.
 
-    ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side.
+    ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side. ``outside`` is
+    the entry that was trained on none of the domains while the other was: it meets the other's shifts with the same
+    runs whatever the source, so tests are about the trained models, and drops do not apply.
     """
 
     task: str
@@ -79,17 +86,18 @@ class TaskComparison(pydantic.BaseModel):
     runs_a: int
     runs_b: int
     at_floor: AtFloor | None = None
+    outside: Literal["a", "b"] | None = None
 
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def runs_needed(self) -> int | None:
-        """Runs of every source on either side that it takes to speak of recipes; None where they are spoken of."""
-        return None if self.about == RECIPES else MIN_RUNS
+        """Runs of every source on either side that it takes to speak of recipes; None where no more would do."""
+        return None if self.about == RECIPES or self.outside else MIN_RUNS
 
     @property
     def runs_missing(self) -> str:
-        """What it would take to speak of recipes, in words; empty where they are spoken of."""
-        if self.about == RECIPES:
+        """What it would take to speak of recipes, in words; empty where no more runs would do."""
+        if self.runs_needed is None:
             return ""
         return (
             f"{MIN_RUNS} runs of every source on either side (seeds) would tell about recipes; "
@@ -98,13 +106,18 @@ class TaskComparison(pydantic.BaseModel):
 
 
 class Comparison(pydantic.BaseModel):
-    """All shared shifts. For scores a positive difference favours A; for drops a negative one does."""
+    """All shared shifts. For scores a positive difference favours A; for drops a negative one does.
+
+    Encoders are ``id@revision``: of the data's depths, and of BERTScore's tokens; null where none is used.
+    """
 
     a: str
     b: str
     data: str
     subset: str
     metric_version: str
+    depth_encoder: str | None = None
+    token_encoder: str | None = None
     n_swaps: int
     seed: int
     shifts: tuple[ShiftComparison, ...]
@@ -173,7 +186,7 @@ def of_task(comparison: Comparison, task: str) -> Comparison:
         comparison: of any tasks.
         task: the one to keep.
     Returns: the comparison of that task.
-    Raises: InvalidInput when it is not among the compared.
+    Raises: NoSharedShift when it is not among the compared.
     """
     update: dict[str, object] = {
         name: tuple(each for each in getattr(comparison, name) if each.task == task)
@@ -186,8 +199,38 @@ def of_task(comparison: Comparison, task: str) -> Comparison:
     if not update["shifts"]:
         cure = f"they share {', '.join(dict.fromkeys(shift.task for shift in comparison.shifts))}"
         what = f"the two entries share no shift of task '{task[:40]}'"
-        raise InvalidInput(Problem(what, f"{comparison.a} and {comparison.b}", cure=cure))
+        raise NoSharedShift(Problem(what, f"{comparison.a} and {comparison.b}", cure=cure))
     return comparison.model_copy(update=update)
+
+
+def mirrored(comparison: Comparison) -> Comparison:
+    """Return the same comparison as B minus A: exchanging the two changes signs, and no p value."""
+
+    def turned(difference: Difference) -> Difference:
+        value = None if difference.value is None else -difference.value
+        return difference.model_copy(update={"value": value, "at_floor": _OTHER[difference.at_floor]})
+
+    shifts = tuple(
+        each.model_copy(update={"differences": tuple(map(turned, each.differences))}) for each in comparison.shifts
+    )
+    means = tuple(each.model_copy(update={"difference": turned(each.difference)}) for each in comparison.means)
+    tasks = tuple(
+        each.model_copy(
+            update={
+                "runs_a": each.runs_b,
+                "runs_b": each.runs_a,
+                "at_floor": _OTHER[each.at_floor],
+                "outside": _OTHER[each.outside],
+            }
+        )
+        for each in comparison.tasks
+    )
+    exchanged = {
+        f"{name}{one}": getattr(comparison, f"{name}{other}")
+        for name in ("", "only_", "tuning_trials_")
+        for one, other in (("a", "b"), ("b", "a"))
+    }
+    return comparison.model_copy(update={"shifts": shifts, "means": means, "tasks": tasks, **exchanged})
 
 
 def winner(difference: Difference) -> Literal["a", "b"] | None:

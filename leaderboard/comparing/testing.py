@@ -122,7 +122,17 @@ def source_pairs(
 
 def has_enough_runs(places: Sequence[Place], a: EntryTask, b: EntryTask) -> bool:
     """Whether both entries have the runs of every source that it takes to speak of recipes."""
-    sources = sorted({source for source, _, _ in places})
+    return about_recipes(sorted({source for source, _, _ in places}), a, b)
+
+
+def about_recipes(sources: Sequence[str], a: EntryTask, b: EntryTask) -> bool:
+    """Whether tests on these sources are about recipes.
+
+    They are not where one entry stands in for shifts: its runs are the same on every source, and training runs that are
+    crossed with texts are taken to be others on each.
+    """
+    if a.outside or b.outside:
+        return False
     return min(fewest_runs(entry, sources) for entry in (a, b)) >= MIN_RUNS
 
 

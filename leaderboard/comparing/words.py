@@ -65,11 +65,23 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
                     None
                 )
             else:
-                lines[f"{task.task}: about {TRAINED_MODELS} (swap test by group); {task.runs_missing}"] = None
+                why = task.runs_missing or outside_words(task, (pair.a, pair.b))
+                lines[f"{task.task}: about {TRAINED_MODELS} (swap test by group); {why}"] = None
         if not pair.tasks:
             lines[f"about {TRAINED_MODELS} (swap test by group)"] = None
         lines |= dict.fromkeys([*_within_margin(pair), *_tuning(pair)])
     return list(lines)
+
+
+def outside_words(task: TaskComparison, names: Names) -> str:
+    """Write how an entry that was trained on none of the domains is compared with a trained one; else nothing."""
+    if task.outside is None:
+        return ""
+    name = names[task.outside == "b"]
+    return (
+        f"{name} was trained on none of these domains: its score on a target is compared with the other's after each "
+        "source; drops are not applicable"
+    )
 
 
 def floor_words(difference: Difference, names: Names) -> str:
@@ -130,8 +142,8 @@ def _of_task(pair: Comparison, task: str, names: Names) -> Iterator[str]:
     yield _by_shift(pair, task, names)
     if facts is not None:
         yield from _floor(facts, names)
-        if facts.runs_missing:
-            yield facts.runs_missing
+        if why := facts.runs_missing or outside_words(facts, names):
+            yield why
 
 
 def _level(ranked: MeanComparison | None, names: Names) -> str:

@@ -66,10 +66,10 @@ def sampled_accuracy(
         trust: lambda; by default the best one, 0 for an estimate from the labels alone.
         level: nominal coverage, in (0, 1).
     Raises: ValueError when shapes differ or a value is out of range.
-    Source: Angelopoulos, Duchi, Zrnic, "PPI++: efficient prediction-powered inference" (2023), mean estimation with power
-        tuning; Zrnic and Candes, "Active statistical inference" (2024), mean estimation (sampling probabilities);
-        weights that sum to 1 and the variance of a draw of fixed size: Hajek, "Asymptotic theory of rejective sampling"
-        (1964); the interval: Korn and Graubard (1998), as in ``wilson``.
+    Source: Angelopoulos, Duchi, Zrnic, "PPI++: efficient prediction-powered inference" (2023), the mean with power
+        tuning; Zrnic and Candes, "Active statistical inference" (2024), the mean under sampling probabilities; weights
+        that sum to 1 and the variance of a draw of fixed size: Hajek, "Asymptotic theory of rejective sampling" (1964);
+        the interval: Korn and Graubard (1998), as in ``wilson``.
 
     >>> found = sampled_accuracy([1] * 30 + [0] * 10, [0.75] * 40, [0.1] * 40, range(40), [0.75] * 400)
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)

@@ -1,6 +1,7 @@
 """An entry, its id, the files it is made of, and what others may learn of it without reading its card."""
 
 import hashlib
+import io
 import json
 import re
 from dataclasses import dataclass
@@ -84,6 +85,18 @@ def predictions_path(identity: str) -> str:
     Returns: a path below the store's root, with slashes.
     """
     return f"{ENTRIES}/{check_id(identity)}/{PREDICTIONS}"
+
+
+def kept_rows(checked: pl.DataFrame) -> pl.DataFrame:
+    """Return checked predictions as an entry keeps them, which its id is made of."""
+    return checked.drop("task", "target").sort("source", "seed", "id")
+
+
+def predictions_bytes(rows: pl.DataFrame) -> bytes:
+    """Write the content of an entry's prediction file, as Parquet."""
+    content = io.BytesIO()
+    rows.write_parquet(content)
+    return content.getvalue()
 
 
 def tombstone_path(identity: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.coverage import covers_board
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, folder_of
 from leaderboard.store.interval_changes import IntervalChange, interval_changes, read_intervals
@@ -27,8 +28,8 @@ class BoardKey(NamedTuple):
 class Change:
     """An entry whose place on a board is another than before.
 
-    Ranks are among entries with the complete grid; values are mean ST as fractions. None: not scored then, not ranked,
-    or undefined.
+    Ranks are among entries that cover their board (``leaderboard.scoring.coverage``); values are mean ST as fractions.
+    None: not scored then, not ranked, or undefined.
     """
 
     id: str
@@ -112,7 +113,7 @@ def _interval_changes(
 
 class _Standing(NamedTuple):
     value: float | None
-    complete: bool
+    ranked: bool
 
 
 def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing]]:
@@ -122,12 +123,23 @@ def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing
         try:
             read = json.loads(content)
             for task in read["tasks"]:
-                summary = task["summary"]
-                standing = _Standing(summary["mean_st"]["value"], bool(summary["complete"]))
+                standing = _Standing(task["summary"]["mean_st"]["value"], _is_ranked(task))
                 found.setdefault(BoardKey(read["data"], read["subset"], task["task"]), {})[identity] = standing
         except (ValueError, KeyError, TypeError):
             continue  # damaged scores are derived: they say nothing of the entry
     return found
+
+
+def _is_ranked(task: Mapping[str, Any]) -> bool:
+    """Return whether a task's scores, as JSON of any version, cover what its board ranks by."""
+    summary = task["summary"]
+    return covers_board(
+        complete=bool(summary["complete"]),
+        basis=summary.get("basis"),
+        n_shifts=int(summary.get("n_shifts", 0)),
+        n_domains=len(task.get("domains", ())),
+        has_id_domain=task.get("id_ood") is not None,
+    )
 
 
 def _boards(folders: Sequence[DatasetFolder]) -> dict[BoardKey, str]:
@@ -163,8 +175,8 @@ def _board_changes(
 
 
 def _ranks(standings: Mapping[str, _Standing]) -> dict[str, int]:
-    """Rank complete entries by mean ST; equal scores share a rank."""
-    ranked = {id_: each.value for id_, each in standings.items() if each.complete and each.value is not None}
+    """Rank entries that cover their board by mean ST; equal scores share a rank."""
+    ranked = {id_: each.value for id_, each in standings.items() if each.ranked and each.value is not None}
     worst_first = enumerate(sorted(ranked.values()))
     n_worse_or_equal = {value: position + 1 for position, value in worst_first}
     return {identity: len(ranked) - n_worse_or_equal[value] + 1 for identity, value in ranked.items()}

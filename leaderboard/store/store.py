@@ -1,6 +1,5 @@
 """The one class that callers use, wherever a store's files are."""
 
-import io
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,10 +38,12 @@ from leaderboard.store.entries import (
     card_path,
     entry_bytes,
     entry_id,
+    kept_rows,
     now,
     parse_entry,
     parse_sending,
     parse_tombstone,
+    predictions_bytes,
     predictions_path,
     record_path,
     tombstone_bytes,
@@ -109,10 +110,10 @@ class Store:
         frame = checks.predictions(predictions, folder, card.subset, labels_by_index=labels_by_index)
         folder.refuse_withheld()
         _refuse_candidates_alone(frame, folder, predictions)
-        rows = _rows(frame)
+        rows = kept_rows(frame)
         identity = entry_id(submitter, card, rows)
         if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
-            derived = {predictions_path(identity): _parquet(rows)}
+            derived = {predictions_path(identity): predictions_bytes(rows)}
             if folder.has_public_labels and score(frame):
                 scored = score_predictions(frame, folder, card.subset, encoder=token_encoder(folder))
                 derived |= derived_files(identity, scored)
@@ -176,7 +177,7 @@ class Store:
         """
         entry = self._read(identity)
         frame = checked_predictions(self.predictions(entry), folder, entry.card.subset)
-        if entry_id(entry.submitter, entry.card, _rows(frame)) != identity:
+        if entry_id(entry.submitter, entry.card, kept_rows(frame)) != identity:
             cure = "restore the entry's files from a backup, or have it sent again"
             raise InvalidInput(Problem("card and predictions are not those that were sent", identity, cure=cure))
         return frame
@@ -383,17 +384,6 @@ def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
 
 def _made_with(folder: DatasetFolder) -> MadeWith:
     return depth_encoder_name(folder), encoder_name(token_encoder(folder))
-
-
-def _rows(checked: pl.DataFrame) -> pl.DataFrame:
-    """Return checked predictions as an entry keeps them, and its id is made of."""
-    return checked.drop("task", "target").sort("source", "seed", "id")
-
-
-def _parquet(rows: pl.DataFrame) -> bytes:
-    content = io.BytesIO()
-    rows.write_parquet(content)
-    return content.getvalue()
 
 
 def _refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:

@@ -11,9 +11,10 @@ beyond_means  sentences on the worst true drop, the next domain, strict tags; ab
 report_page the same of a prediction file, as one HTML file (folder_report: of one for a dataset folder)
 released_page  an entry on withheld labels: its card, and what rounds released
 plain_tables  scores and comparisons as small tables of text: what a notebook shows, and LaTeX
+item_tables  models compared on the same items; claims: what checking a comparison again found
 terminal    scores, comparisons, boards and rounds as tables for the terminal
 pictures    SVG and matrices of one entry and task, or of several entries
-compare_page  2 to 4 entries against each other (with compare_pictures, exports)
+compare_page  2 to 4 entries against each other (with compare_pictures, exports); pairwise_part: up to 12 in pairs
 data_page   a task's domains: sizes, divergences, depths, sources
 about_page  what is measured, and how programs ask for it
 site        the shell of every page, the style sheet (css) and the script

@@ -5,9 +5,9 @@ from leaderboard.views.html import Markup, tag
 from leaderboard.views.numbers import drop_text, points
 
 _ABOUT = (
-    "A better model is nearly always better under shift too. Effective robustness is the score under shift above what "
-    "the line of logit(OOD) on logit(ID) through the board's other entries expects at this entry's ID score; without "
-    "an ID domain, of mean ST on mean SS. Its 95% interval is over test texts and over the line."
+    "Models that score higher in domain nearly always score higher under shift, too. Effective robustness is how far "
+    "this entry's score under shift lies above what its score in domain predicts, by a line through the board's other "
+    "entries (on logits). Its 95% interval is over test texts and over the line."
 )
 
 
@@ -16,14 +16,14 @@ def above_line_part(found: AboveLine) -> Markup:
     facts = [
         ("Effective robustness", drop_text(found.effective)),
         ("Expected score", points(found.expected)),
-        ("Entries behind the line", str(found.n_others)),
+        ("Entries that the line is fitted to", str(found.n_others)),
     ]
     tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
-    extended = "This entry's ID score lies beyond all of theirs: only the line's extension speaks."
+    extended = "This entry's score in domain lies outside the range of the others, so the line is extrapolated."
     said = [tag("p", _ABOUT, class_="sb-soft"), *([tag("p", extended, class_="sb-soft")] if found.is_extended else [])]
     return tag(
         "section",
-        tag("h2", "Against the line of other entries"),
+        tag("h2", "Effective robustness"),
         *said,
         tag("dl", *tiles, class_="sb-tiles sb-small"),
         class_="sb-section",

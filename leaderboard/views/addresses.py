@@ -1,12 +1,13 @@
 """The addresses of all pages: whatever links to one, or answers at one, has it from here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote, urlencode
 
 BOARD = "/"
 ROWS = "/rows"
 """The rows of a board alone, which the page's script asks for."""
 BOARD_CSV = "/board.csv"
+OVERALL_CSV = "/overall.csv"
 ENTRY = "/entry"
 SCORES = "/scores.json"
 PREDICTIONS = "/predictions.parquet"
@@ -16,6 +17,8 @@ COMPARE = "/compare"
 SUBMIT = "/submit"
 PLAIN_SUBMIT = "/submit-plain"
 """The same form without script."""
+SIGN_IN = "/login/huggingface"
+"""Gradio's, where the server runs on a Space: it leads to Hugging Face's page and back to ``_target_url``."""
 SIGN_OUT = "/logout"
 """Gradio's button leads here; its own endpoint there would sign out whoever fetches it."""
 DATA = "/data"
@@ -54,12 +57,16 @@ def entry_address(identity: str, task: str | None = None) -> str:
     >>> entry_address("0123456789abcdef", "nli")
     '/entry?id=0123456789abcdef&task=nli'
     """
-    return with_query(ENTRY, _entry_and_task(identity, task))
+    return with_query(ENTRY, [("id", identity), *_task_pair(task)])
 
 
-def compare_address(identity: str, task: str | None = None) -> str:
-    """Return the address of the page that compares an entry with others."""
-    return with_query(COMPARE, _entry_and_task(identity, task))
+def compare_address(identities: Sequence[str], task: str | None = None) -> str:
+    """Return the address of the page that compares entries; with one, it asks for the others.
+
+    >>> compare_address(["0123456789abcdef", "fedcba9876543210"], "nli")
+    '/compare?id=0123456789abcdef&id=fedcba9876543210&task=nli'
+    """
+    return with_query(COMPARE, [*(("id", identity) for identity in identities), *_task_pair(task)])
 
 
 def scores_address(identity: str) -> str:
@@ -96,5 +103,5 @@ def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _entry_and_task(identity: str, task: str | None) -> list[tuple[str, str]]:
-    return [("id", identity), *([("task", task)] if task else [])]
+def _task_pair(task: str | None) -> list[tuple[str, str]]:
+    return [("task", task)] if task else []

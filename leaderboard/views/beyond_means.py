@@ -9,9 +9,9 @@ from leaderboard.scoring.shape import Summary, TaskScores
 from leaderboard.views.numbers import plain_points, plain_score
 
 WORST = (
-    "The split-half estimate is selected on one half of the texts and taken on the other: it estimates the shift that "
-    "looks worst, which is on average less bad than the one that is worst. The posterior mean estimates the largest "
-    "true drop, in a normal model over shifts; where shifts hardly differ it is too high."
+    "The split-half estimate selects the worst shift on one half of the texts and measures it on the other: it is for "
+    "the shift that looks worst, which on average is less bad than the one that is worst. The posterior mean estimates "
+    "the largest true drop, in a normal model over shifts; where shifts hardly differ it is too high."
 )
 
 
@@ -49,8 +49,8 @@ def next_domain_line(summary: Summary) -> str:
     figures = [f"mean ST {plain_score(found.st)}"]
     figures += [f"SD {plain_score(found.drop)}"] if found.drop.value is not None else []
     return (
-        f"What to expect of the next domain, were it drawn like these {found.n_domains}: {', '.join(figures)} "
-        "(95% prediction interval over target domains). All other intervals are for these domains."
+        f"What to expect on a new domain, if it is like these {found.n_domains}: {', '.join(figures)} (95% prediction "
+        "interval over target domains). All other intervals are for these domains."
     )
 
 

@@ -113,10 +113,12 @@ def _small(leader: Row, rows: list[Row], n: int) -> Markup:
     """Write what the answer holds for, and the leader's score without what being chosen as the best adds to it."""
     parts = []
     if len(rows) > 1:
-        parts.append("Shaded: entries that cannot be told from the leader.")
+        parts.append("Shaded: entries whose scores cannot be told apart from the leader's.")
     if any(row["rank_about"] == TRAINED_MODELS for row in rows):
-        parts.append("This is about these trained models: with fewer than 5 runs, training variance is not measured.")
+        parts.append(
+            "This holds for these trained models: what training them again would change takes 5 runs to measure."
+        )
     corrected = leader["corrected"]
     if corrected is not None and n > 1 and round(100 * corrected, 1) < round(100 * leader["mean_st"], 1):
-        parts.append(f"The best of {n:,} overstates itself; without that its score is {points(corrected)}.")
+        parts.append(f"To be the best of {n:,} is partly luck; corrected for that, its score is {points(corrected)}.")
     return tag("p", " ".join(parts), class_="sb-soft sb-small-print") if parts else Markup("")

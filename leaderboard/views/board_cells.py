@@ -16,6 +16,7 @@ from leaderboard.views.board_columns import Column
 from leaderboard.views.board_query import RANKED, REPORTED
 from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.intervals import Scale, picture
+from leaderboard.views.links import icon_links
 from leaderboard.views.numbers import MISSING, count, drop_points, half_width, interval, points, share
 from leaderboard.views.pictures.words import ELSEWHERE_MARK
 from validation.report import counted
@@ -117,7 +118,7 @@ def apart(notes: Sequence[Markup]) -> list[Markup]:
 
 
 def _remarks(row: Row) -> list[Markup]:
-    """List what is not seen in its figures (another training set, what it lacks), then what kind of model it is."""
+    """List its standing, its links, what is not seen in its figures (another training set, what it lacks), its kind."""
     remarks = []
     if row.get("corrected") is not None:
         remarks.append(tag("span", "leads", class_="sb-note sb-mark"))
@@ -127,6 +128,7 @@ def _remarks(row: Row) -> list[Markup]:
     elif row.get("with_leader"):
         words = "cannot be told from the leader"
         remarks.append(tag("span", "tied", class_="sb-note sb-mark", title=words))
+    remarks += icon_links(row, row["name"])
     if ELSEWHERE in (row["trained_on"], row["basis"]):
         words = "trained outside this dataset: scores under shift only, drops do not apply"
         remarks.append(tag("span", ELSEWHERE_MARK, class_="sb-note", title=words))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from builders.folder.manifest import TaskManifest
 from leaderboard.board import Board
 from leaderboard.board.released import ROUND
 from leaderboard.board.rows import LAMBDAS, OOD
@@ -65,7 +66,8 @@ _GRID = (
     _drop(
         "average_drop",
         "Average drop",
-        "Score that the shift costs on average; mean SD and mean TD are both equal to it.",
+        "Points lost to the shift on average: +2.1 means that scores are 2.1 points lower on domains not trained on. "
+        "Mean SD and mean TD are both equal to it.",
         formula="mean SS \N{MINUS SIGN} mean ST",
     ),
     _drop(
@@ -114,7 +116,7 @@ _SHARES = (
         False,
     ),
     Column(
-        "unparsed", "Unparsed", "Share of outputs that could not be read, which count as wrong.", "share", "down", False
+        "unparsed", "Unusable", "Share of outputs that could not be read, which count as wrong.", "share", "down", False
     ),
 )
 _FACTS = (
@@ -199,14 +201,26 @@ def _id_ood(board: Board) -> list[Column]:
         _drop(
             "drop",
             f"Drop ({DROP_HEAD})",
-            "Score that the shift costs; zero-shot models have none.",
+            "Points lost to the shift: +2.1 means that scores are 2.1 points lower on other data sets. "
+            "Not applicable to "
+            "zero-shot models.",
             formula="ID score \N{MINUS SIGN} mean OOD score",
         ),
         *(
-            _score(f"{OOD}{domain}", names[domain], f"Score on {names[domain]}, out of distribution (OOD).{folded}")
+            _score(
+                f"{OOD}{domain}",
+                names[domain],
+                f"Score on {names[domain]}{_texts(info, domain)}, out of distribution (OOD).{folded}",
+            )
             for domain in away
         ),
     ]
+
+
+def _texts(info: TaskManifest, domain: str) -> str:
+    """Write in brackets what texts a data set has, where its spec says so."""
+    facts = info.domains[domain].provenance
+    return f" (texts: {', '.join(facts.text_sources)})" if facts and facts.text_sources else ""
 
 
 def _depth(board: Board, over: str) -> list[Column]:

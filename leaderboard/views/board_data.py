@@ -1,19 +1,27 @@
-"""A board's rows for programs: plain JSON data, and CSV. Figures are fractions."""
+"""The rows of boards for programs: plain JSON data, and CSV. Figures are fractions."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from leaderboard.board import Board, Index, find_board
+from leaderboard.board import Board, Index, find_benchmark, find_board
+from leaderboard.board.index_cache import made_with
+from leaderboard.board.overall import MEANS
+from leaderboard.board.overall_ranks import BESIDE
 from leaderboard.board.released import ROUND
 from leaderboard.board.rows import FIGURES, LAMBDAS, NO_INTERVAL, OOD, PARTS, SHARES
 from leaderboard.views.board_columns import columns_of
 from leaderboard.views.board_query import REPORTED, BoardQuery, matching, whole_table
+from leaderboard.views.overall_query import OverallQuery, matching_lines
 from validation.csv_export import guarded_csv
 
 _FACTS = (
     "id", "name", "submitter", "date", "paradigm", "base_model", "family", "parameters", "shots", "model_selection",
     "tuning_trials", "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share", "unparsed",
-    "at_floor",
+    "at_floor", "data", "metric_version", "depth_encoder", "token_encoder",
+)  # fmt: skip
+_LINE_FACTS = (
+    "rank", "rank_low", "rank_high", "rank_about", "with_leader", "corrected", "model", "submitter", "date", "paradigm",
+    "base_model", "family", "parameters", "cost_usd", "n_tasks", "complete",
 )  # fmt: skip
 _RANK_FACTS = ("rank_about", "with_leader", "corrected")
 
@@ -26,13 +34,14 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
         board: one of them.
     Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked),
         ``rank_about``, ``with_leader`` and ``corrected`` (see ``leaderboard.board.ranks.INTERVALS``), ``at_floor``
-        (mean ST at chance), ``missing`` (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of
-        entries), ``footnotes``, and the board's figures as ``{"value", "low", "high", "no_interval", "placebo"}``, null
-        where undefined; those by lambda under
-        ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last
-        ``round`` released, and nothing else is there but ``with_leader``.
+        (mean ST at chance), ``data`` (content hash), ``metric_version`` and the encoders of depths and of BERTScore
+        (``id@revision``, null where none is used; all of them null of what papers report), ``missing`` (what it lacks),
+        ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and the board's figures
+        as ``{"value", "low", "high", "no_interval", "placebo"}``, null where undefined; those by lambda under
+        ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the last ``round``
+        released, and nothing else is there but ``with_leader``.
     """
-    table = whole_table(index, board)
+    table = made_with(whole_table(index, board))
     away = [name for name in table.columns if name.startswith(OOD) and not name.endswith((*PARTS[1:], NO_INTERVAL))]
     return [_nested(row, [name.removeprefix(OOD) for name in away]) for row in table.iter_rows(named=True)]
 
@@ -47,7 +56,7 @@ def board_csv(index: Index, query: BoardQuery) -> str:
     Raises: InvalidInput when there is no such board.
     """
     board = find_board(query.board, index.boards())
-    table = whole_table(index, board)
+    table = made_with(whole_table(index, board))
     found = matching(table, query, columns_of(board))
     names = ["rank", "rank_low", "rank_high", *_RANK_FACTS, "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
     names.append(ROUND)
@@ -60,6 +69,26 @@ def board_csv(index: Index, query: BoardQuery) -> str:
     ]
     rows = found.select(name for name in names if name in found.columns)
     return guarded_csv(rows.columns, rows.iter_rows())
+
+
+def overall_csv(index: Index, query: OverallQuery) -> str:
+    """Write the lines of an overall board that a question asks for, of all pages, as CSV.
+
+    Args:
+        index: the boards.
+        query: benchmark, search and order.
+    Returns: CSV; of each task the id of the entry that counts, its score with both bounds and its place on the task's
+        board; figures are fractions, empty where a model does not cover the task.
+    Raises: InvalidInput when there is no such benchmark.
+    """
+    benchmark = find_benchmark(query.benchmark, index.benchmarks())
+    bounds = ("", ".low", ".high")
+    scores = tuple(f"mean_st{part}" for part in bounds)
+    of_task = {"entry": "id", **{name: name for name in (*scores, "rank", "with_leader")}}
+    names = {name: name for name in (*_LINE_FACTS, *(f"{each}{part}" for each in (*MEANS, *BESIDE) for part in bounds))}
+    names |= {f"{task}:{name}": f"{task}:{kept}" for task in benchmark.tasks for name, kept in of_task.items()}
+    lines = matching_lines(index.overall(benchmark), query)
+    return guarded_csv(list(names), lines.select(names.values()).iter_rows())
 
 
 def _nested(row: Mapping[str, Any], away: list[str]) -> dict[str, Any]:

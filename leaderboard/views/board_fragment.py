@@ -18,6 +18,7 @@ from leaderboard.views.reported import ReportedTable, reported_tables
 from leaderboard.views.site import box
 from leaderboard.views.table_parts import (
     BETTER,
+    csv_link,
     info_button,
     intervals_switch,
     last_page,
@@ -201,15 +202,7 @@ def _actions(board: Board, query: BoardQuery, table: pl.DataFrame, on_page: Set[
     form = tag("form", task, *kept, *away, keep, compare, id="sb-compare", action=COMPARE, method="get")
     if not board.folder.has_public_labels:
         form = Markup("")
-    export = tag(
-        "a",
-        "CSV",
-        href=query.address(BOARD_CSV),
-        class_="sb-button",
-        title="these rows, all pages, as fractions",
-        download="",
-    )
-    return tag("div", form, intervals_switch(query), export, class_="sb-actions")
+    return tag("div", form, intervals_switch(query), csv_link(query, BOARD_CSV), class_="sb-actions")
 
 
 def _tray_box(identity: str, name: str) -> Markup:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from leaderboard.board import Board, Unscored
+from leaderboard.scoring.shape import METRIC_VERSION
+from leaderboard.scoring.summary import depth_encoder_name
 from leaderboard.views.addresses import entry_address
 from leaderboard.views.board_cells import legend_keys
 from leaderboard.views.cells import fact_list
@@ -19,31 +21,39 @@ _RELEASED = (
 )
 
 
+_FIGURES = (
+    "All figures are points (\N{MULTIPLICATION SIGN}100). The small number after a figure is half the width of its 95% "
+    "interval over resampled test texts, for the same trained models; 'Intervals in full' shows both ends.",
+    "Below a figure: the bar is its interval, the mark its value, and the ring its value on the placebo, "
+    "where the same "
+    "texts are dealt to domains at random, so that there is no shift. All pictures of a column have one scale, that of "
+    "the ranked entries.",
+    "A figure has no interval where a test set has too few groups of texts, or too few texts of a class; a rank that "
+    "depends on it has none either.",
+)
+_DROPS = (
+    "A drop with a plus sign is a loss: +2.1 means 2.1 points lower than without the shift. The source "
+    "drop (SD) compares "
+    "with the same model on the domain that it was trained on, so a target that is simply harder looks like harm. The "
+    "target drop (TD) compares with a model trained on the target, so it is the harm of the shift alone.",
+    "The interval of a worst drop covers the drops of all shifts at once, so it is wider than that of the "
+    "single shift on "
+    "the entry's page.",
+)
+_RANKS = (
+    "Ranked are entries that cover every shift, and models trained on none of the domains (zero-shot, few-shot) that "
+    "predict every target; each target has the same weight in both means. Below them stand entries that "
+    "lack something, "
+    "and figures that papers report, which were not scored here.",
+    "The bracket beside a rank holds the ranks that the entry may have with 95% confidence. With 5 or "
+    "more runs (seeds) "
+    "of every source this holds for training the model again; with fewer, for these trained models.",
+    "However the table is sorted, missing values come last, and so do drops of entries that score at chance.",
+)
+
+
 def legend(board: Board) -> Markup:
     """Build the folded words on how to read a board's table."""
-    reading = (
-        "All figures are points (\N{MULTIPLICATION SIGN}100). After each stands half the width of its 95% interval "
-        "over resampled test texts, the same trained models; 'Intervals in full' shows both ends. Below it the bar is "
-        "the interval, the mark the value, and the ring the same figure on the task's placebo, where domains are dealt "
-        "at random and no shift is left. Pictures of a column share one scale, of the ranked rows. "
-        "Where test sets have too few groups, or too few texts of a class, a figure has no interval, and a rank made "
-        "of it has none either. "
-    )
-    ranks = (
-        "Entries that cover every shift are ranked, and so are models trained on none of the domains (zero-shot, "
-        "few-shot) that predict every target: the targets weigh alike in both means. Partial ones stand below with "
-        "what is missing, and so do figures "
-        "that papers report, which were not scored here. The bracket beside a rank holds the ranks that the entry may "
-        "have with 95% confidence: as a recipe with 5 runs (seeds) or more of every source, with fewer among these "
-        "trained models, since training variance is not measured then. A missing value is last whichever way the table "
-        "is sorted, and so are the drops of entries at chance."
-    )
-    drops = (
-        "A drop measured against the source (SD) mixes the harm of the shift with the target simply being harder; "
-        "measured against a model trained on the target itself (TD) it does not. A plus sign means score was lost. "
-        "The interval of a worst drop holds the drops of all shifts at once, so it is wider than that shift's own on "
-        "the entry's page."
-    )
     if not board.folder.has_public_labels:
         return tag(
             "details",
@@ -52,10 +62,11 @@ def legend(board: Board) -> Markup:
             class_="sb-legend",
         )
     has_drops = board.info.joined_source is None
-    parts = [tag("p", reading, ranks), *([tag("p", drops)] if has_drops else [])]
+    lines = [*_FIGURES, *(_DROPS if has_drops else ()), *_RANKS]
     is_grid = has_drops and board.info.id_domain is None
-    parts += [legend_keys()] if is_grid else []
-    return tag("details", tag("summary", "How to read this table"), *parts, class_="sb-legend")
+    keys = [legend_keys()] if is_grid else []
+    reading = tag("ul", *(tag("li", line) for line in lines))
+    return tag("details", tag("summary", "How to read this table"), reading, *keys, class_="sb-legend")
 
 
 def about_data(board: Board) -> Markup:
@@ -67,11 +78,12 @@ def about_data(board: Board) -> Markup:
         ("Metric", metric_name(info.metric)),
         ("Domains", f"{len(tests)}: {', '.join(tests)}"),
         ("Test texts", count(total) + ("" if board.subset == "all" else f" (subset {board.subset})")),
-        ("Data", board.folder.content_hash[:12]),
+        ("Data version", board.folder.content_hash[:12]),
     ]
     absent = [*info.absent_domains, *(f"{domain} (train only)" for domain in info.domains if domain not in tests)]
     if absent:
         facts.append(("Not in this build", ", ".join(absent)))
+    facts += [("Metric version", METRIC_VERSION), ("Encoder of depths", depth_encoder_name(board.folder) or "none")]
     return tag("details", tag("summary", "Data of this board"), fact_list(facts, "sb-strip"), class_="sb-legend")
 
 

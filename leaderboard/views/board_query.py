@@ -9,6 +9,7 @@ import polars as pl
 
 from leaderboard.board import Board, Index, find_board
 from leaderboard.board.rows import trained_outside
+from leaderboard.comparing.entries import MAX_PAIRWISE
 from leaderboard.views.board_columns import Column, columns_of
 from leaderboard.views.query import TableQuery, how_it_is_shown, values_by_name
 from leaderboard.views.reported import ReportedTable, reported_tables
@@ -18,7 +19,6 @@ from validation.report import InvalidInput
 RANKED, PARTIAL, REPORTED = 0, 1, 2
 """Groups of rows: they stand in this order however the table is sorted."""
 _MILLION = 1_000_000
-MAX_PICKS = 12
 _ID = re.compile("[0-9a-f]{16}")
 
 
@@ -123,7 +123,7 @@ class BoardQuery(TableQuery):
 
 def _picks(values: Sequence[str]) -> str:
     ids = [each for value in values for each in value.split(",") if _ID.fullmatch(each)]
-    return ",".join(list(dict.fromkeys(ids))[:MAX_PICKS])
+    return ",".join(list(dict.fromkeys(ids))[:MAX_PAIRWISE])
 
 
 def whole_table(index: Index, board: Board) -> pl.DataFrame:

@@ -41,7 +41,12 @@ def card_fields(folders: Sequence[DatasetFolder]) -> list[list[CardField]]:
     subsets = tuple((name, name) for name in ["all", *sorted(names - {"all"})])
     about_data = [
         CardField("data", "Data (required)", "What the predictions are for", hashes, only_data(folders)),
-        CardField("subset", "Subset", "Test ids that the predictions cover; all where nothing is chosen", subsets),
+        CardField(
+            "subset",
+            "Subset",
+            "Part of the test texts that the predictions cover; all of them unless you choose one",
+            subsets,
+        ),
     ]
     return [about_data, *([_field(key) for key in keys] for keys in COLUMNS)]
 

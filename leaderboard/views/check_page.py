@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.shape import Forecasts
 from leaderboard.scoring.domain_shape import DomainCheck, DomainScore, ExplainedDomain
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.examples import WrongExample
@@ -22,11 +23,13 @@ from leaderboard.views.check_words import (
     spread_line,
 )
 from leaderboard.views.confidence_rows import FIGURES
+from leaderboard.views.forecast_words import forecast_table, unlabelled_lines
 from leaderboard.views.html import Markup, render, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import MINUS, drop_points, drop_text, metric_name, points, score_text, share
 from leaderboard.views.pictures.by_domain import scores_by_domain
 from leaderboard.views.pictures.curves import curve_values, depth_curves, has_depth
+from leaderboard.views.plain_tables import html
 from leaderboard.views.report_page import POLICY
 from leaderboard.views.score_parts import examples_list
 from leaderboard.views.site import ICON, style_sheet
@@ -44,7 +47,7 @@ _PROBES = (
     "having been trained there as far as cheap models show it; below 0 the model does better than they do at home."
 )
 _VERDICT = "Verdict"
-_INTERVALS = "Brackets hold 95% intervals over other test texts, the model as it is."
+_INTERVALS = "In brackets: 95% intervals over resampled test texts, for this trained model."
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class CheckShown:
         task: the task's scores, for depth; domains as ``check`` calls them.
         examples: by domain, texts that were predicted wrong.
         warnings: what the user must know of the model before reading on.
+        forecasts: of the domains without labels; None where all have some.
     """
 
     check: DomainCheck
@@ -66,6 +70,7 @@ class CheckShown:
     task: TaskScores
     examples: dict[str, Sequence[WrongExample]] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+    forecasts: Forecasts | None = None
 
 
 def check_html(shown: CheckShown) -> Markup:
@@ -120,6 +125,11 @@ def _sections(shown: CheckShown) -> Iterator[Markup]:
         title = f"Score by domain ({metric_name(check.metric)})"
         figure = tag("figure", scores_by_domain(counted, check.home), class_="sb-figure")
         yield _section(title, f"{_INTERVALS} {_signed_text(spread_line(check))}", figure, _scores(check))
+    if shown.forecasts is not None:
+        *lines, about = unlabelled_lines(shown.forecasts)
+        tables = [forecast_table(shift) for task in shown.forecasts.tasks for shift in task.shifts]
+        content = tag("ul", *(tag("li", line) for line in lines)), html(tables)
+        yield _section("Domains without labels: forecasts of accuracy", about, *content)
     if check.explained:
         yield _section("Harder or shifted", _EXPLAINED, _explained(check.explained))
     if check.probes:

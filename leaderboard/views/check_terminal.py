@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from leaderboard.forecasting.shape import Forecasts
 from leaderboard.scoring.domain_shape import DomainCheck, DomainScore
 from leaderboard.views.check_words import (
     difference_lines,
@@ -14,6 +15,7 @@ from leaderboard.views.check_words import (
     p_words,
     spread_line,
 )
+from leaderboard.views.forecast_words import unlabelled_lines
 from leaderboard.views.numbers import metric_name, plain_points, plain_score
 from leaderboard.views.terminal import print_table
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_check(check: DomainCheck, console: "Console") -> None:
-    """Print what was found, the main finding first."""
+def print_check(check: DomainCheck, console: "Console", forecasts: Forecasts | None = None) -> None:
+    """Print what was found, the main finding first; then forecasts of the domains without labels."""
     for line in (headline(check), *floor_lines(check), *difference_lines(check)):
         for each in [line] if isinstance(line, str) else [f"  {item}" for item in line]:
             console.print(each, highlight=False, markup=False)
@@ -39,6 +41,10 @@ def print_check(check: DomainCheck, console: "Console") -> None:
         print_table(console, title, ("domain", *names), [_probe_row(each, check) for each in check.domains])
     for line in (spread_line(check), opening_line(check), *left_out_lines(check)):
         if line:
+            console.print(line, highlight=False, markup=False)
+    if forecasts is not None:
+        console.print("\nDomains without labels", highlight=False, markup=False)
+        for line in unlabelled_lines(forecasts):
             console.print(line, highlight=False, markup=False)
 
 

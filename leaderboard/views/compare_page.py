@@ -1,4 +1,6 @@
-"""The page that compares 2 to 4 entries: means in a table, a sentence, and folded what stands behind them.
+"""The page that compares entries: of 2 to 4 means in a table, a sentence, and folded what stands behind them.
+
+More are compared in pairs (``pairwise_part``).
 
 Everything is drawn on the server and works by links and a form; who is better is said in words, not by colour alone.
 """
@@ -6,12 +8,15 @@ Everything is drawn on the server and works by links and a form; who is better i
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from leaderboard.comparing.entries import MAX_ENTRIES, Side, command, distinct_names
+from leaderboard.comparing.entries import MAX_ENTRIES, MAX_PAIRWISE, Side, command, distinct_names
 from leaderboard.comparing.shape import (
     AVERAGE_DROP,
     DEPTH_F1,
     DROPS,
     FIGURES,
+    MEAN_OOD,
+    MEAN_ST,
+    RECIPES,
     Comparison,
     Difference,
     MeanComparison,
@@ -23,13 +28,22 @@ from leaderboard.scoring.shape import Scores, Shift, TaskScores
 from leaderboard.views import exports
 from leaderboard.views.addresses import predictions_address
 from leaderboard.views.cells import scroll_box
-from leaderboard.views.compare_pictures import difference_bar, drop_dots
+from leaderboard.views.compare_pictures import difference_bar, flip_table, pictures
 from leaderboard.views.html import Markup, join, render, tag
-from leaderboard.views.numbers import MISSING, drop_points, points
-from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
+from leaderboard.views.numbers import MISSING, NOT_APPLICABLE, drop_points, points
+from leaderboard.views.pairwise_part import Pairwise, pairwise_table
+from leaderboard.views.pictures.words import source_name
 from leaderboard.views.site import box
 from validation.report import counted
+from validation.vocabulary import OUTSIDE_SOURCES
 
+_FEW_SHIFTS = 6
+"""So many shifts, as of a task with one training domain, are shown without being asked for."""
+_MEAN_WORDS = {
+    MEAN_ST: "Score under shift (mean ST)",
+    MEAN_OOD: "Score under shift (mean OOD)",
+    AVERAGE_DROP: "Average drop",
+}
 _SAME = 1e-5
 """Figures that are computed twice differ by less."""
 
@@ -72,7 +86,7 @@ class Compared:
 def compare_page(
     choices: Sequence[Choice],
     chosen: Sequence[str],
-    compared: Compared | None,
+    compared: Compared | Pairwise | None,
     *,
     task: str | None = None,
     problems: Sequence[str] = (),
@@ -90,6 +104,8 @@ def compare_page(
     parts = [tag("h1", "Compare entries"), _chooser(choices, chosen, task)]
     if problems:
         parts.append(box("These entries cannot be compared", *problems))
+    elif isinstance(compared, Pairwise):
+        parts.append(pairwise_table(compared))
     elif compared is not None:
         parts.append(_comparison(compared))
     elif not choices:
@@ -97,16 +113,21 @@ def compare_page(
     elif len(choices) == 1:
         parts.append(box("One entry so far", "Comparing takes two. Submit another one for the same data."))
     else:
-        parts.append(
-            box("Nothing chosen", f"Choose 2 to {MAX_ENTRIES} entries; the first is compared with each other one.")
+        words = (
+            f"Choose 2 to {MAX_ENTRIES} entries; the first is compared with each other one. Up to {MAX_PAIRWISE} that "
+            "are ticked on a board are compared in pairs."
         )
+        parts.append(box("Nothing chosen", words))
     return tag("div", join(parts), class_="sb-compare")
 
 
 def _chooser(choices: Sequence[Choice], chosen: Sequence[str], task: str | None) -> Markup:
     if len(choices) < 2:
         return Markup("")
-    return render("compare_form.html", choices=choices, chosen=chosen, task=task, max_entries=MAX_ENTRIES)
+    # One more than there are, so that without script, too, another one can be added.
+    n_fields = min(max(MAX_ENTRIES, len(chosen) + 1), MAX_PAIRWISE)
+    form = render("compare_form.html", choices=choices, chosen=chosen, task=task, n_fields=n_fields)
+    return _folded("Change the entries", form) if len(chosen) > MAX_ENTRIES else form
 
 
 def _comparison(compared: Compared) -> Markup:
@@ -116,37 +137,91 @@ def _comparison(compared: Compared) -> Markup:
         for pair, name in zip(compared.pairs, names[1:], strict=True)
     ]
     tasks = [task for scores in compared.scores for task in scores.tasks if task.task == compared.task]
-    shifts = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
+    shifts = _shifts_by_cell(tasks, compared.pairs)
     pair_tables = (_pair_table(pair, names[0], name) for pair, name in zip(compared.pairs, names[1:], strict=True))
     return join(
         [
+            _answers(compared, names),
             _means(compared, names, shifts),
             _said(said, compared),
-            _folded("By shift", join(pair_tables)),
-            _folded("Pictures", _pictures(names, tasks, shifts, compared.pairs)),
-            _folded("Flips", _flips(names, shifts)),
+            _folded(
+                "By shift", join(pair_tables), is_open=max(len(pair.shifts) for pair in compared.pairs) <= _FEW_SHIFTS
+            ),
+            _folded("Pictures", pictures(names, tasks, shifts, compared.pairs)),
+            _folded("Flips", flip_table(names, shifts)),
             _copies(compared, names, said),
         ]
     )
 
 
-def _folded(title: str, content: Markup) -> Markup:
-    return tag("details", tag("summary", title), content) if content else content
+def _shifts_by_cell(tasks: Sequence[TaskScores], pairs: Sequence[Comparison]) -> list[dict[tuple[str, str], Shift]]:
+    """Return each entry's shifts by source and target, with those that it stands in for in a pair."""
+    found = [{(shift.source, shift.target): shift for shift in task.shifts} for task in tasks]
+    for place, pair in enumerate(pairs, start=1):
+        for facts in pair.tasks:
+            if facts.outside is not None:
+                own = found[{"a": 0, "b": place}[facts.outside]]
+                by_target = {target: shift for (source, target), shift in own.items() if source in OUTSIDE_SOURCES}
+                own |= {(shift.source, shift.target): by_target[shift.target] for shift in pair.shifts}
+    return found
 
 
-def comparing_page(n_entries: int, seconds: float) -> Markup:
-    """Build what is shown while a comparison is made: browsers ask for the page again by themselves."""
+def _folded(title: str, content: Markup, *, is_open: bool = False) -> Markup:
+    return tag("details", tag("summary", title), content, open="" if is_open else None) if content else content
+
+
+def comparing_page(n_entries: int, seconds: float, progress: tuple[int, int] | None = None) -> Markup:
+    """Build what is shown while a comparison is made: browsers ask for the page again by themselves.
+
+    Args:
+        n_entries: entries that are compared.
+        seconds: since the comparison began.
+        progress: pairs that are done, and all of them; None where that is not known.
+    Returns: what stands below the page's head.
+    """
     words = (
         f"{n_entries} entries, for {seconds:.0f} seconds so far. The first time "
         "takes a while; it goes on if this page is closed, and is kept."
     )
-    waiting = box("Comparing", tag("p", words), tag("progress", "", aria_label="Comparing"))
+    if progress is None:
+        bar = tag("progress", "", aria_label="Comparing")
+    else:
+        n_done, n_pairs = progress
+        words = f"{n_done} of {n_pairs} pairs: {words}"
+        bar = tag("progress", "", value=str(n_done), max=str(n_pairs), aria_label="Comparing")
+    waiting = box("Comparing", words, bar)
     return tag("div", tag("h1", "Compare entries"), tag("div", waiting, role="status"), class_="sb-compare")
+
+
+def _answers(compared: Compared, names: Sequence[str]) -> Markup:
+    """Write of each pair, by the test of the figure that the board ranks by, which one is better under shift."""
+    lines = []
+    for place, (pair, name) in enumerate(zip(compared.pairs, names[1:], strict=True)):
+        ranked = next((mean.difference for mean in pair.means if mean.ranked), None)
+        if ranked is None or ranked.value is None:
+            lines.append(f"{names[0]} and {name} have no score under shift in common.")
+            continue
+        interval = compared.intervals[place] if place < len(compared.intervals) else None
+        better = winner(ranked)
+        first, second = (name, names[0]) if better == "b" else (names[0], name)
+        told = f"{first} scores higher under shift than {second}"
+        words = told if better else f"{names[0]} and {name} cannot be told apart under shift"
+        gap = f"{drop_points(ranked.value)} points{_ends(interval, ranked)}, corrected p {p_text(ranked.p_corrected)}"
+        holds = "training them again" if pair.about == RECIPES else "these trained models"
+        lines.append(f"{words}: {names[0]} minus {name} is {gap}. This holds for {holds}.")
+    return tag("section", *(tag("p", line, class_="sb-said") for line in lines))
+
+
+def _ends(interval: MeanInterval | None, difference: Difference) -> str:
+    """Write the interval of a ranked difference after it; empty where there is none for the same shifts."""
+    if interval is None or difference.value is None or abs(interval.value - difference.value) >= _SAME:
+        return ""
+    return f" [{drop_points(interval.low)}, {drop_points(interval.high)}]"
 
 
 def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
     """Build the table that answers first: each mean of both entries, their difference, its interval and p."""
-    heads = ("Mean", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
+    heads = ("Figure", "Against", names[0], "The other", "Difference", "95% interval", "p (corrected)", "Result")
     head = tag("tr", *(tag("th", word, scope="col", class_="sb-num" if 2 <= n <= 6 else None) for n, word in
                        enumerate(heads)))  # fmt: skip
     rows = []
@@ -157,8 +232,10 @@ def _means(compared: Compared, names: Sequence[str], shifts: Sequence[dict[tuple
     if not rows:
         return Markup("")
     note = (
-        "In points; the difference is the first entry minus the other. The interval is over resampled test texts and, "
-        "where training variance was measured, over training runs, too. p is corrected over all tests of this page."
+        "In points; the difference is the first entry minus the other. The interval is that of this one "
+        "difference, over "
+        "resampled test texts and, where training variance was measured, training runs. p is corrected for all tests "
+        "of this page: below 0.05 the better entry is named, otherwise the test decides nothing."
     )
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-differences")
     label = f"Means of {', '.join(names)}"
@@ -178,16 +255,14 @@ def _mean_row(
     is_drop = difference.figure in DROPS
     written = drop_points if is_drop else points
     values = [written(value) if fits and value is not None else MISSING for value in own]
-    ends = MISSING
-    if mean.ranked and interval is not None and abs(interval.value - (difference.value or 0.0)) < _SAME:
-        ends = f"[{drop_points(interval.low)}, {drop_points(interval.high)}]"
+    ends = (_ends(interval, difference).strip() if mean.ranked else "") or MISSING
     better = {"a": names[0], "b": names[1], None: None}[winner(difference)]
     words = floor_words(difference, names) or (f"{better} better" if better else "undecided")
     gap = MISSING if difference.value is None else drop_points(difference.value)
     ranked = [tag("span", "the board ranks by it", class_="sb-note")] if mean.ranked else []
     return tag(
         "tr",
-        tag("th", exports.mean_name(mean), *ranked, scope="row"),
+        tag("th", _mean_words(mean), *ranked, scope="row"),
         tag("td", names[1]),
         *(tag("td", value, class_="sb-num") for value in values),
         tag("td", gap, class_="sb-num"),
@@ -195,6 +270,13 @@ def _mean_row(
         tag("td", p_text(difference.p_corrected), class_="sb-num"),
         tag("td", words, class_="sb-better" if better else None),
     )
+
+
+def _mean_words(mean: MeanComparison) -> str:
+    """Name a mean over shifts in a reader's words, and what the models were trained on where that is one thing."""
+    figure = mean.difference.figure
+    words = _MEAN_WORDS.get(figure) or f"Depth F1 (\N{GREEK SMALL LETTER LAMDA} = {figure.removeprefix(DEPTH_F1)})"
+    return words if mean.source is None else f"{words}, trained on {source_name(mean.source)}"
 
 
 def _side_mean(
@@ -213,23 +295,24 @@ def _side_mean(
 
 
 def _said(said: Sequence[str], compared: Compared) -> Markup:
-    lines = join(tag("p", f"{line}.", class_="sb-said") for line in said)
+    lines = join(tag("p", f"{line}.") for line in said)
     if not {side.id for side in compared.sides} <= compared.downloadable:
-        return tag("section", lines, class_="sb-verdict")
+        return tag("section", tag("h2", "In one sentence, to cite"), lines, class_="sb-verdict")
     files = [tag("a", f"{side.id}.parquet", href=predictions_address(side.id), download="") for side in compared.sides]
     check = tag(
         "p",
-        "Check it with the entries' prediction files (",
+        "To check it, download the entries' predictions (",
         *[part for file in files for part in (file, ", ")][:-1],
-        "): ",
+        ") and run ",
         tag("code", command(compared.sides, compared.task)),
     )
-    return tag("section", lines, check, class_="sb-verdict")
+    return tag("section", tag("h2", "In one sentence, to cite"), lines, check, class_="sb-verdict")
 
 
 def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
     values = [each.value for shift in pair.shifts for each in shift.differences if each.value is not None]
     most = max((abs(value) for value in values), default=0.0)
+    is_outside = any(task.outside for task in pair.tasks)
     heads = [tag("th", "Shift", scope="col")]
     heads += [tag("th", f"Δ{name}", tag("span", _favours(name), class_="sb-note"), scope="col") for name in FIGURES]
     rows = [
@@ -241,15 +324,16 @@ def _pair_table(pair: Comparison, first: str, other: str) -> Markup:
                 tag("span", _size(shift.n, shift.runs), class_="sb-note"),
                 scope="row",
             ),
-            *(_difference(each, most, first, other) for each in shift.differences),
+            *(_difference(each, most, first, other, is_outside=is_outside) for each in shift.differences),
         )
         for shift in pair.shifts
     ]
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-differences")
     label = f"Differences between {first} and {other}"
     note = (
-        "Points, first entry minus the other. p is corrected: four fifths of the level go to the figure that the board "
-        "ranks by, and what it wins passes on to the others."
+        "In points, first entry minus the other. p is corrected for all tests of this page: the figure that the board "
+        "ranks by is tested at four fifths of the 5% level, all others together at the rest, or at all of it where "
+        "the first is decided."
     )
     return tag(
         "section",
@@ -278,9 +362,9 @@ def _size(n: int, runs: int) -> str:
     return f"{counted(n, 'text')}, {counted(runs, 'run')}"
 
 
-def _difference(difference: Difference, most: float, first: str, other: str) -> Markup:
+def _difference(difference: Difference, most: float, first: str, other: str, *, is_outside: bool) -> Markup:
     if difference.value is None:
-        return tag("td", MISSING, class_="sb-na")
+        return tag("td", NOT_APPLICABLE if is_outside else MISSING, class_="sb-na")
     better = {"a": first, "b": other, None: None}[winner(difference)]
     said = tag("span", f"{better} better", class_="sb-better") if better else tag("span", "undecided")
     words = floor_words(difference, (first, other))
@@ -291,66 +375,6 @@ def _difference(difference: Difference, most: float, first: str, other: str) -> 
         difference_bar(difference.value, most, winner(difference)),
         tag("span", *note, class_="sb-note"),
     )
-
-
-def _pictures(
-    names: Sequence[str],
-    tasks: Sequence[TaskScores],
-    shifts: Sequence[dict[tuple[str, str], Shift]],
-    pairs: Sequence[Comparison],
-) -> Markup:
-    facts = [task for pair in pairs for task in pair.tasks if task.runs_needed]
-    about = "".join(dict.fromkeys(f" Of {task.about}: {task.runs_missing}." for task in facts))
-    shared = sorted(set.intersection(*(set(each) for each in shifts)))
-    labels = [f"{source} \N{RIGHTWARDS ARROW} {target}" for source, target in shared]
-    dots = drop_dots("TD", names, labels, [[each[cell].td.value for cell in shared] for each in shifts])
-    named = list(zip(names, tasks, strict=True))
-    parts = []
-    if all(has_depth(task) for task in tasks):
-        what = "Micro F1, each text weighted by how far it lies from the source, as fewer source-like texts remain."
-        parts.append(_figure("Depth F1", what + about, depth_curves(named)))
-    if all(has_depth_drops(task) for task in tasks):
-        what = "Mean depth-weighted SD and TD over each entry's shifts."
-        parts.append(_figure("Drops by depth", what + about, drops_by_depth(named)))
-    if dots is not None:
-        what = "TD by shift, in points: above 0, score was lost by not having trained on the target."
-        parts.append(_figure("Drops by shift", what + about, dots))
-    return tag("div", *parts, class_="sb-pictures") if parts else Markup("")
-
-
-def _figure(title: str, caption: str, drawn: Markup) -> Markup:
-    return tag("figure", tag("h2", title), tag("p", caption, class_="sb-soft"), drawn, class_="sb-figure")
-
-
-def _flips(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
-    shared = sorted(set.intersection(*(set(each) for each in shifts))) if shifts else []
-    known = [cell for cell in shared if any(each[cell].flips is not None for each in shifts)]
-    if not known:
-        return Markup("")
-    groups = [tag("th", name, scope="colgroup", colspan="3") for name in names]
-    heads = [tag("th", word, scope="col", class_="sb-num") for _ in names for word in ("loss", "gain", "excess")]
-    rows = [
-        tag(
-            "tr",
-            tag("th", f"{cell[0]} → {cell[1]}", scope="row"),
-            *(part for each in shifts for part in _flip_cells(each[cell])),
-        )
-        for cell in known
-    ]
-    head = tag("thead", tag("tr", tag("th", "Shift", scope="col", rowspan="2"), *groups), tag("tr", *heads))
-    note = (
-        "Of 100 texts, those that a model of the target gets right and this one wrong (loss), the other way round "
-        "(gain), and how many more flip either way than without any shift, on the task's placebo (excess; n/a where it "
-        "was not measured). TD of the texts is loss minus gain."
-    )
-    table = tag("table", head, tag("tbody", *rows), class_="sb-table")
-    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-soft"), scroll_box(table, "Flips"))
-
-
-def _flip_cells(shift: Shift) -> list[Markup]:
-    found = shift.flips
-    values = [None, None, None] if found is None else [found.loss, found.gain, found.excess]
-    return [tag("td", points(value), class_="sb-num" if value is not None else "sb-num sb-na") for value in values]
 
 
 def _copies(compared: Compared, names: Sequence[str], said: Sequence[str]) -> Markup:
@@ -369,4 +393,4 @@ def _copies(compared: Compared, names: Sequence[str], said: Sequence[str]) -> Ma
         )
         for name, text in texts.items()
     ]
-    return tag("section", tag("h2", "Copy"), *boxes, class_="sb-copies")
+    return tag("section", tag("h2", "Copy as"), *boxes, class_="sb-copies")

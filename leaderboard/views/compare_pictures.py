@@ -1,9 +1,12 @@
-"""Pictures of a comparison: a bar for each difference, and the drops of all entries by shift."""
+"""Pictures of a comparison: a bar for each difference, drops by depth and by shift, and the table of flips."""
 
 from collections.abc import Sequence
 
+from leaderboard.comparing.shape import Comparison
+from leaderboard.scoring.shape import Shift, TaskScores
+from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, tag
-from leaderboard.views.numbers import drop_points
+from leaderboard.views.numbers import drop_points, points
 from leaderboard.views.pictures.axes import (
     RIGHT,
     SYMBOLS,
@@ -18,6 +21,7 @@ from leaderboard.views.pictures.axes import (
     tick_text,
 )
 from leaderboard.views.pictures.colours import colour_class
+from leaderboard.views.pictures.curves import depth_curves, drops_by_depth, has_depth, has_depth_drops
 
 _BAR = (96.0, 10.0)
 """Width and height of a difference's bar."""
@@ -75,3 +79,85 @@ def drop_dots(
     said = "Every value stands in the table of differences and on the entries' pages."
     keys = [(mark_sign(SYMBOLS[number], colour_class(number)), name) for number, name in enumerate(names)]
     return join([legend(keys), picture(f"{figure} by shift", said, bottom + 6, *parts)])
+
+
+def pictures(
+    names: Sequence[str],
+    tasks: Sequence[TaskScores],
+    shifts: Sequence[dict[tuple[str, str], Shift]],
+    pairs: Sequence[Comparison],
+) -> Markup:
+    """Draw Depth F1, drops by depth and drops by shift, as far as the entries have them.
+
+    Args:
+        names: of the entries.
+        tasks: their scores on the task.
+        shifts: their shifts by source and target.
+        pairs: comparisons of the first with each other one.
+    Returns: figures side by side; nothing where there is none.
+    """
+    facts = [task for pair in pairs for task in pair.tasks if task.runs_needed]
+    about = "".join(dict.fromkeys(f" Of {task.about}: {task.runs_missing}." for task in facts))
+    shared = sorted(set.intersection(*(set(each) for each in shifts)))
+    labels = [f"{source} \N{RIGHTWARDS ARROW} {target}" for source, target in shared]
+    dots = drop_dots("TD", names, labels, [[each[cell].td.value for cell in shared] for each in shifts])
+    named = list(zip(names, tasks, strict=True))
+    parts = []
+    if all(has_depth(task) for task in tasks):
+        what = (
+            "Micro F1, with each text weighted by its distance from the source's texts. To the right, more of the "
+            "source-like texts are left out."
+        )
+        parts.append(_figure("Depth F1", what + about, depth_curves(named)))
+    if all(has_depth_drops(task) for task in tasks):
+        what = "Means over each entry's shifts of SD and TD, weighted in the same way."
+        parts.append(_figure("Drops by depth", what + about, drops_by_depth(named)))
+    if dots is not None:
+        what = (
+            "Target drop (TD) of each shift, in points: above 0, the score is lower than that of a "
+            "model trained on the target."
+        )
+        parts.append(_figure("Drops by shift", what + about, dots))
+    return tag("div", *parts, class_="sb-pictures") if parts else Markup("")
+
+
+def _figure(title: str, caption: str, drawn: Markup) -> Markup:
+    return tag("figure", tag("h2", title), tag("p", caption, class_="sb-soft"), drawn, class_="sb-figure")
+
+
+def flip_table(names: Sequence[str], shifts: Sequence[dict[tuple[str, str], Shift]]) -> Markup:
+    """Build the table of how many texts a shift turns from right to wrong and the other way.
+
+    Args:
+        names: of the entries.
+        shifts: their shifts by source and target.
+    Returns: a section; nothing where no entry has flips.
+    """
+    shared = sorted(set.intersection(*(set(each) for each in shifts))) if shifts else []
+    known = [cell for cell in shared if any(each[cell].flips is not None for each in shifts)]
+    if not known:
+        return Markup("")
+    groups = [tag("th", name, scope="colgroup", colspan="3") for name in names]
+    heads = [tag("th", word, scope="col", class_="sb-num") for _ in names for word in ("loss", "gain", "excess")]
+    rows = [
+        tag(
+            "tr",
+            tag("th", f"{cell[0]} → {cell[1]}", scope="row"),
+            *(part for each in shifts for part in _flip_cells(each[cell])),
+        )
+        for cell in known
+    ]
+    head = tag("thead", tag("tr", tag("th", "Shift", scope="col", rowspan="2"), *groups), tag("tr", *heads))
+    note = (
+        "Of 100 texts: those that a model trained on the target gets right and this one gets wrong (loss), those the "
+        "other way round (gain), and how many more change either way than without any shift, on the task's placebo "
+        "(excess; n/a where it was not measured). Loss minus gain is the target drop of these texts."
+    )
+    table = tag("table", head, tag("tbody", *rows), class_="sb-table")
+    return tag("section", tag("h2", "Flips"), tag("p", note, class_="sb-soft"), scroll_box(table, "Flips"))
+
+
+def _flip_cells(shift: Shift) -> list[Markup]:
+    found = shift.flips
+    values = [None, None, None] if found is None else [found.loss, found.gain, found.excess]
+    return [tag("td", points(value), class_="sb-num" if value is not None else "sb-num sb-na") for value in values]

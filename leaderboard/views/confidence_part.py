@@ -12,7 +12,7 @@ from leaderboard.views.pictures.words import source_name
 
 ABOUT = (
     "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "
-    "it. Brackets hold 95% intervals over other test texts."
+    "it. In brackets: 95% intervals over resampled test texts."
 )
 _SHIFT_WORDS = f"adjusted ST {MINUS} ST: what the target's class shares cost, by probabilities that were reweighted"
 _REST_WORDS = f"TT {MINUS} adjusted ST: what is left of TD"

@@ -21,6 +21,7 @@ from leaderboard.views.pictures.depths import QUANTILES, depth_boxes
 from leaderboard.views.pictures.matrix import matrix
 from leaderboard.views.pictures.words import ARROW
 from leaderboard.views.site import box
+from leaderboard.views.task_names import plain_task_name
 from validation.report import did_you_mean
 
 _SPLITS = ("train", "validation", "test")
@@ -61,9 +62,12 @@ def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, s
 def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> Markup:
     def link_to(name: str) -> Markup:
         current = "page" if name == wanted else None
-        return tag("a", name.partition("/")[2], href=data_address(name), aria_current=current)
+        folder, task = tasks[name]
+        version = name.partition("@")[2]
+        words = plain_task_name(task, folder.manifest.tasks[task].title) + (f" @{version}" if version else "")
+        return tag("a", words, href=data_address(name), aria_current=current)
 
-    groups = groupby(tasks, key=lambda name: name.partition("/")[0])
+    groups = groupby(tasks, key=lambda name: tasks[name][0].manifest.title.partition(":")[0])
     return choices("Tasks", [(benchmark, [link_to(name) for name in names]) for benchmark, names in groups])
 
 
@@ -74,8 +78,11 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
         ("Metric", metric_name(info.metric)),
         ("Labels", ", ".join(info.labels) or MISSING),
         ("Test labels", "public" if folder.has_public_labels else "withheld"),
-        ("Data", tag("code", folder.content_hash)),
-        ("Depths", f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here"),
+        ("Data version", tag("code", folder.content_hash)),
+        (
+            "Encoder of depths",
+            f"{manifest.encoder.id} ({manifest.encoder.revision[:12]})" if manifest.encoder else "none here",
+        ),
     ]
     marks = [mark for mark in ("partial", "unverified") if getattr(manifest, mark)]
     if marks:
@@ -105,14 +112,14 @@ def _domains(info: TaskManifest, statistics: TaskStatistics | None) -> Markup:
         "Test groups",
         "Median words",
         "Vocabulary",
-        "Unseen",
+        "Unseen words",
         *(("Single annotators",) if has_votes else ()),
     )
     titles = {
         "Test groups": "what test texts share so that they are not independent",
         "Median words": "of a test input",
         "Vocabulary": "distinct words of the train texts",
-        "Unseen": "share of the test texts' words that no train text of the domain has",
+        "Unseen words": "share of the test texts' words that no train text of the domain has",
         "Single annotators": "accuracy of one annotator against the majority of the others (against the gold label)",
     }
     head = [
@@ -133,7 +140,9 @@ def _domains(info: TaskManifest, statistics: TaskStatistics | None) -> Markup:
         ]
         if has_votes:
             cells.append(_agreement(agreed.get(domain)))
-        note = [tag("span", "rebuild only: its licence lets nobody pass it on", class_="sb-note")] * facts.rebuild_only
+        note = [
+            tag("span", "not distributed: its licence does not allow it; the build downloads it", class_="sb-note")
+        ] * facts.rebuild_only
         first = tag("th", domain, *note, scope="row")
         rows.append(tag("tr", first, *(tag("td", cell, class_="sb-num") for cell in cells)))
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table")

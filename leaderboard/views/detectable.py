@@ -9,12 +9,13 @@ from leaderboard.views.numbers import plain_points, points
 from validation.report import counted
 
 ABOUT_DETECTABLE = (
-    "Detectable: the smallest true drop that a test at 5% finds in four studies of five, "
-    "(t.975 + t.80) standard errors; in brackets with the level shared by all shifts. "
-    "It tells what the test texts can show, not how large the drop is."
+    "Detectable: the smallest true drop that a test at the 5% level finds with 80% power, (t.975 + t.80) standard "
+    "errors; in brackets with the level shared by all shifts. It says what this many test texts can show, "
+    "not how large "
+    "the drop is."
 )
-_WITH_RUNS = "over other test texts and other training runs"
-_TEXTS_ALONE = "of these trained models, over other test texts"
+_WITH_RUNS = "over resampled test texts and training runs"
+_TEXTS_ALONE = "of these trained models, over resampled test texts"
 
 
 def detectable_text(found: DetectableDrop | None, *, corrected: bool = True) -> str:

@@ -1,7 +1,5 @@
 """The head of an entry's page: name, links, what can be done with it, how to cite it; and its card."""
 
-import re
-
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.shape import TaskScores
 from leaderboard.store import Entry
@@ -9,12 +7,9 @@ from leaderboard.views.addresses import compare_address, entry_address, predicti
 from leaderboard.views.cells import fact_list
 from leaderboard.views.exports import bibtex_text
 from leaderboard.views.html import Markup, join, link, tag
+from leaderboard.views.links import named_links
 from leaderboard.views.numbers import count
 from validation.cards import Card
-
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
-_LINKS = ("Paper", "Code", "Model", "Base model", "Website")
-"""Names of the links that a card may hold, in their order on the page."""
 
 
 def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:
@@ -34,10 +29,11 @@ def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder:
     card = entry.card
     subset = "" if card.subset == "all" else f" \N{MIDDLE DOT} subset {card.subset}"
     by = (
-        f"{card.paradigm}{subset} \N{MIDDLE DOT} sent by {entry.submitter} on {entry.submitted_at[:10]} \N{MIDDLE DOT} "
+        f"{card.paradigm}{subset} \N{MIDDLE DOT} submitted by {entry.submitter} on "
+        f"{entry.submitted_at[:10]} \N{MIDDLE DOT} "
     )
     actions = [
-        tag("a", "Compare with others", href=compare_address(identity, chosen), class_="sb-button"),
+        tag("a", "Compare with others", href=compare_address([identity], chosen), class_="sb-button"),
         tag("a", "Scores as JSON", href=scores_address(identity), class_="sb-button"),
     ]
     if folder is not None and folder.has_public_labels and entry.card.allows_download:
@@ -47,25 +43,11 @@ def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder:
         [
             tag("h1", card.name, class_="sb-name"),
             tag("p", by, permalink, class_="sb-by"),
-            card_links(card),
+            named_links(card.model_dump()),
             tag("p", *(actions if task else []), class_="sb-actions"),
             _citation(entry),
         ]
     )
-
-
-def card_links(card: Card) -> Markup:
-    """Build the links that a card names, by what they lead to; nothing where there are none.
-
-    Args:
-        card: the card; a base model that is written as 'user/name' leads to the Hub.
-    Returns: a paragraph of links.
-    """
-    is_on_hub = card.base_model is not None and _HUB_ID.fullmatch(card.base_model)
-    hub = f"https://huggingface.co/{card.base_model}" if is_on_hub else None
-    addresses = (card.paper_url, card.code_url, card.model_url, hub, card.url)
-    links = [link(address, name) for name, address in zip(_LINKS, addresses, strict=True) if address]
-    return tag("p", *links, class_="sb-links") if links else Markup("")
 
 
 def _citation(entry: Entry) -> Markup:
@@ -113,8 +95,8 @@ def card_html(card: Card) -> Markup:
             facts.append((label, link(value, value)))
         elif isinstance(value, bool):
             facts.append((label, "yes" if value else "no"))
-        elif key == "versions":
-            facts.append((label, ", ".join(f"{name} {version}" for name, version in value.items())))
+        elif isinstance(value, dict):
+            facts.append((label, ", ".join(f"{name} {stated}" for name, stated in value.items())))
         elif isinstance(value, list):
             facts.append((label, ", ".join(value)))
         elif isinstance(value, int):

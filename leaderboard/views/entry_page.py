@@ -16,6 +16,7 @@ from leaderboard.views.html import Markup, join, tag
 from leaderboard.views.notices import notices
 from leaderboard.views.place_part import place_part
 from leaderboard.views.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
+from leaderboard.views.task_names import plain_task_name
 
 _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
@@ -55,7 +56,7 @@ def entry_page(
         _reasons(reasons) if scores is None else Markup(""),
         _exposure(entry, shown, folder) if entry and shown and folder else Markup(""),
         card_html(entry.card) if entry else Markup(""),
-        _chooser(identity, scores, shown) if scores and shown else Markup(""),
+        _chooser(identity, scores, shown, folder) if scores and shown else Markup(""),
     ]
     if scores and shown:
         means = unseen(shown) if unseen else None
@@ -87,15 +88,20 @@ def citation_years(citation: str) -> list[int]:
     return [int(year) for year in _YEAR.findall(citation)]
 
 
-def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
+def _chooser(identity: str, scores: Scores, task: TaskScores, folder: DatasetFolder | None) -> Markup:
+    def words(name: str) -> str:
+        info = folder.manifest.tasks.get(name) if folder else None
+        return plain_task_name(name, info.title if info else "")
+
     names = shown_tasks(scores)
-    title = tag("h2", f"{scores.benchmark}/{task.task}", class_="sb-task")
+    key = tag("span", f" {scores.benchmark}/{task.task}", class_="sb-soft sb-mono")
+    title = tag("h2", words(task.task), key, class_="sb-task")
     if len(names) < 2:
         return title
     links = [
         tag(
             "a",
-            name,
+            words(name),
             href=entry_address(identity, name),
             aria_current="page" if name == task.task else None,
         )
@@ -106,13 +112,15 @@ def _chooser(identity: str, scores: Scores, task: TaskScores) -> Markup:
 
 def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
     """Write how much of the test may have been seen: labels and texts that are public."""
-    said = ["Test labels are public."]
+    said = ["Test labels are public, so whoever trained a model could have seen them."]
     years = public_years(folder, task.task)
     if years:
         first, last = years
         sent = int(entry.submitted_at[:4])
         ages = _range(max(sent - last, 0), max(sent - first, 0))
-        said.append(f"Test texts are public since {_range(first, last)}: {ages} years when this was sent.")
+        said.append(
+            f"The test texts have been public since {_range(first, last)}, {ages} years before this was submitted."
+        )
     return tag("p", " ".join(said), class_="sb-exposure")
 
 

@@ -23,6 +23,7 @@ _LATEX = {
     '"': "''",
     **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
+_MADE_WITH = ("data", "subset", "metric_version", "depth_encoder", "token_encoder", "n_swaps", "seed")
 _MARKDOWN = "\\`*_[]<>|~#&$"
 
 
@@ -109,6 +110,7 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
         "runs_needed",
         "margin",
         "p_equivalent",
+        *_MADE_WITH,
     ]
     rows: list[list[Cell]] = []
     for other, pair in zip(names[1:], pairs, strict=True):
@@ -120,9 +122,8 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
             found = next((found for found in pair.tasks if found.task == task), None)
             about = (found.about, found.runs_needed) if found else (TRAINED_MODELS, MIN_RUNS)
             values: list[Cell] = [each.figure, each.value, each.p, each.p_corrected, better]
-            rows.append(
-                [*ids, task, source, target, *values, each.at_floor or "", *about, pair.margin, each.p_equivalent]
-            )
+            tested = [*values, each.at_floor or "", *about, pair.margin, each.p_equivalent]
+            rows.append([*ids, task, source, target, *tested, *(getattr(pair, name) for name in _MADE_WITH)])
     return guarded_csv(header, rows)
 
 

@@ -15,10 +15,18 @@ from leaderboard.views.numbers import drop_points, drop_text, interval, metric_n
 from leaderboard.views.pictures.words import ELSEWHERE_MARK, source_name
 from validation.vocabulary import ELSEWHERE, PLACEBO
 
-TRAINING_UNKNOWN = "Training variance not measured (needs 5 runs a source): brackets hold other test texts alone."
-FLOOR_WORDS = "At chance: mean ST is not shown to be above chance or one label for all texts, so drops say nothing."
-WORST_INTERVAL = "A worst drop's interval holds the drops of all shifts at once: it is wider than any one shift's own."
-RESOLVED = "both drops' 95% intervals exclude 0; the count over shifts is not corrected for their number"
+TRAINING_UNKNOWN = (
+    "In brackets: 95% intervals over resampled test texts, for these trained models. What other training runs would "
+    "change was not measured: that takes 5 runs (seeds) of every source."
+)
+FLOOR_WORDS = (
+    "At chance: the score under shift is not shown to be above what guessing or one label for all texts gets, so its "
+    "drops mean nothing."
+)
+WORST_INTERVAL = (
+    "The interval of a worst drop covers the drops of all shifts at once, so it is wider than that of any single shift."
+)
+RESOLVED = "of shifts: the 95% intervals of both drops exclude 0, each shift by itself"
 _DROPS = ("average_drop", "worst_sd", "worst_td")
 
 
@@ -46,15 +54,21 @@ def headline(task: TaskScores, placebo: TaskScores | None = None, *, has_placebo
     tiles.append(_plain("Shifts", f"{summary.n_shifts}", _basis(task)))
     if summary.resolved_share is not None:
         tiles.append(_plain("Scenarios resolved", share(summary.resolved_share), RESOLVED))
-    tiles.append(_plain("Unparsed", share(summary.unparsed), "unusable outputs, counted as wrong"))
+    tiles.append(_plain("Unusable outputs", share(summary.unparsed), "could not be read, counted as wrong"))
     lines = [tag("p", tag("strong", FLOOR_WORDS), class_="sb-notice")] if summary.at_floor else []
-    lines += [tag("p", f"Scores are {metric_name(task.metric)}, in points (×100). {_brackets(task)}", class_="sb-soft")]
+    lines += [
+        tag("p", f"All figures are {metric_name(task.metric)} in points (×100). {_brackets(task)}", class_="sb-soft")
+    ]
     if summary.basis != PAIRING and summary.worst_sd.low is not None:
         lines.append(tag("p", WORST_INTERVAL, class_="sb-soft"))
     lines += [tag("p", line, class_="sb-soft") for line in about_lines(task)]
     if placebo is None and has_placebo and _has_drops(summary):
         lines.append(
-            tag("p", f"No predictions of {task.task}{PLACEBO}: no placebo value beside drops.", class_="sb-soft")
+            tag(
+                "p",
+                f"Without predictions of {task.task}{PLACEBO} no placebo value stands beside the drops.",
+                class_="sb-soft",
+            )
         )
     if task.annotators is not None:
         lines.append(tag("p", annotator_words(task.annotators, task.metric), class_="sb-soft"))
@@ -88,8 +102,8 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
     summary = task.summary
     if task.id_ood is not None:
         found, total = task.id_ood, task.id_ood.total
-        yield _Tile("Mean OOD", found.mean_ood, total=total.get("mean_ood"))
-        yield _Tile(f"{found.id_domain} (ID)", found.id, total=total.get("id"), remarks=_four(task, None))
+        yield _Tile("Score under shift (mean OOD)", found.mean_ood, total=total.get("mean_ood"))
+        yield _Tile(f"In domain: {found.id_domain} (ID)", found.id, total=total.get("id"), remarks=_four(task, None))
         for domain, score in found.ood.items():
             yield _Tile(domain, score, total=total.get(f"ood.{domain}"), remarks=_four(task, domain))
         yield _Tile(
@@ -100,26 +114,26 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[_Tile]:
             (*_finds(found.detectable.get("drop")), *_beside(placebo, "average_drop"), *_unrepeated(task)),
         )
     elif summary.basis == PAIRING:
-        yield _Tile("ST", summary.mean_st)
+        yield _Tile("Score under shift (ST)", summary.mean_st)
     else:
-        yield _Tile("Mean SS", summary.mean_ss, total=summary.total.get("mean_ss"))
-        yield _Tile("Mean ST", summary.mean_st, total=summary.total.get("mean_st"))
+        yield _Tile("In domain (mean SS)", summary.mean_ss, total=summary.total.get("mean_ss"))
+        yield _Tile("Score under shift (mean ST)", summary.mean_st, total=summary.total.get("mean_st"))
         average = summary.total.get("average_drop")
         finds = _finds(summary.detectable.get("average_drop"))
         remarks = (*finds, *_beside(placebo, "average_drop"), *_unrepeated(task))
         yield _Tile("Average drop", summary.average_drop, drop_points, average, remarks)
     if summary.basis != PAIRING and _has_drops(summary):
         for name, title, split_half, posterior in (
-            ("worst_sd", "Worst SD", summary.worst_sd_split_half, summary.worst_sd_posterior),
-            ("worst_td", "Worst TD", summary.worst_td_split_half, summary.worst_td_posterior),
+            ("worst_sd", "Worst source drop (SD)", summary.worst_sd_split_half, summary.worst_sd_posterior),
+            ("worst_td", "Worst target drop (TD)", summary.worst_td_split_half, summary.worst_td_posterior),
         ):
             # The worst of several noisy drops overstates the worst true one.
-            estimates = (("split-half", split_half), ("worst true one, estimated", posterior))
+            estimates = (("split-half estimate", split_half), ("estimate of the worst true drop", posterior))
             halves = tuple(f"{words} {drop_points(value)}" for words, value in estimates if value is not None)
             yield _Tile(title, getattr(summary, name), drop_points, None, (*halves, *_beside(placebo, name)))
     for key in LAMBDAS:
         if key in summary.depth_f1:
-            yield _Tile(f"Depth F1, λ = {key}", summary.depth_f1[key])
+            yield _Tile(f"Depth F1 (λ = {key})", summary.depth_f1[key])
     if summary.depth_slope is not None:
         remarks = ("points per standard deviation of depth; above 0: better on texts closer to the source",)
         yield _Tile("Slope on depth", summary.depth_slope, drop_points, None, remarks)
@@ -132,7 +146,7 @@ def _four(task: TaskScores, domain: str | None) -> tuple[str, ...]:
 
 
 def _finds(found: DetectableDrop | None) -> tuple[str, ...]:
-    return () if found is None else (f"detectable {detectable_text(found, corrected=False)}",)
+    return () if found is None else (f"smallest detectable {detectable_text(found, corrected=False)}",)
 
 
 def _beside(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
@@ -159,7 +173,7 @@ def _basis(task: TaskScores) -> str:
     if found is not None and found.source != found.id_domain:
         return f"trained on {source_name(found.source)}"
     if summary.complete:
-        return "the whole grid" if summary.basis == "single-source" else summary.basis
+        return "every pair of domains" if summary.basis == "single-source" else summary.basis
     if summary.basis == OUTSIDE_BASES[ELSEWHERE]:
         return f"{ELSEWHERE_MARK}: drops do not apply"
     return "partial" if summary.basis in ("single-source", "id-ood") else f"{summary.basis} only"
@@ -169,7 +183,10 @@ def _brackets(task: TaskScores) -> str:
     totals = task.id_ood.total if task.id_ood else task.summary.total
     if not totals:
         return TRAINING_UNKNOWN
-    return "Brackets hold 95% intervals over other test texts; 'total' over other training runs as well."
+    return (
+        "In brackets: 95% intervals over resampled test texts; after 'with training runs' over resampled texts and "
+        "training runs."
+    )
 
 
 def _html(tile: _Tile) -> Markup:
@@ -179,7 +196,7 @@ def _html(tile: _Tile) -> Markup:
         notes = [tag("span", f"no interval: {tile.estimate.no_interval}", class_="sb-interval")]
     if tile.total is not None:
         total = interval(Estimate(value=tile.estimate.value, low=tile.total.low, high=tile.total.high))
-        notes.append(tag("span", f"total {total}", class_="sb-interval"))
+        notes.append(tag("span", f"with training runs {total}", class_="sb-interval"))
     notes += [tag("span", remark, class_="sb-interval") for remark in tile.remarks]
     missing = " sb-na" if tile.estimate.value is None else ""
     value = tag("span", tile.written(tile.estimate.value), class_=f"sb-value{missing}")

@@ -11,7 +11,8 @@ from leaderboard.views.numbers import MINUS, MISSING, plain_points
 HOME_ABOUT = (
     f"Mean in-domain score {MINUS} mean cross-domain score, as a difference of scores (points), of their logarithms "
     "and of their logits; of a domain, what its model has at home beyond how good it is elsewhere and how easy the "
-    "domain is for others. Brackets hold 95% intervals over other test texts; 'total' over other training runs as well."
+    "domain is for others. In brackets: 95% intervals over resampled test texts; after 'with "
+    "training runs' over resampled texts and training runs."
 )
 _SCALES = (("raw", "Points"), ("log", "Logarithm"), ("logit", "Logit"))
 
@@ -69,7 +70,9 @@ def _row(name: str, figures: list[tuple[str, Estimate, Interval | None]]) -> Mar
             bounds = _bounds(Interval(low=estimate.low, high=estimate.high), scale).replace("-", MINUS)
             notes.append(tag("span", bounds, class_="sb-interval"))
         if total is not None:
-            notes.append(tag("span", f"total {_bounds(total, scale).replace('-', MINUS)}", class_="sb-interval"))
+            notes.append(
+                tag("span", f"with training runs {_bounds(total, scale).replace('-', MINUS)}", class_="sb-interval")
+            )
         value = _number(estimate.value, scale).replace("-", MINUS)
         cells.append(tag("td", value, *notes, class_="sb-num sb-na" if missing else "sb-num"))
     return tag("tr", tag("th", name, scope="row"), *cells)

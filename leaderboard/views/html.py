@@ -35,7 +35,7 @@ def join(parts: Iterable[Markup]) -> Markup:
     return Markup("".join(_escaped(part) for part in parts))
 
 
-def link(url: str, text: str) -> Markup:
+def link(url: str, text: str, **attributes: str | None) -> Markup:
     """Link to another site, from a card: https only, whatever the card's own check let through.
 
     >>> print(link("javascript:alert(1)", "code"))
@@ -43,7 +43,7 @@ def link(url: str, text: str) -> Markup:
     """
     if not url.startswith("https://"):
         return tag("span", text)
-    return tag("a", text, href=url, rel="noopener noreferrer nofollow", target="_blank")
+    return tag("a", text, href=url, rel="noopener noreferrer nofollow", target="_blank", **attributes)
 
 
 def render(template: str, **values: object) -> Markup:

@@ -7,6 +7,7 @@ reads as a minus: the functions that begin with ``plain``.
 from leaderboard.scoring.estimate import Estimate
 
 MISSING = "n/a"
+NOT_APPLICABLE = "not applicable"
 MINUS = "\N{MINUS SIGN}"
 
 

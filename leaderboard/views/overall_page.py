@@ -7,7 +7,7 @@ import polars as pl
 
 from leaderboard.board import Benchmark, Board, Index, find_benchmark
 from leaderboard.scoring.estimate import Estimate
-from leaderboard.views.addresses import ROWS, entry_address
+from leaderboard.views.addresses import OVERALL_CSV, ROWS, entry_address
 from leaderboard.views.board_answer import answer, chips
 from leaderboard.views.board_cells import apart, short_count, spread
 from leaderboard.views.board_chooser import chooser
@@ -17,6 +17,7 @@ from leaderboard.views.board_page import board_page, no_data
 from leaderboard.views.board_query import BoardQuery
 from leaderboard.views.cells import scroll_box
 from leaderboard.views.html import Markup, join, render, tag
+from leaderboard.views.links import icon_links
 from leaderboard.views.notices import notices
 from leaderboard.views.numbers import MISSING, metric_name, points, share
 from leaderboard.views.overall_query import COVERAGE, MEAN_RANK, WIN_RATE, OverallQuery, matching_lines
@@ -25,6 +26,7 @@ from leaderboard.views.scatter_part import scatter
 from leaderboard.views.site import box
 from leaderboard.views.table_parts import (
     BETTER,
+    csv_link,
     info_button,
     intervals_switch,
     last_page,
@@ -41,12 +43,16 @@ Row = Mapping[str, Any]
 _DASH = "\N{EN DASH}"
 _LEAD, _TIE = "\N{BLACK STAR}", "\N{ALMOST EQUAL TO}"
 _READING = (
-    "A line is a model of a submitter (the card's key 'model', else its name), with its newest entry that covers every "
-    "shift of each task. Models that cover all named tasks are ranked by the plain mean over them, so that nobody's "
-    "place changes because somebody else submitted another task; the others stand below, by coverage. Tasks have "
-    "different metrics, so the mean orders models and measures nothing by itself. Mean rank and win rate depend on who "
-    "else submitted, so the table is never ordered by them; their 95% intervals hold for all tasks at once. "
-    f"{_LEAD} marks the leader of a task's board, {_TIE} entries that cannot be told from it."
+    "A line is one model of one submitter: entries whose cards have the same key 'model' are one line "
+    "(without the key, "
+    "the entry's name counts). Of each task its newest entry that covers every shift is shown.",
+    "Models that cover all tasks are ranked by the plain mean over them, so nobody's place changes "
+    "because somebody else "
+    "submitted another task. The others stand below, ordered by how many tasks they cover.",
+    "Tasks have different metrics, so the mean puts models in an order and is not a measurement by itself.",
+    "Mean rank and win rate depend on who else submitted, so the table is never ordered by them. Their 95% intervals "
+    "hold for all tasks at once.",
+    f"{_LEAD} marks the leader of a task's board, {_TIE} entries that cannot be told apart from it.",
 )
 
 
@@ -84,13 +90,14 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         form,
         class_="sb-lead",
     )
+    reading = tag("ul", *(tag("li", line) for line in _READING))
     picture = scatter(ranked, query, lambda row: (row["model"], _first_address(row, benchmark)))
     return join(
         [
             tag("div", lead, picture, class_="sb-top"),
             tag("p", id="board-said", class_="sb-hidden", role="status"),
             tag("div", overall_fragment(index, query), id="board-rows", data_address=ROWS),
-            tag("details", tag("summary", "How to read this table"), tag("p", _READING), class_="sb-legend"),
+            tag("details", tag("summary", "How to read this table"), reading, class_="sb-legend"),
             unscored_list(index.unscored()),
         ]
     )
@@ -124,7 +131,7 @@ def overall_fragment(index: Index, query: OverallQuery) -> Markup:
     words = shown_rows((page - 1) * PAGE_ROWS + 1, shown.height, found.height, "model")
     words += f": {ranked:,} ranked" + (f" ({frame.height:,} without search)" if found.height < frame.height else "")
     count = tag("p", words, class_="sb-count", id="board-count")
-    actions = tag("div", intervals_switch(query), class_="sb-actions")
+    actions = tag("div", intervals_switch(query), csv_link(query, OVERALL_CSV), class_="sb-actions")
     above = tag("div", count, actions, class_="sb-above")
     return join([*notes, above, scroll_box(table, "Overall table"), pager(query, page, last)])
 
@@ -223,7 +230,7 @@ def _remarks(row: Row) -> list[Markup]:
         marks.append(tag("span", "tied", class_="sb-note sb-mark", title="cannot be told from the leader"))
     size = [short_count(row["parameters"])] if row["parameters"] is not None else []
     facts = " \N{MIDDLE DOT} ".join([row["submitter"], row["paradigm"], *size])
-    return [*marks, tag("span", facts, class_="sb-note")]
+    return [*marks, *icon_links(row, row["model"]), tag("span", facts, class_="sb-note")]
 
 
 def _score(row: Row, name: str, *, is_full: bool) -> Markup:

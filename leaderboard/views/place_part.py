@@ -12,14 +12,14 @@ def place_words(place: Place) -> str:
     """Format a rank.
 
     >>> place_words(Place(2, 1, 4, 12, ()))
-    'Rank 2 of 12; with other test texts it could be 1 to 4'
+    'Rank 2 of 12; with 95% confidence between 1 and 4'
     """
     words = f"Rank {place.rank} of {place.n_ranked}"
     if place.low is None or place.high is None:
         return words
     if place.low == place.high:
-        return f"{words}, also with other test texts"
-    return f"{words}; with other test texts it could be {place.low} to {place.high}"
+        return f"{words}, and with 95% confidence no other"
+    return f"{words}; with 95% confidence between {place.low} and {place.high}"
 
 
 def place_part(place: Place) -> Markup:

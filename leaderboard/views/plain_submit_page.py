@@ -1,6 +1,7 @@
 """The submit form as plain HTML: a file, a card as text, as a file or by fields; it needs no script."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.submission import Answer
@@ -9,12 +10,27 @@ from leaderboard.views.card_fields import card_fields
 from leaderboard.views.html import Markup, render
 
 
+@dataclass(frozen=True)
+class Access:
+    """How somebody may submit here.
+
+    Attributes:
+        may_submit: whether this form can submit, and not check alone.
+        signed_in_as: the user name of who has signed in; None where nobody has, or nobody needs to.
+        sign_in_address: where one signs in; None where no browser can.
+    """
+
+    may_submit: bool = True
+    signed_in_as: str | None = None
+    sign_in_address: str | None = None
+
+
 def plain_submit_html(
     folders: Sequence[DatasetFolder],
     values: Mapping[str, str],
     answer: Answer | None = None,
     *,
-    may_submit: bool,
+    access: Access,
     daily_quota: int | None,
 ) -> Markup:
     """Build the page's body.
@@ -23,7 +39,7 @@ def plain_submit_html(
         folders: the datasets that submissions are for.
         values: what the fields hold, by key of the card; ``card`` is its text.
         answer: to what was sent with them; None before anything was sent.
-        may_submit: whether this form can submit, and not check alone.
+        access: whether this form can submit, and as whom.
         daily_quota: entries of one submitter a UTC day; None: any number.
     Returns: the form, under the answer.
     """
@@ -32,6 +48,6 @@ def plain_submit_html(
         groups=card_fields(folders),
         values=values,
         answer=answer_html(answer) if answer is not None else "",
-        may_submit=may_submit,
+        access=access,
         daily_quota=daily_quota,
     )

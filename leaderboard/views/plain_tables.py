@@ -80,16 +80,17 @@ def _differences(differences: Iterable[Difference]) -> list[str]:
 
 def html(tables: Iterable[PlainTable], notes: Iterable[str] = ()) -> Markup:
     """Write tables as HTML, below notes of one paragraph each; every text is escaped."""
-    return join([*(tag("p", tag("strong", note)) for note in notes), *map(_html_table, tables)])
+    return join([*(tag("p", tag("strong", note)) for note in notes), *map(html_table, tables)])
 
 
-def _html_table(table: PlainTable) -> Markup:
+def html_table(table: PlainTable, class_: str | None = None) -> Markup:
+    """Write one table as HTML, of a class of the style sheet where it stands on a page."""
     head = tag("tr", *(tag("th", name, scope="col") for name in table.head))
     rows = [
         tag("tr", *(tag("th" if number < table.n_names else "td", cell) for number, cell in enumerate(row)))
         for row in table.rows
     ]
-    return tag("table", tag("caption", table.title), tag("thead", head), tag("tbody", *rows))
+    return tag("table", tag("caption", table.title), tag("thead", head), tag("tbody", *rows), class_=class_)
 
 
 def latex(table: PlainTable, notes: Iterable[str] = ()) -> str:

@@ -39,7 +39,7 @@ def print_plan(plan: Plan, console: Console) -> None:
     console.print(
         "The second row of SD and TD is the shift that is hardest to measure; --json has all. Corrected: for all shifts"
         " of the task at once. None: no number is enough, as the other source of variance alone is too wide."
-        " These trained models: other test texts vary; the recipe: other training runs, too.",
+        " These trained models: over resampled test texts; the recipe: over training runs, too.",
         highlight=False,
     )
 

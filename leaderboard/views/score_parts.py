@@ -35,33 +35,47 @@ from leaderboard.views.pictures.id_ood import id_ood_plane
 from leaderboard.views.pictures.plane import scenario_plane
 from leaderboard.views.pictures.words import shift_name, with_drops
 from leaderboard.views.shift_table import home_table, shift_table, worst_shifts
+from validation.report import counted
 from validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
 
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
 """Task, source and target -> what was predicted wrong there (see ``leaderboard.scoring.examples``)."""
 
-_EVERY_SHIFT = "Brackets hold 95% intervals over other test texts, each shift's drop by itself. " + ABOUT_DETECTABLE
+_EVERY_SHIFT = "In brackets: 95% intervals over resampled test texts, each shift by itself. " + ABOUT_DETECTABLE
 _CAPTIONS = {
-    "ST": ("Scores (ST)", "Row: trained on. Column: tested on. Bold diagonal: in-domain."),
-    "SD": ("Source drop (SD)", f"SS {MINUS} ST. Red: score lost against home. Blue: gained."),
-    "TD": ("Target drop (TD)", f"TT {MINUS} ST. Red: the shift hurt. Blue: it helped. Same scale as SD."),
+    "ST": ("Scores (ST)", "Row: trained on. Column: tested on. Bold: trained and tested on the same domain."),
+    "SD": ("Source drop (SD)", f"SS {MINUS} ST. Red: lower than on the domain trained on. Blue: higher."),
+    "TD": (
+        "Target drop (TD)",
+        f"TT {MINUS} ST. Red: lower than a model trained on the tested domain. Blue: higher. Same scale as SD.",
+    ),
     "plane": (
         "Scenarios",
-        "Each mark is one shift, placed by its two drops. Filled: resolved, the 95% intervals of both drops exclude 0, "
-        "each shift by itself.",
+        "Each mark is one shift, placed by its two drops. Filled: resolved, that is, the 95% intervals of both drops "
+        "exclude 0, each shift by itself.",
     ),
     "idd": (
-        "Drops from the hardest targets on",
-        "Running means over shifts sorted by IDD (Domain Robustness, Figure 2). SD = TD + IDD: on shifts to harder "
-        "targets SD alone looks worse than the shift is.",
+        "Drops, hardest targets first",
+        f"Means over the first shifts, sorted by the in-domain difference (IDD = SS {MINUS} TT): how much harder the "
+        "target is than the source. Since SD = TD + IDD, SD alone makes shifts to harder targets look worse than they "
+        "are. As Figure 2 of the Domain Robustness paper.",
     ),
     "depth": (
         "Depth F1",
-        "Micro F1, each text weighted by how far it lies from the source, as fewer source-like texts remain.",
+        "Micro F1, with each text weighted by its distance from the source's texts. To the right, more of "
+        "the source-like "
+        "texts are left out.",
     ),
-    "drops": ("Drops by depth", "Mean depth-weighted SD and TD over the shifts. Small marks are single shifts."),
-    "id_ood": ("Out of distribution", "Each data set's score over the score in distribution, with 95% intervals."),
-    "flips": ("Flips", "What TD is made of, text by text. Two large flows can hide in a small drop."),
+    "drops": (
+        "Drops by depth",
+        "Means over shifts of SD and TD, weighted in the same way. Small marks are single shifts.",
+    ),
+    "id_ood": ("Out of distribution", "Score on each data set against the score in distribution, with 95% intervals."),
+    "flips": (
+        "Flips",
+        "What the target drop (TD) is made of, text by text: many texts lost and many gained can cancel "
+        "into a small drop.",
+    ),
 }
 
 
@@ -189,7 +203,8 @@ def _worst(shown: Shown) -> Markup:
         if estimate.value is not None and half is not None
     ]
     about = (
-        f"Worst {' and '.join(halves)}. The largest of noisy drops overstates itself. {WORST} {WORST_INTERVAL} "
+        f"Worst {' and '.join(halves)}. The largest of several noisy drops overstates the true one. "
+        f"{WORST} {WORST_INTERVAL} "
         "Each shift below has its own interval."
         if halves
         else ""
@@ -219,9 +234,9 @@ def examples_list(found: Sequence[WrongExample], source: str, target: str) -> Ma
         return tag("p", "No test text was predicted wrong.", class_="sb-soft")
     items = [tag("li", _example(example, source, target)) for example in found]
     ahead = sum(example.at_home is not None and example.at_home > example.score for example in found)
-    word = f"{len(found)} of the texts that it got wrong"
+    word = f"Examples: {counted(len(found), 'text')} that it got wrong"
     if ahead:
-        word += f", {ahead} of them better when trained on {target}"
+        word += f", {ahead} of which a model trained on {target} gets better"
     return tag("details", tag("summary", word), tag("ol", *items, class_="sb-examples"))
 
 
@@ -245,14 +260,14 @@ def _example(example: WrongExample, source: str, target: str) -> Markup:
 
 def _unseen(unseen: Unseen) -> Markup:
     facts = [
-        ("Mean ST", score_text(unseen.st)),
+        ("Score under shift (mean ST)", score_text(unseen.st)),
         ("Mean SD", drop_text(unseen.sd)),
         ("Mean TD", drop_text(unseen.td)),
         ("Shifts", f"{unseen.n_shifts} of {unseen.n_all}"),
     ]
     about = (
-        f"The card says that pretraining is known to hold {', '.join(unseen.seen)}. "
-        "Means over the shifts whose source and target are both other domains:"
+        f"The card says that pretraining included {', '.join(unseen.seen)}. "
+        "Means over the shifts between the other domains:"
     )
     tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
     return _section("On domains not known to be in pretraining", about, tag("dl", *tiles, class_="sb-tiles sb-small"))

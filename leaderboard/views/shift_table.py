@@ -18,17 +18,17 @@ _HEADS = (
     ("SD", "SS \N{MINUS SIGN} ST", True),
     ("TD", "TT \N{MINUS SIGN} ST", True),
     ("IDD", "SS \N{MINUS SIGN} TT", True),
-    ("Scenario", "by the signs of SD and TD; support is the share of replicates with it", False),
+    ("Scenario", "by the signs of SD and TD; the percentages are the shares of resamples with each scenario", False),
     (
         "Flips",
-        "TD of single texts: lost and gained against a model trained on the target, how many more flip than without "
-        "any shift (the placebo), and what two seeds differ by",
+        "of 100 texts: lost and gained against a model trained on the target; how many more change than without any "
+        "shift (the placebo); how many differ between two seeds, in domain / under shift",
         True,
     ),
     ("SD, TD at one test prior", "with every class at one share of the test; shares in training still matter", True),
     ("Texts", "", True),
     ("Runs", "", True),
-    ("Unparsed", "", True),
+    ("Unusable outputs", "could not be read, counted as wrong", True),
 )
 """Name, meaning, whether it holds numbers."""
 _LEAST_SUPPORT = 0.005
@@ -58,7 +58,7 @@ def shift_table(task: TaskScores) -> Markup:
 
 def home_table(task: TaskScores) -> Markup:
     """Give the in-domain scores: SS of shifts from a domain, TT of shifts into it."""
-    names = ("Trained and tested on", "Score", "Texts", "Runs", "Unparsed")
+    names = ("Trained and tested on", "Score", "Texts", "Runs", "Unusable outputs")
     heads = [tag("th", name, scope="col", class_="sb-num" if number else None) for number, name in enumerate(names)]
     rows = [
         tag(
@@ -133,10 +133,10 @@ def _flips(flips: Flips | None) -> Markup:
     if flips is None:
         return _number(MISSING)
     churns = [points(churn) for churn in (flips.churn_in_domain, flips.churn_cross_domain) if churn is not None]
-    churn = f"seed churn {' / '.join(churns)}" if churns else "seed churn not measured"
+    churn = f"between two seeds: {' / '.join(churns)}" if churns else "between two seeds: not measured"
     excess = "not measured" if flips.excess is None else drop_points(flips.excess)
     lost = f"\N{MINUS SIGN}{points(flips.loss)} / +{points(flips.gain)}"
-    notes = [tag("span", text, class_="sb-interval") for text in (f"over placebo: {excess}", churn)]
+    notes = [tag("span", text, class_="sb-interval") for text in (f"more than without shift: {excess}", churn)]
     return tag("td", lost, *notes, class_="sb-num")
 
 

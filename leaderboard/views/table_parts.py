@@ -91,6 +91,12 @@ def intervals_switch(query: TableQuery) -> Markup:
     return tag("a", words, href=changed, class_="sb-button", id="board-intervals", data_rows="")
 
 
+def csv_link(query: TableQuery, path: str) -> Markup:
+    """Build the link to a table's rows as CSV."""
+    title = "these rows, all pages, as fractions"
+    return tag("a", "CSV", href=query.address(path), class_="sb-button", title=title, download="")
+
+
 def shown_rows(first: int, n_shown: int, n_found: int, word: str) -> str:
     """Format which rows of how many stand on a page.
 

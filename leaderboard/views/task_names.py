@@ -19,12 +19,25 @@ TASK_NAMES: Mapping[str, str] = {
 }
 """Those of the benchmarks' own tasks, by their keys; pairings and own data have short titles."""
 _LONGEST = 40
+_CANDIDATES = "_candidates"
+"""Ends the keys of tasks that hold the data sets which a benchmark's could have been chosen from."""
+
+
+def plain_task_name(task: str, title: str) -> str:
+    """Return the plain name of a task: of own data and pairings the title where it is short, else the key.
+
+    >>> plain_task_name("nli", ""), plain_task_name("nli_candidates", ""), plain_task_name("moods", "Moods of people")
+    ('Inference', 'Inference, candidates', 'Moods of people')
+    """
+    named = TASK_NAMES.get(task.removesuffix(_CANDIDATES))
+    if named:
+        return f"{named}, candidates" if task.endswith(_CANDIDATES) else named
+    return title if 0 < len(title) <= _LONGEST else task
 
 
 def task_name(board: Board) -> str:
-    """Return the plain name of a board's task: of own data and pairings the title where it is short, else the key."""
-    title = board.info.title
-    return TASK_NAMES.get(board.task) or (title if len(title) <= _LONGEST else board.task)
+    """Return the plain name of a board's task."""
+    return plain_task_name(board.task, board.info.title)
 
 
 def board_name(board: Board) -> str:

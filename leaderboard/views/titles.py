@@ -1,11 +1,16 @@
 """Domains of own data as their makers write them: shown in the place of names, never stored."""
 
+import re
 from collections.abc import Mapping
 
 from builders.folder.reader import DatasetFolder
 from leaderboard.comparing.shape import Comparison
+from leaderboard.forecasting.shape import Forecasts, TaskForecast
 from leaderboard.scoring.shape import Scores, TaskScores
 from validation.vocabulary import SOURCE_JOINER
+
+_QUOTED = re.compile("'([^' ]+)'")
+"""A domain's name, or a joined source's, in a sentence."""
 
 
 def domain_titles(folder: DatasetFolder) -> dict[str, str]:
@@ -66,3 +71,27 @@ def _titled(name: str, titles: Mapping[str, str]) -> str:
 def untitled(name: str, names: Mapping[str, str]) -> str:
     """Return a domain's or joined source's name, given its title and names by title."""
     return SOURCE_JOINER.join(sorted(names.get(part, part) for part in name.split(SOURCE_JOINER)))
+
+
+def with_forecast_titles(forecasts: Forecasts, titles: Mapping[str, str]) -> Forecasts:
+    """Return forecasts in which domains are called by their titles; those without one keep their names."""
+
+    def titled(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(titles.get(name, name) for name in names)
+
+    def of_task(task: TaskForecast) -> TaskForecast:
+        shifts = tuple(
+            shift.model_copy(
+                update={
+                    "source": _titled(shift.source, titles),
+                    "target": _titled(shift.target, titles),
+                    "set_on": titled(shift.set_on),
+                }
+            )
+            for shift in task.shifts
+        )
+        notes = tuple(_QUOTED.sub(lambda name: f"'{_titled(name[1], titles)}'", note) for note in task.notes)
+        named = {"domains": titled(task.domains), "labelled": titled(task.labelled), "shifts": shifts, "notes": notes}
+        return task.model_copy(update=named)
+
+    return forecasts.model_copy(update={"tasks": tuple(map(of_task, forecasts.tasks))})

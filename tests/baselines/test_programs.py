@@ -25,7 +25,7 @@ Do = Callable[..., Path]
 def run(synthetic: DatasetFolder, word_encoder: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Run a program as its command does, with the stub encoder; returns the prediction file."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sbert_lr, "Encoder", lambda name: word_encoder)
+        patch.setattr(sbert_lr, "Encoder", lambda name, prompt: word_encoder)
 
         def run(program: Any, task: str, **options: object) -> Path:
             out = tmp_path_factory.mktemp("predictions") / "p.parquet"

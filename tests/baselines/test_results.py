@@ -31,6 +31,16 @@ WHERE = {
     "ID - mean OOD": "id_ood.drop",
 }
 """The columns of the tables, and where their figures stand in a task's scores."""
+TARGETS = {
+    "DynaSent": "dynasent",
+    "MAMS": "mams",
+    "SST": "sst",
+    "Fiction": "fiction",
+    "Telephone": "telephone",
+    "Travel": "travel",
+}
+"""Columns of tables of one source: the score on a target, which may be the source itself."""
+AT_FLOOR = "at the floor"
 
 
 def tables() -> list[tuple[str, dict[str, str]]]:
@@ -47,7 +57,7 @@ def test_every_result_is_in_a_table() -> None:
         path.relative_to(RESULTS).as_posix().removesuffix(".scores.json") for path in RESULTS.rglob("*.scores.json")
     }
     assert kept == {name for name, _ in tables()}
-    assert len(kept) == 11
+    assert len(kept) == 24
 
 
 @pytest.mark.parametrize(("name", "cells"), tables())
@@ -59,9 +69,17 @@ def test_the_figures_are_those_of_the_scores(name: str, cells: dict[str, str]) -
     assert card.command is not None
     (task,) = content["tasks"]
     judged = {column: text for column, text in cells.items() if column in WHERE}
-    assert len(judged) == 5
     for column, text in judged.items():
         assert text == _points(reduce(lambda part, key: part[key], WHERE[column].split("."), task))
+    targets = {column: text for column, text in cells.items() if column in TARGETS}
+    for column, text in targets.items():
+        assert text == _points(_on_target(task, TARGETS[column]))
+    if AT_FLOOR in cells:
+        floored = [bool(home["at_floor"]) for home in task["in_domain"]]
+        floored += ["st" in shift["at_floor"] for shift in task["shifts"]]
+        assert cells[AT_FLOOR] == f"{sum(floored)} of {len(floored)}"
+        assert cells["draws"] == str(max(each["runs"] for each in (*task["in_domain"], *task["shifts"])))
+    assert len(judged) + len(targets) + (AT_FLOOR in cells) >= 3
 
 
 def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:
@@ -97,10 +115,20 @@ def test_the_rows_of_the_floor_score_as_their_predictions_do(real_raw: Path, tmp
         assert found == {key: kept["tasks"][0]["id_ood"][key]["value"] for key in found}
 
 
+def _on_target(task: Any, target: str) -> Any:
+    """The only score on a target: of the one source, or of none."""
+    (found,) = [each["score"] for each in task["in_domain"] if each["domain"] == target] + [
+        each["st"] for each in task["shifts"] if each["target"] == target
+    ]
+    return found
+
+
 def _point(estimate: Any) -> float:
     return round(100 * float(estimate["value"]), 1)
 
 
 def _points(estimate: Any) -> str:
+    if estimate["value"] is None:
+        return "n/a"
     value, low, high = (f"{round(100 * estimate[key], 1) + 0.0:.1f}" for key in ("value", "low", "high"))
     return f"{value} [{low}, {high}]"

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from transformers import RobertaConfig, RobertaModel, RobertaTokenizer, T5Config
 from transformers.utils import logging
 
 from baselines.training.models import seeded
+from tests.baselines.tiny import save_bert
 from tests.baselines.training.tiny_tokenizers import roberta_tokenizer, t5_tokenizer
 
 logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -23,6 +25,19 @@ def save_roberta(folder: Path) -> str:
         RobertaModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+def save_sentence_encoder(
+    folder: Path, words: Sequence[str], reads: int = 32, *, include_prompt: bool = True, **options: Any
+) -> str:
+    """Save a sentence encoder that reads so many pieces; options are ``SentenceTransformer``'s; gives its path."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    save_bert(folder / "bert", words)
+    modules = [Transformer(str(folder / "bert"), max_seq_length=reads), Pooling(32, include_prompt=include_prompt)]
+    SentenceTransformer(modules=modules, device="cpu", **options).save(str(folder / "encoder"))
+    return str(folder / "encoder")
 
 
 def save_t5(folder: Path, words: Sequence[str]) -> str:

@@ -5,7 +5,9 @@ from typing import Any
 from huggingface_hub import HfApi
 
 from builders.folder.reader import DatasetFolder
+from builders.publishing.publish import default_tag
 from builders.publishing.publish_folders import publish_folders
+from shiftbench.publish_command import benchmark_file
 from tests.hub.server import WRITE, LoopbackHub
 
 REPO = "org/demo"
@@ -15,12 +17,19 @@ def publish(hub: LoopbackHub, folder: DatasetFolder, token: str | bool = WRITE, 
     """Publish in this process; gives what is told."""
     told: list[str] = []
     api = HfApi(endpoint=hub.url, token=token)
-    publish_folders(folder.path, options.pop("repo_id", REPO), note=told.append, api=api, **options)
+    how: dict[str, Any] = {"describe": benchmark_file, "note": told.append, "api": api, **options}
+    publish_folders(folder.path, how.pop("repo_id", REPO), **how)
     return told
 
 
 def files(folder: DatasetFolder) -> dict[str, bytes]:
-    return {str(path.relative_to(folder.path)): path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
+    """Return what a folder is at the Hub: its files, and what publishing adds."""
+    own = {str(path.relative_to(folder.path)): path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
+    return own | {path: text.encode() for path, text in benchmark_file(folder.manifest).items()}
+
+
+def tag_of(folder: DatasetFolder) -> str:
+    return default_tag(folder, benchmark_file(folder.manifest))
 
 
 def titles(hub: LoopbackHub, branch: str = "main") -> list[str]:

@@ -1,7 +1,8 @@
 """A Hub on the loopback interface that speaks what ``huggingface_hub`` and ``datasets`` really ask for.
 
-Dataset repositories and Spaces; LFS uploads by basic transfer (clients set ``HF_HUB_DISABLE_XET=1``); sign-in of
-applications (``tests.hub.sign_in``). No pull requests, no quotas.
+Dataset repositories, Spaces and models; LFS uploads by basic transfer (clients set ``HF_HUB_DISABLE_XET=1``); pull
+requests, each a branch ``refs/pr/<number>`` that nobody merges; sign-in of applications (``tests.hub.sign_in``). No
+quotas.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from tests.hub.faults import Faults
 from tests.hub.repositories import Refused, Repositories, Repository, changed, is_lfs, listing
 from tests.hub.sign_in import add_sign_in
-from tests.hub.spaces import Spaces, stored_name
+from tests.hub.spaces import OtherRepositories, stored_name
 
 READ, WRITE, ORGANISATION = "hf_read", "hf_write", "hf_organisation"
 ACCOUNTS = {
@@ -56,7 +57,7 @@ def make_app(stored: Repositories, page: int = PAGE) -> FastAPI:
     _add_uploads(app, stored)
     _add_downloads(app, stored)
     add_sign_in(app)
-    app.add_middleware(Spaces)
+    app.add_middleware(OtherRepositories)
     return app
 
 
@@ -210,7 +211,7 @@ def _add_writing(app: FastAPI, stored: Repositories) -> None:
         return {"files": answer}
 
     @app.post("/api/datasets/{org}/{name}/commit/{revision}", dependencies=[Depends(_writer)])
-    async def commit(request: Request, org: str, name: str, revision: str) -> dict[str, Any]:
+    async def commit(request: Request, org: str, name: str, revision: str, create_pr: int = 0) -> dict[str, Any]:
         repository, branch = _found(stored, f"{org}/{name}", WRITE), unquote(revision)
         header, *operations = [json.loads(line) for line in (await request.body()).splitlines()]
         with stored.lock:
@@ -220,9 +221,13 @@ def _add_writing(app: FastAPI, stored: Repositories) -> None:
             parent = header["value"].get("parentCommit")
             if parent is not None and parent != head.oid:
                 raise Refused(412, "A commit has happened since. Please refresh and try again.")
-            made = repository.add(branch, header["value"]["summary"], changed(head.files, operations, stored))
-        url = f"{str(request.base_url).rstrip('/')}/datasets/{repository.name}/commit/{made.oid}"
-        return {"success": True, "commitOid": made.oid, "commitUrl": url}
+            number = 1 + sum(each.startswith("refs/pr/") for each in repository.branches)
+            to = f"refs/pr/{number}" if create_pr else branch
+            repository.branches[to] = head.oid
+            made = repository.add(to, header["value"]["summary"], changed(head.files, operations, stored))
+        place = f"{str(request.base_url).rstrip('/')}/datasets/{repository.name}"
+        opened = {"pullRequestUrl": f"{place}/discussions/{number}"} if create_pr else {}
+        return {"success": True, "commitOid": made.oid, "commitUrl": f"{place}/commit/{made.oid}", **opened}
 
 
 def _add_uploads(app: FastAPI, stored: Repositories) -> None:

@@ -17,7 +17,7 @@ from tests.command_line import COMMAND, run, run_process
 
 COMMANDS = (
     *("build", "validate", "train", "score", "submit", "serve", "publish", "compare", "label"),
-    *("attack", "protocol", "demo", "grid", "analyse", "plan", "predict", "gate"),
+    *("attack", "protocol", "demo", "grid", "analyse", "plan", "predict", "gate", "forecast", "score-forecasts"),
 )
 
 

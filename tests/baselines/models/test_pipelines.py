@@ -2,12 +2,16 @@
 
 import json
 import pickle
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import polars as pl
 import pytest
+import torch
 from safetensors.numpy import save_file
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -130,3 +134,43 @@ def test_a_setfit_folder(body: Path) -> None:
     save_file({"linear.weight": weight, "linear.bias": bias}, body / "model_head.safetensors")
     linear = np.array(load(body).predict(rows)["probabilities"].to_list())
     assert linear == pytest.approx(np.array(found["probabilities"].to_list()), abs=1e-4)
+
+
+class SetFitHead(torch.nn.Module):
+    """A head as SetFit 1.2 keeps it: its attributes, and what they come to."""
+
+    def __init__(self, temperature: float, *, multitarget: bool = False) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(32, 2)
+        self.in_features, self.out_features, self.bias = 32, 2, True
+        self.temperature, self.eps, self.multitarget, self._device = temperature, 1e-5, multitarget, "cpu"
+
+    def predict_proba(self, vectors: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(self.linear(vectors) / (self.temperature + self.eps), dim=-1)
+
+
+SetFitHead.__module__ = "setfit.modeling"
+
+
+def test_a_setfit_folder_with_a_differentiable_head(body: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    head = SetFitHead(temperature=0.25)
+    vectors = torch.from_numpy(SentenceTransformer(str(body), device="cpu").encode(TEXTS))
+    expected = head.predict_proba(vectors).detach().numpy()
+    with monkeypatch.context() as installed:
+        for name in ("setfit", "setfit.modeling"):
+            installed.setitem(sys.modules, name, types.SimpleNamespace(SetFitHead=SetFitHead))
+        joblib.dump(head, body / "model_head.pkl")
+    (body / "config_setfit.json").write_text(json.dumps({"normalize_embeddings": False, "labels": ["sea", "land"]}))
+    with pytest.raises(InvalidInput, match="a pickle can run any code"):
+        load(body)
+    found = load(body, trust_pickle=True).predict(pl.DataFrame({"text": TEXTS}))
+    by_label = [row[::-1] for row in found["probabilities"].to_list()]  # the task's labels are land, sea
+    assert np.array(by_label) == pytest.approx(expected, abs=1e-5)
+    with monkeypatch.context() as installed:
+        for name in ("setfit", "setfit.modeling"):
+            installed.setitem(sys.modules, name, types.SimpleNamespace(SetFitHead=SetFitHead))
+        joblib.dump(SetFitHead(1.0, multitarget=True), body / "model_head.pkl")
+    with pytest.raises(InvalidInput, match="the head gives several labels a text"):
+        load(body, trust_pickle=True)

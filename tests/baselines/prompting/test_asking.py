@@ -1,6 +1,8 @@
 """Answers are asked for once, kept at once, and paid for within the budget."""
 
+import sqlite3
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,28 @@ def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
     with AnswerStore(tmp_path) as store:
         assert ask(asker(again, store), "a", "b", "c", "d") == ["A", "B", "C", "D"]
     assert sorted(again.asked) == ["a", "b"]
+
+
+def test_answers_that_come_faster_than_the_disk_are_all_kept(tmp_path: Path) -> None:
+    keys = [bytes([place]) for place in range(200)]
+    with AnswerStore(tmp_path) as store, AnswerStore(tmp_path) as other:
+        for key in keys:
+            store.put(key, Answer(key.hex()))
+        store.flush()
+        assert {key: answer.text for key, answer in other.get(keys).items()} == {key: key.hex() for key in keys}
+
+
+def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
+    with AnswerStore(tmp_path) as store:
+        store.put(b"a", Answer("A"))
+        store.flush()
+        store._connection.execute("DROP TABLE answers")
+        store.put(b"b", Answer("B"))
+        for act in (store.flush, lambda: store.put(b"c", Answer("C"))):
+            with pytest.raises(sqlite3.OperationalError, match="no such table"):
+                act()
+        store._written = Future()
+        store._written.set_result(None)
 
 
 def test_an_answer_that_was_none_is_asked_for_again(tmp_path: Path) -> None:

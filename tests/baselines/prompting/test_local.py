@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from baselines.prompt_llm import main
+from baselines.prompting.label_scores import score_labels
 from baselines.prompting.local import LocalModel
-from baselines.prompting.models import Answer, Request
+from baselines.prompting.models import Answer, Message, Request
 from builders.folder.reader import DatasetFolder
 from validation.cards import read_card
 from validation.report import InvalidInput
@@ -119,15 +120,19 @@ def test_another_precision_is_asked_anew(plain: Path, monkeypatch: pytest.Monkey
     assert LocalModel(str(plain)).identity(request) != here
 
 
+@pytest.mark.parametrize("instruction", ["w1", " ".join(f"w{place}" for place in range(20))])
 @pytest.mark.parametrize("template", [None, TEMPLATE])
-def test_labels_score_as_each_does_behind_its_own_prompt(template: str | None, tmp_path: Path) -> None:
+def test_labels_score_as_each_does_behind_its_own_prompt(
+    template: str | None, instruction: str, tmp_path: Path
+) -> None:
     """Prompts of several lengths, labels of one to three tokens; each pair once more through the whole model."""
     import torch
 
     folder = save_model(tmp_path, template, words=[f"w{place}" for place in range(60)])
     model: Any = LocalModel(str(folder), batch=3, scores_labels=True)
     labels = ("positive", "w3 negative", "w9 w8 w7")
-    asked = [Request(request.messages, 6, labels) for request in requests(5)]
+    begins: Message = {"role": "system", "content": instruction}
+    asked = [Request((begins, *request.messages), 6, labels) for request in requests(5)]
     for request, answer in zip(asked, ask(model, asked), strict=True):
         prompt = model._tokens(request.messages)
         expected = []
@@ -141,6 +146,30 @@ def test_labels_score_as_each_does_behind_its_own_prompt(template: str | None, t
     assert model.identity(asked[0]) != LocalModel(str(folder)).identity(asked[0])
     long = Request(({"role": "user", "content": "w1 " * 300},), 6, labels)
     assert ask(model, [long, asked[0], Request(asked[0].messages, 2)])[0] == Answer("", 0, 0)
+
+
+@pytest.mark.parametrize("window", [None, 3])
+def test_what_prompts_begin_with_is_read_once(window: int | None, tmp_path: Path) -> None:
+    """The same scores as one prompt at a time; with a sliding window, which padding would shift, nothing is shared."""
+    import torch
+    from transformers import MistralConfig, MistralForCausalLM
+
+    config = MistralConfig(
+        vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, max_position_embeddings=64, initializer_range=0.5, sliding_window=window,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = MistralForCausalLM(config).eval()
+    begins, labels = [3, 4, 5, 6, 7], [[8], [9, 10, 11]]
+    prompts = [[*begins, *range(12, 12 + more)] for more in (7, 4, 4, 1)] + [[*begins, 20, 21], [*begins, 30]]
+    widths: list[int] = []
+    model.register_forward_pre_hook(lambda _, args, given: widths.append(given["input_ids"].shape[1]), with_kwargs=True)
+    together = [scores for batch in score_labels(model, prompts, labels, 4) for scores in batch]
+    assert widths == ([5, 7, 2, 2, 2] if window is None else [5, 12, 2, 7, 2])
+    alone = [next(score_labels(model, [prompt], labels, 1))[0] for prompt in prompts]
+    for found, expected in zip(together, alone, strict=True):
+        assert found == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_local_model_gives_labels_with_probabilities(plain: Path, synthetic: DatasetFolder, tmp_path: Path) -> None:

@@ -112,6 +112,51 @@ def test_the_valley_starts_and_ends_as_in_the_papers_algorithm(
     assert find_valley(losses) == first_last
 
 
+LATE = [9, 8, 7, 6, 5, 1, 1.1, 1.2]
+"""The loss falls to its lowest at the sixth look."""
+
+
+@pytest.mark.parametrize(
+    ("losses", "first_last"),
+    [
+        ([*LATE, 1.15, 1.3, 1.25, 1.4, *[1.6] * 6, 1.0], (5, 11)),
+        ([*LATE, 1.15, 1.3, 1.25, 1.4, 1.35], (5, 12)),
+        ([*LATE, 1.9, 1.3, 1.9, 1.9, 1.2, *[1.9] * 6, 1.0, 1.0], (5, 12)),
+    ],
+)
+def test_the_mean_over_a_valley_is_that_of_the_authors_code(
+    losses: list[float], first_last: tuple[int, int], tmp_path: Path
+) -> None:
+    """``LossValley`` of khanrc/swad with its 3, 6 and 0.3: steps and mean weights, where look n's weights are e_n."""
+    model, n = torch.nn.Linear(len(losses), 1, bias=False), len(losses)
+    remaining = iter(losses)
+    stretches = Stretches(model, tmp_path, lambda _: next(remaining))
+    for step in range(n):
+        model.load_state_dict({"weight": torch.eye(n)[step : step + 1]}, strict=False)
+        stretches.on_step_end(None, SimpleNamespace(global_step=step + 1, max_steps=n), None)
+    first, last = first_last
+    mean, begins, ends = stretches.mean()
+    assert (begins, ends) == (first, last + 1)
+    n_looks = last + 1 - first
+    shares = [0.0] * first + [1 / n_looks] * n_looks + [0.0] * (n - 1 - last)
+    torch.testing.assert_close(mean["weight"], torch.tensor([shares]))
+
+
+@pytest.mark.parametrize(
+    ("losses", "first_last"),
+    [
+        # Theirs counts looks 3 to 5 of six, and 2 to 5 in the mean, look 4 twice.
+        ([3, 2, 1, 1.1, 1.2, 1.0], (2, 5)),
+        # Theirs: 2 to 8, on the way down from where the loss is below the threshold, the lowest look twice.
+        ([9, 1.3, 1.2, 1.1, 1.0, 1.05, 1.1, 1.2, 1.0], (4, 8)),
+        # Theirs leaves out the last look, which is above the threshold, though fewer than six are.
+        ([3, 1, 1.1, 1.2, *[1.5] * 5, 1.4, 1.5], (1, 10)),
+    ],
+)
+def test_where_the_authors_code_departs_from_their_algorithm(losses: list[float], first_last: tuple[int, int]) -> None:
+    assert find_valley(losses) == first_last
+
+
 def test_the_mean_over_a_valley_counts_each_step_alike(bert: Any, tmp_path: Path) -> None:
     """Weights grow by 1 a step; of 41 steps each stretch has two, the last one has one; the loss falls until step 8."""
     start = copied_state(bert)["classifier.bias"]

@@ -1,4 +1,8 @@
-"""What only an NVIDIA GPU shows: bf16, its speed, and a small grid of trainings on real weights (``make test-gpu``)."""
+"""What only an NVIDIA GPU shows (``make test-gpu``): bf16, every program in it, real weights as on the CPU, speed.
+
+Printed are tokens a second beside the yardsticks, and model-FLOPs utilisation. Without a GPU every test here is
+skipped; what needs none is tested in ``test_every_program.py``, ``test_gpus.py`` and ``test_bench.py``.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -11,13 +15,16 @@ import torch
 from baselines import finetune_classifier
 from baselines.training.batches import Padding
 from baselines.training.bench import run_training_bench
+from baselines.training.gpus import describe_utilisation
 from baselines.training.models import Device, load_model
 from baselines.training.options import Precision, Settings
 from baselines.training.trainer import Objective, Trajectory, plain_loss, train
 from builders.encoder import DEFAULT_ENCODER
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.score import score_file
+from tests.baselines.every_program import ASKED, TRAINED, Place
 from validation.command_line import console
+from validation.prediction_files import read_predictions
 from validation.timing import print_timing
 
 pytestmark = [
@@ -52,22 +59,50 @@ def test_weights_stay_in_single_precision_whatever_it_computes_in(
     assert computed
 
 
+@pytest.mark.parametrize("name", [*TRAINED, *ASKED])
+def test_every_program_runs_on_it(
+    name: str, synthetic: DatasetFolder, kinds: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("baselines.robust.bias.TREES", 5)
+    place = Place(synthetic, kinds, tmp_path / "model", tmp_path / "p.parquet", Precision.BF16)
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.max_memory_allocated()
+    {**TRAINED, **ASKED}[name](place)
+    frame = read_predictions(place.out)
+    assert torch.cuda.max_memory_allocated() > before
+    if "confidence" in frame.columns:
+        assert frame["confidence"].is_finite().all()
+
+
 def test_training_and_prediction_keep_their_lead(capsys: pytest.CaptureFixture[str]) -> None:
     timings = list(run_training_bench(4.0))
+    model = load_model("AutoModelForSequenceClassification", DEFAULT_ENCODER, 0, num_labels=3)
     with capsys.disabled():
-        print(f"\n{torch.cuda.get_device_name()}")
+        print()
         for timing in timings:
             print_timing(timing, console())
+        rate = timings[0].rate
+        assert rate is not None
+        print(f"training: {describe_utilisation(model, rate, torch.cuda.get_device_name())}")
     assert all(timing.ratio > 1 for timing in timings)
 
 
-def test_a_grid_of_real_weights_is_trained(
-    synthetic: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_real_weights_are_trained_as_on_the_cpu(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "p.parquet"
-    finetune_classifier.main("nli", synthetic.path, out, model=DEFAULT_ENCODER, epochs=5, seed=[0, 1])
-    (scores,) = score_file(out, synthetic).tasks
-    mean = float(np.mean([shift.ss.value for shift in scores.shifts]))
+    """MiniLM on NLI: bf16 here and single precision on the CPU end at like scores, with most predictions the same."""
+    means, frames = [], []
+    for device in (Device.best(Precision.BF16), Device("cpu", bf16=False)):
+        monkeypatch.setattr(Device, "best", lambda _, device=device: device)
+        out = tmp_path / f"{device.name}.parquet"
+        finetune_classifier.main("nli", synthetic.path, out, model=DEFAULT_ENCODER, epochs=5, seed=[0, 1])
+        (scores,) = score_file(out, synthetic).tasks
+        means.append(float(np.mean([shift.ss.value for shift in scores.shifts])))
+        frames.append(pl.read_parquet(out))
+    same = float((frames[0]["prediction"] == frames[1]["prediction"]).mean())  # type: ignore[arg-type]
     with capsys.disabled():
-        print(f"\nsynthetic nli, {len(pl.read_parquet(out)):,} predictions: mean in-domain score {mean:.3f}")
-    assert mean > 0.5
+        print(f"\nsynthetic nli, {len(frames[0]):,} predictions, {same:.1%} of them the same as on the CPU:")
+        print(f"mean in-domain score {means[0]:.3f}, on the CPU {means[1]:.3f}")
+    assert min(means) > 0.5
+    assert abs(means[0] - means[1]) < 0.1
+    assert same > 0.8

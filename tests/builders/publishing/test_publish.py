@@ -10,11 +10,11 @@ import httpx2
 import pytest
 from huggingface_hub.errors import RepositoryNotFoundError
 
-from builders.building import commands
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
 from builders.publishing.publish import plan
 from builders.publishing.repository import Target
+from shiftbench import publish_command
 from validation.report import InvalidInput
 
 TARGET = Target("org/demo", "main", "v1")
@@ -61,7 +61,7 @@ def test_rows_that_may_not_be_published_are_refused(mixed: DatasetFolder, hub: E
 def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
     mixed: DatasetFolder, hub: EmptyHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commands.publish(mixed.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
+    publish_command.publish(mixed.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
     said = capsys.readouterr().err
     why = "the licence of Closed texts does not allow publishing its rows"
     left_out = f"leave out nli.harbour: {why}\nleave out sa.kettles: {why}\n"
@@ -70,7 +70,10 @@ def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
     expected = {str(path.relative_to(public.path)): path for path in public.path.rglob("*") if path.is_file()}
     sent: dict[str, Any] = json.loads((tmp_path / "sent.json").read_text())
     assert sent["left_out"] == {"nli.harbour": why, "sa.kettles": why}
-    assert sent["add"] == {path: file.stat().st_size for path, file in sorted(expected.items())}
+    described = publish_command.benchmark_file(public.manifest)
+    sizes = {path: file.stat().st_size for path, file in expected.items()}
+    assert sent["add"] == sizes | {path: len(text.encode()) for path, text in described.items()}
+    assert list(described) == ["eval.yaml"]
     assert "harbour" not in "".join(sent["add"])
 
 

@@ -9,10 +9,9 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from builders.hub_access import TRIES
-from builders.publishing.publish import default_tag
 from tests.hub.clients import finish, start_publish
 from tests.hub.faults import Fault
-from tests.hub.published import REPO, files, publish, titles
+from tests.hub.published import REPO, files, publish, tag_of, titles
 from tests.hub.server import LoopbackHub
 from validation.report import InvalidInput
 
@@ -50,7 +49,7 @@ def test_killed_at_any_point_it_leaves_one_version_and_goes_on(
     hub.faults.plan()
     publish(hub, new)
     assert hub.stored.files(REPO) == files(new)
-    assert hub.stored.by_name[REPO].tags[default_tag(new)] == hub.stored.by_name[REPO].branches["main"]
+    assert hub.stored.by_name[REPO].tags[tag_of(new)] == hub.stored.by_name[REPO].branches["main"]
     assert len(titles(hub)) == (2 if old else 1)
     if fault.kind == "commit":
         assert uploaded > 0
@@ -79,7 +78,7 @@ def test_two_publishers_at_once_both_end(
     assert sorted(titles(hub)) == sorted(each.content_hash[:12] for each in versions)
     last = next(each for each in versions if each.content_hash[:12] == titles(hub)[0])
     assert hub.stored.files(REPO) == files(last)
-    assert set(hub.stored.by_name[REPO].tags) == {default_tag(each) for each in versions}
+    assert set(hub.stored.by_name[REPO].tags) == {tag_of(each) for each in versions}
     assert sum("the Hub refused for now; trying again" in err for _, _, err in results) == 1
 
 
@@ -121,7 +120,7 @@ def test_what_fails_once_is_done_in_the_end(
     repository = hub.stored.by_name[REPO]
     assert len(titles(hub)) == commits
     assert hub.stored.files(REPO) == files(versions[0])
-    assert repository.tags == {default_tag(versions[0]): repository.branches["main"]}
+    assert repository.tags == {tag_of(versions[0]): repository.branches["main"]}
     assert hub.faults.counts["commit"] == (1 if fault.kind != "commit" or fault.landed else 2)
 
 

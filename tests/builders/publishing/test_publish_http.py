@@ -16,7 +16,7 @@ from builders.folder.reader import DatasetFolder
 from builders.publishing.publish import default_tag
 from builders.publishing.publish_folders import publish_folders
 from tests.hub.clients import finish, load, start_publish
-from tests.hub.published import REPO, files, publish, titles
+from tests.hub.published import REPO, files, publish, tag_of, titles
 from tests.hub.server import READ, LoopbackHub
 from validation.report import InvalidInput
 
@@ -52,15 +52,17 @@ def test_a_new_repository_gets_everything_in_one_commit_and_a_tag(
     assert code == 0, err
     repository = hub.stored.by_name[REPO]
     assert hub.stored.files(REPO) == files(folder)
+    assert "eval.yaml" in hub.stored.files(REPO)
     assert titles(hub) == [folder.content_hash[:12]]
     head = repository.branches["main"]
-    assert repository.tags == {default_tag(folder): head}
-    assert default_tag(folder).startswith(f"v2-{folder.content_hash[:12]}-")
+    assert repository.tags == {tag_of(folder): head}
+    assert tag_of(folder).startswith(f"v2-{folder.content_hash[:12]}-")
+    assert tag_of(folder) != default_tag(folder)  # another eval.yaml is another version
     sent = json.loads(out)
     assert sent["commit"] == f"{hub.url}/datasets/{REPO}/commit/{head}"
-    assert sent["add"] == {path: len(content) for path, content in sorted(files(folder).items())}
+    assert sent["add"] == {path: len(content) for path, content in files(folder).items()}
     assert err.splitlines()[0] == f"create repository {REPO}"
-    assert err.splitlines()[-2:] == [f"tag {default_tag(folder)}", f"published: {sent['commit']}"]
+    assert err.splitlines()[-2:] == [f"tag {tag_of(folder)}", f"published: {sent['commit']}"]
 
 
 def test_a_domain_loads_by_name_and_only_its_files_are_read(

@@ -21,7 +21,7 @@ def leaves(url: str) -> bool:
 
 
 def entries(page: Any) -> list[str]:
-    found: list[str] = page.locator("#board-rows tbody th[scope=row] a").all_inner_texts()
+    found: list[str] = page.locator("#board-rows tbody th[scope=row] a:not(.sb-icon)").all_inner_texts()
     return found
 
 

@@ -381,7 +381,14 @@ def test_a_server_without_datasets_answers(tmp_path: Path) -> None:
     """Before: status 500 for the rows and the CSV of a board."""
     server = Server(create_app([], Store(tmp_path / "store")), "127.0.0.1", free_port())
     try:
-        for path, status in (("/", 200), ("/data", 200), ("/submit", 200), ("/rows", 404), ("/board.csv", 404)):
+        for path, status in (
+            ("/", 200),
+            ("/data", 200),
+            ("/submit", 200),
+            ("/rows", 404),
+            ("/board.csv", 404),
+            ("/overall.csv", 404),
+        ):
             answer = httpx.get(server.url + path)
             assert answer.status_code == status, path
             assert status == 200 or "this server has no dataset" in answer.text

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from leaderboard.app import comparing
-from leaderboard.app.comparing import Comparisons, compared
+from leaderboard.app.comparing import Comparisons, compared, compared_in_pairs
 from leaderboard.board import Index
 from leaderboard.board.ranks import Replicates, difference_interval
 from leaderboard.views.numbers import drop_points, points
 from tests.leaderboard.conftest import Filled
+from validation.report import InvalidInput, Problem
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,49 @@ def test_a_long_comparison_goes_on_in_the_background(
     comparisons = _patient(comparisons)
     page, goes_on = comparisons.page(index, ids, "nli")
     assert (goes_on, "Good model" in page, len(made)) == (False, True, 1)
+
+
+def test_more_than_four_entries_are_compared_in_pairs(index: Index, filled: Filled) -> None:
+    ids = [entry.id for entry in filled.entries.values()]
+    steps: list[tuple[int, int]] = []
+    found = compared_in_pairs(index, ids, "nli", lambda *step: steps.append(step))
+    assert steps[-1] == (10, 10)
+    scores = [mean for mean in found.means if mean is not None]
+    assert scores == sorted(scores, reverse=True)
+    page, goes_on = Comparisons(60).page(index, ids, "nli")
+    assert not goes_on
+    assert "of 10 pairs" in page or "of 6 pairs" in page
+    assert page.count('aria-label="Poor model minus ') >= 3
+
+
+def test_a_long_comparison_in_pairs_says_how_far_it_is(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go = threading.Event()
+
+    def slow(index: Index, ids: Sequence[str], task: str | None, progress: comparing.Progress) -> comparing.Pairwise:
+        progress(3, 10)
+        assert let_go.wait(30)
+        raise InvalidInput(Problem("enough", "test"))
+
+    monkeypatch.setattr(comparing, "compared_in_pairs", slow)
+    page, goes_on = Comparisons(0.2).page(index, [str(n) * 16 for n in range(5)], None)
+    let_go.set()
+    assert goes_on
+    assert "3 of 10 pairs: 5 entries, for 0 seconds so far" in page
+    assert '<progress value="3" max="10"' in page
+
+
+def test_a_full_line_of_long_comparisons_does_not_refuse_short_ones(index: Index, filled: Filled) -> None:
+    ids = [entry.id for entry in filled.entries.values()]
+    line = comparing._in_long_line
+    taken = [line.acquire(blocking=False) for _ in range(3)]
+    try:
+        assert all(taken)
+        with pytest.raises(InvalidInput, match="many others are comparing now"):
+            compared_in_pairs(index, ids, "nli", lambda *_: None)
+        assert compared(index, ids[:2], "nli").pairs
+    finally:
+        for _ in taken:
+            line.release()
 
 
 def test_what_cannot_be_compared_is_said_though_it_took_long(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

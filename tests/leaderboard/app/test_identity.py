@@ -60,6 +60,8 @@ def test_without_sign_in_only_the_machine_itself_submits(
         ({"host": "org-board.hf.space", "origin": "https://org-board.hf.space"}, True),
         ({"host": "10.0.0.1:7860", "origin": "https://board.example.org"}, True),
         ({"host": "127.0.0.1:7860", "origin": "http://127.0.0.1:7860"}, True),
+        ({"host": "org-board.hf.space", "sec-fetch-site": "same-origin"}, True),
+        ({"host": "org-board.hf.space"}, False),
         ({"host": "127.0.0.1:7860", "origin": "http://127.0.0.1:8888"}, False),
         ({"host": "org-board.hf.space", "origin": "https://org-board.hf.space:8443"}, False),
         ({"host": "org-board.hf.space", "origin": "http://org-board.hf.space"}, False),

@@ -23,6 +23,7 @@ PAGES = (
     TASK,
     "/entry?id={partial}",
     "/compare?id={good}&id={poor}",
+    "/compare?id={good}&id={poor}&id={script}&id={partial}&id={zero-shot}",
     "/data",
     "/about",
     "/submit",
@@ -251,7 +252,7 @@ def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled
     bad, good = filled.entries["script"].id, filled.entries["good"].id
     for path in ("/", TASK, f"/entry?id={bad}", f"/compare?id={bad}&id={good}", f"/compare?id={SCRIPT}&id={good}"):
         page = open_page(url + path)
-        assert SCRIPT in page.locator("main").text_content()
+        page.locator("main").get_by_text(SCRIPT).first.wait_for(state="attached", timeout=60_000)
         assert "shiftbench" in page.title()
         assert "owned" not in page.title()
     page = open_page(f"{url}/?q={SCRIPT}")
@@ -272,6 +273,8 @@ def test_every_page_is_readable_and_no_wider_than_the_window(
 ) -> None:
     url, filled = pages_served
     page = open_page(url + path.format(**{name: entry.id for name, entry in filled.entries.items()}), widths[0], scheme)
+    if path.startswith("/compare"):
+        page.wait_for_selector("table", timeout=60_000)
     if path == "/submit":
         ready_to_submit(page)
         page.get_by_role("button", name="Check").click()

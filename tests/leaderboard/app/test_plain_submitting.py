@@ -1,6 +1,7 @@
 """Submitting by a plain form: the same answers as Gradio's, from this server's own pages alone."""
 
 import http.client
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,9 +9,22 @@ import httpx
 import polars as pl
 import pytest
 import yaml
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.sessions import SessionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.testclient import TestClient
 
+from leaderboard.app.faults import FaultLog
+from leaderboard.app.keeper import Keeper
+from leaderboard.app.plain_submitting import plain_submit_routes
 from leaderboard.app.server import Settings, create_app, serve
+from leaderboard.app.uploads import Uploads
 from leaderboard.board import Index
+from leaderboard.scoring.score import IN_THIS_PROCESS
+from leaderboard.views.plain_submit_page import Access, plain_submit_html
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import Filled, fill
 
@@ -112,17 +126,88 @@ def test_requests_that_a_proxy_passed_on_do_not_submit(served: tuple[str, Filled
     assert entries(filled) == before
 
 
-def test_where_people_sign_in_the_form_checks_alone(filled: Filled, tmp_path: Path) -> None:
-    from starlette.testclient import TestClient
-
+def test_where_no_browser_can_sign_in_the_form_checks_alone(filled: Filled, tmp_path: Path) -> None:
     own = fill(filled.folder, tmp_path)
     with TestClient(create_app([own.folder], own.store, Settings(sign_in=True)), "http://127.0.0.1") as client:
-        assert ">Submit</button>" not in client.get("/submit-plain").text
+        page = client.get("/submit-plain")
+        assert ">Submit</button>" not in page.text
+        assert "shiftbench submit" in page.text
+        assert page.headers["cache-control"] == "no-store"
         files = {"file": ("p.parquet", own.files["good"].read_bytes())}
         fields = {"do": "submit", "name": "x", "paradigm": "other"}
         answer = client.post("/submit-plain", data=fields, files=files)
-    assert "cannot know who has signed in" in answer.text
+    assert "nobody has signed in" in answer.text
     assert Index([own.folder], own.store).store.ids() == filled.store.ids()
+
+
+@pytest.fixture(scope="module")
+def signed_in(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Filled]]:
+    """The form behind a signed cookie, as Gradio keeps it on a Space; /as/NAME/SECONDS signs in for so long."""
+    own = fill(filled.folder, tmp_path_factory.mktemp("signed-in"))
+    keeper = Keeper(Index([own.folder], own.store), FaultLog())
+
+    async def sign_in(request: Request) -> Response:
+        user, seconds = request.path_params["name"], request.path_params["seconds"]
+        request.session["oauth_info"] = {
+            "expires_at": time.time() + seconds,
+            "userinfo": {"preferred_username": user},
+        }
+        return Response("ok")
+
+    routes = plain_submit_routes(keeper, Uploads(), IN_THIS_PROCESS, sign_in=True, daily_quota=None)
+    app = Starlette(
+        routes=[*routes, Route("/as/{name}/{seconds:int}", sign_in)],
+        middleware=[Middleware(SessionMiddleware, secret_key="secret")],
+    )
+    with TestClient(app, "http://127.0.0.1") as client:
+        yield client, own
+
+
+@pytest.mark.parametrize(
+    ("seconds", "headers", "words"),
+    [
+        (60, {"origin": "http://127.0.0.1"}, "Accepted as"),
+        (60, {"sec-fetch-site": "same-origin"}, "Accepted as"),
+        (0, {"origin": "http://127.0.0.1"}, "nobody has signed in"),
+        (60, {}, "nobody has signed in"),  # the cookie alone, as a page of another site could have it sent
+        (60, {"origin": "https://elsewhere.example"}, "Not accepted"),
+        (60, {"origin": "null"}, "Not accepted"),
+        (60, {"sec-fetch-site": "cross-site"}, "Not accepted"),
+    ],
+)
+def test_who_has_signed_in_submits_from_the_servers_own_page(
+    signed_in: tuple[TestClient, Filled], seconds: int, headers: dict[str, str], words: str
+) -> None:
+    client, own = signed_in
+    client.cookies.clear()
+    assert ">Submit</button>" not in client.get("/submit-plain").text
+    client.get(f"/as/ada/{seconds}")
+    page = client.get("/submit-plain").text
+    assert (">Submit</button>" in page) == ("Signed in as <b>ada</b>" in page) == (seconds > 0)
+    before = set(own.store.ids())
+    name = f"{seconds} {headers}"
+    files = {"file": ("p.parquet", own.files["good"].read_bytes())}
+    answer = client.post(
+        "/submit-plain", data={"do": "submit", "name": name, "paradigm": "other"}, files=files, headers=headers
+    )
+    assert words in answer.text
+    new = [own.store.entry(identity) for identity in set(own.store.ids()) - before]
+    expected = [("ada", name)] if words == "Accepted as" else []
+    assert [(entry.submitter, entry.card.name) for entry in new] == expected
+
+
+def test_a_cookie_that_somebody_made_up_signs_nobody_in(signed_in: tuple[TestClient, Filled]) -> None:
+    client, _ = signed_in
+    client.cookies.clear()
+    client.cookies.set("session", "eyJvYXV0aF9pbmZvIjogMX0=.made.up")
+    assert "Signed in as" not in client.get("/submit-plain").text
+
+
+def test_where_people_sign_in_by_a_link_the_form_has_it(filled: Filled) -> None:
+    access = Access(may_submit=False, sign_in_address="/login/huggingface?_target_url=%2Fsubmit-plain")
+    page = plain_submit_html([filled.folder], {}, access=access, daily_quota=2)
+    assert '<a href="/login/huggingface?_target_url=%2Fsubmit-plain">sign in with Hugging Face</a>' in page
+    assert ">Submit</button>" not in page
 
 
 def test_too_large_a_body_is_refused(served: tuple[str, Filled]) -> None:

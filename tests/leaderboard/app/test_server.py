@@ -233,7 +233,16 @@ def test_server_and_dataset_files_cannot_be_fetched(served: Served) -> None:
 
 def test_only_the_named_endpoints_are_open(served: Served) -> None:
     api = served.client.view_api(return_format="dict", print_info=False)
-    assert set(api["named_endpoints"]) == {"/check", "/submit", "/withdraw", "/scores", "/board", "/boards", "/compare"}
+    assert set(api["named_endpoints"]) == {
+        "/check",
+        "/submit",
+        "/withdraw",
+        "/scores",
+        "/board",
+        "/boards",
+        "/compare",
+        "/claim",
+    }
     assert api["unnamed_endpoints"] == {}
 
 
@@ -301,7 +310,18 @@ def test_a_request_that_is_too_large_is_refused(served: Served, said: bool) -> N
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/rows", "/board.csv", "/entry?id={good}", "/scores.json?id={good}", "/compare", "/data", "/about"]
+    "path",
+    [
+        "/",
+        "/rows",
+        "/board.csv",
+        "/overall.csv",
+        "/entry?id={good}",
+        "/scores.json?id={good}",
+        "/compare",
+        "/data",
+        "/about",
+    ],
 )
 def test_every_page_answers_with_a_strict_policy(served: Served, path: str) -> None:
     answer = httpx.get(served.url + path.format(good=served.filled.entries["good"].id))
@@ -336,6 +356,9 @@ def test_who_finds_many_others_comparing_is_told_so(served: Served, monkeypatch:
         served.ask("/compare", ids, "nli")
     comparing._in_line.release()
     assert len(served.ask("/compare", ids, "nli")) == 1
+    claim = served.ask("/claim", ids, "nli")
+    assert [entry["entry"] for entry in claim["entries"]] == ids
+    assert claim["comparisons"] == served.ask("/compare", ids, "nli")
 
 
 def test_a_fault_does_not_end_the_looking_and_scoring(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,6 +184,18 @@ def test_a_space_takes_entries_of_who_signs_in(
     assert send(url, synthetic, path, "Ada's second", token=False, headers=browser)["ok"]
     third = send(url, synthetic, path, "Ada's third", token=False, headers=browser)
     assert "quota" in third["problems"][0]
+    # The form without script knows who has signed in, too.
+    assert "Signed in as <b>ada</b>" in httpx.get(f"{url}/submit-plain", headers=browser).text
+    assert 'href="/login/huggingface?_target_url=%2Fsubmit-plain"' in httpx.get(f"{url}/submit-plain").text
+    fields = {"do": "submit", "name": "Ada's third", "paradigm": "other"}
+    plain = httpx.post(
+        f"{url}/submit-plain",
+        data=fields,
+        files={"file": ("p.parquet", path.read_bytes())},
+        headers=browser,
+        timeout=60,
+    )
+    assert "quota" in plain.text
     again = send(url, synthetic, path, "Ada's", token=False, headers=browser)
     assert (again["ok"], again["new"]) == (True, False)
 

@@ -39,7 +39,8 @@ from validation.report import InvalidInput
 
 SETTINGS = Settings(daily_quota=100)
 PAGES = (
-    "/", "/rows", "/board.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css", "/static/page.js",
+    "/", "/rows", "/board.csv", "/overall.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css",
+    "/static/page.js",
     "/gradio_api/info", "/gradio_api/openapi.json", "/gradio_api/mcp/schema",
 )  # fmt: skip
 """All that is served without naming an entry."""
@@ -93,6 +94,7 @@ def every_answer(folder: DatasetFolder, store: Store, port: int, files: Sequence
             ask("/board", BOARD)
             ask("/scores", pair[0])
             ask("/compare", pair, TASK)
+            ask("/claim", pair, TASK)
             for tool, arguments in (("board", {"name": BOARD}), ("scores", {"entry": pair[0]})):
                 found[f"{moment} mcp {tool}"] = call_tool(server.url, tool, **arguments)
 

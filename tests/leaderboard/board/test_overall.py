@@ -11,12 +11,13 @@ from leaderboard.board import Benchmark, Board
 from leaderboard.board.overall import NO_RANKS, benchmarks_of, find_benchmark, line_key, overall_frame
 from leaderboard.board.overall_ranks import OverallRanks, mean_over_tasks
 from leaderboard.board.ranks import Replicates
+from leaderboard.board.rows import CARD_LINKS
 from validation.report import InvalidInput
 
 TASKS = ("sa", "nli", "ab")
 _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("id", "submitter", "model", "name", "date", "submitted_at", "paradigm", "base_model", "family",
-                     "task"), pl.String),
+                     "task", *CARD_LINKS), pl.String),
     "parameters": pl.Int64, "cost_usd": pl.Float64, "complete": pl.Boolean, "rank": pl.Int64,
     "with_leader": pl.Boolean, "average_drop.placebo": pl.Float64,
     **{f"{figure}{part}": pl.Float64

@@ -15,7 +15,7 @@ from leaderboard.comparing.shape import Comparison, winner
 from leaderboard.scoring.score import score_file
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store
-from tests.leaderboard.conftest import Filled
+from tests.leaderboard.conftest import Filled, predict
 from validation.report import InvalidInput
 
 SWAPS = 2000
@@ -91,9 +91,15 @@ def test_numbers_of_entries_and_shifts_that_are_not_shared(filled: Filled, tmp_p
             compare_sides(chosen, filled.folder, Store(tmp_path))
     with pytest.raises(InvalidInput, match="with itself"):
         compare_sides([good, good], filled.folder, Store(tmp_path))
-    with pytest.raises(InvalidInput, match="share no shift") as refused:
-        compare_sides(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path))
-    assert str(filled.files["good"]) not in str(refused.value)
+    first, second, *_ = filled.folder.task("nli").domains
+    apart = []
+    for source, identity in ((first, "1" * 16), (second, "2" * 16)):
+        path = tmp_path / f"{source}.parquet"
+        predict(filled.folder, [source], 0.1).write_parquet(path)
+        apart.append(dataclasses.replace(good, id=identity, predictions=path))
+    with pytest.raises(InvalidInput, match=f"{'1' * 16} and {'2' * 16}: the two files share no shift") as refused:
+        compare_sides(apart, filled.folder, Store(tmp_path))
+    assert str(tmp_path) not in str(refused.value)
     with pytest.raises(InvalidInput, match="share no shift of task 'sa'"):
         compare_sides(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), "sa", n_swaps=SWAPS)
 

@@ -8,6 +8,7 @@ import pytest
 from huggingface_hub import HfApi
 from typer.testing import CliRunner
 
+from leaderboard.board import Index
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store import Store, open_store
 from leaderboard.store.interval_changes import interval_changes
@@ -57,9 +58,14 @@ def test_ranks_are_compared_with_the_version_before(aged: Filled) -> None:
     assert set(changes) == {
         Change(ids["good"], "Good model", 2, 1, good, good),
         Change(ids["script"], script, 2, 1, good, good),
-        Change(ids["poor"], "Poor model", 1, 3, 0.99, poor),
+        # Ranked though it lacks every drop, as the board ranks it.
+        Change(ids["zero-shot"], "Zero-shot model", 4, 3, values(aged, "zero-shot"), values(aged, "zero-shot")),
+        Change(ids["poor"], "Poor model", 1, 4, 0.99, poor),
     }
-    assert [each.new_rank for each in changes] == [1, 1, 3]
+    assert [each.new_rank for each in changes] == [1, 1, 3, 4]
+    index = Index([aged.folder], aged.store)
+    board = index.frame(index.boards()[0]).filter("complete")
+    assert dict(board.select("id", "rank").iter_rows()) == {each.id: each.new_rank for each in changes}
     assert found.intervals == {f"{BOARD}{aged.folder.content_hash[:8]}": ()}
     again = rescore(aged.store, [aged.folder])
     assert (again.scored, again.kept) == ((), found.scored)
@@ -134,14 +140,14 @@ def test_the_command_prints_who_moved(aged: Filled, tmp_path: Path) -> None:
         aged.entries["poor"].id,
         "1",
         "->",
-        "3",
+        "4",
         "99.00",
         "->",
         f"{100 * values(aged, 'poor'):.2f}",
     ]
     read = json.loads(out.read_text())
     (changes,) = read["changes"].values()
-    assert (read["against"], len(changes)) == ("2", 3)
+    assert (read["against"], len(changes)) == ("2", 4)
     shutil.rmtree(aged.store.root / "scores" / "2")
     result = CliRunner().invoke(app, ["rescore", *where])
     assert "0 scored, 5 kept, 0 failed\nthere are no scores of another metric version" in result.output

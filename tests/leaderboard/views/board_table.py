@@ -1,11 +1,14 @@
 """The board's table as tests read it."""
 
+import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 from leaderboard.board import Index
 from leaderboard.views.board_fragment import rows_fragment
 from leaderboard.views.board_query import BoardQuery
+from tests.leaderboard.conftest import Filled
 
 
 class Table(HTMLParser):
@@ -58,3 +61,10 @@ def query(index: Index, asked: str = "") -> BoardQuery:
 
 def rows(index: Index, asked: str = "") -> Table:
     return Table(rows_fragment(index, query(index, asked)))
+
+
+def fresh_copy(filled: Filled, tmp_path: Path) -> Path:
+    """Copy the store without what an index kept of it: cards are changed here, as they never are."""
+    root = tmp_path / "store"
+    shutil.copytree(filled.store.root, root, ignore=shutil.ignore_patterns("index"))
+    return root

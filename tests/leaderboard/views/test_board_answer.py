@@ -38,8 +38,8 @@ def test_a_leader_with_ties_its_loss_and_the_placebos() -> None:
         "DeBERTa leads with 87.2 on unseen domains, statistically tied with Llama. It loses 2.1 points to the shift; "
         "dealt at random, the same texts lose 0.1."
     )
-    assert "Shaded: entries that cannot be told from the leader." in found
-    assert "The best of 3 overstates itself; without that its score is 87.1." in found
+    assert "Shaded: entries whose scores cannot be told apart from the leader's." in found
+    assert "To be the best of 3 is partly luck; corrected for that, its score is 87.1." in found
     assert "BERT." not in found.removeprefix("DeBERTa")
 
 
@@ -63,7 +63,7 @@ def test_what_was_not_tested_is_not_claimed() -> None:
     assert "A has the highest score on unseen domains, 80.0; whether it can be told from the next ones is not" in found
     assert "leads" not in found
     found = words(LEADER | {"rank_about": TRAINED_MODELS}, row("B", 0.7))
-    assert "This is about these trained models" in found
+    assert "This holds for these trained models" in found
     assert "trained models" not in words(LEADER, row("B", 0.7))
     assert "No entry is shown to be above chance" in words(LEADER | {"at_floor": True}, row("B", 0.7))
     assert "loses" not in words(LEADER | {"at_floor": True}, row("B", 0.7))

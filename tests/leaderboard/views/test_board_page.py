@@ -18,7 +18,7 @@ from leaderboard.board import Index, find_board
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.store import Store
 from leaderboard.views.board_columns import columns_of
-from leaderboard.views.board_data import board_csv, board_rows
+from leaderboard.views.board_data import board_csv
 from leaderboard.views.board_fragment import rows_fragment
 from leaderboard.views.board_page import board_page
 from leaderboard.views.board_query import BoardQuery, matching, whole_table
@@ -27,7 +27,7 @@ from leaderboard.views.query import PAGE_ROWS
 from leaderboard.views.site import script
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.invented import invent
-from tests.leaderboard.views.board_table import query, rows
+from tests.leaderboard.views.board_table import fresh_copy, query, rows
 
 
 @pytest.fixture(scope="module")
@@ -314,41 +314,7 @@ def test_the_pager_leads_to_every_page(index: Index) -> None:
     assert not rows(index, "q=Poor model").addresses.keys() & {"page-next", "page-previous"}
 
 
-# For programs
-
-
-def test_rows_as_data(index: Index) -> None:
-    found = json.loads(json.dumps(board_rows(index, index.boards()[0]), allow_nan=False))
-    frame = frame_of(index)
-    assert [row["id"] for row in found] == frame["id"].to_list()
-    first = found[0]
-    assert first["rank"] == 1
-    assert first["rank_interval"] == [frame["rank_low"][0], frame["rank_high"][0]]
-    assert first["mean_st"] == {
-        "value": frame["mean_st"][0], "low": frame["mean_st.low"][0], "high": frame["mean_st.high"][0],
-        "no_interval": None, "placebo": None,
-    }  # fmt: skip
-    assert set(first["depth_f1"]) == {"0", "50", "90"}
-    assert found[-1]["rank"] is None
-    assert found[-1]["missing"]
-
-
-def test_csv_holds_the_rows_of_all_pages_as_fractions(index: Index) -> None:
-    frame = frame_of(index).filter(pl.col("paradigm") == "fine-tuned")
-    found = list(csv.DictReader(io.StringIO(board_csv(index, query(index, "paradigm=fine-tuned")))))
-    assert [row["id"] for row in found] == frame["id"].to_list()
-    assert [float(row["mean_st"]) for row in found] == frame["mean_st"].to_list()
-    assert float(found[0]["mean_st.low"]) == frame["mean_st.low"][0]
-
-
 # Nothing runs
-
-
-def fresh_copy(filled: Filled, tmp_path: Path) -> Path:
-    """Copy the store without what an index kept of it: cards are changed here, as they never are."""
-    root = tmp_path / "store"
-    shutil.copytree(filled.store.root, root, ignore=shutil.ignore_patterns("index"))
-    return root
 
 
 def test_texts_of_cards_stay_texts(filled: Filled, tmp_path: Path) -> None:
@@ -371,16 +337,6 @@ def test_texts_of_cards_stay_texts(filled: Filled, tmp_path: Path) -> None:
     assert all(link.startswith("/") for link in shown.links)
     cells = next(csv.DictReader(io.StringIO(board_csv(index, query(index, "q=onerror")))))
     assert cells["name"] == evil
-
-
-def test_csv_cells_are_no_formulas(filled: Filled, tmp_path: Path) -> None:
-    root = fresh_copy(filled, tmp_path)
-    path = root / "entries" / filled.entries["good"].id / "card.json"
-    content = json.loads(path.read_text())
-    content["card"]["name"] = "=HYPERLINK(1)"
-    path.write_text(json.dumps(content))
-    index = Index([filled.folder], Store(root))
-    assert "'=HYPERLINK(1)" in board_csv(index, query(index))
 
 
 def test_a_page_of_thousands_is_quick(index: Index) -> None:

@@ -12,6 +12,7 @@ from leaderboard.store import Store
 from leaderboard.views.compare_page import Choice, Compared, compare_page
 from leaderboard.views.compare_pictures import difference_bar, drop_dots
 from leaderboard.views.html import Markup
+from leaderboard.views.numbers import points
 from leaderboard.views.site import page
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 
@@ -64,6 +65,19 @@ def test_who_is_better_is_said_in_words(filled: Filled, tmp_path: Path) -> None:
     assert shown.text.count("p < 0.0001, Good model better") == 1
     assert shown.text.count("p < 0.0001, Poor model better") == 2
     assert "TD is lower for Good model on 0 and for Poor model on 1 of 1" in shown.text
+
+
+def test_a_zero_shot_entry_is_compared_by_its_score_under_shift(filled: Filled, tmp_path: Path) -> None:
+    found = compared(filled, tmp_path, "good", "poor", "zero-shot")
+    drawn = content(filled, found)
+    shown = Visible(drawn)
+    assert drawn.count(">not applicable</td>") == 2 * 12  # the drops of each shift
+    assert "Zero-shot model was trained on none of these domains" in shown.text
+    row = next(
+        row for row in re.findall(r"<tr>.*?</tr>", drawn) if "mean ST" in row and "<td>Zero-shot model</td>" in row
+    )
+    means = [scores.tasks[0].summary.mean_st.value for scores in found.scores]
+    assert all(points(means[place]) in row for place in (0, 2))
 
 
 def test_files_are_offered(filled: Filled, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def seen(scores: Scores | None, **options: Any) -> Visible:
 
 def test_the_page_says_who_what_and_when_and_links_on(folder: DatasetFolder, scored: Scored) -> None:
     shown = seen(scored.scores, folder=folder)
-    for words in ("Model", "sent by ada on 2026-05-01", "dealt/moods", "Scores as JSON"):
+    for words in ("Model", "submitted by ada on 2026-05-01", "dealt/moods", "Scores as JSON"):
         assert words in shown.text
     assert f"/entry?id={IDENTITY}&task=moods" in shown.links
     assert f"/compare?id={IDENTITY}&task=moods" in shown.links
@@ -83,30 +83,30 @@ def test_headline_stands_with_intervals_and_placebo_values(scored: Scored) -> No
     text = seen(scored.scores).text
     for drop in ("average_drop", "worst_sd", "worst_td"):
         assert f"placebo {drop_points(getattr(placebo.summary, drop).value)}" in text
-    assert f"split-half {drop_points(moods.summary.worst_td_split_half)}" in text
-    assert f"worst true one, estimated {drop_points(moods.summary.worst_td_posterior)}" in text
-    assert "it estimates the shift that looks worst" in text
-    assert "What to expect of the next domain, were it drawn like these 3" in text
+    assert f"split-half estimate {drop_points(moods.summary.worst_td_split_half)}" in text
+    assert f"estimate of the worst true drop {drop_points(moods.summary.worst_td_posterior)}" in text
+    assert "it is for the shift that looks worst" in text
+    assert "What to expect on a new domain, if it is like these 3" in text
     assert moods.summary.depth_slope is not None
     assert f"Slope on depth{drop_points(moods.summary.depth_slope.value)}" in text
     assert TRAINING_UNKNOWN in text
-    assert "total [" not in text
+    assert "with training runs [" not in text
 
 
 def test_the_line_of_other_entries_stands_on_the_page(folder: DatasetFolder, scored: Scored) -> None:
     found = AboveLine(Estimate(value=0.02, low=-0.01, high=0.05), expected=0.6, n_others=4, is_extended=False)
     text = seen(scored.scores, folder=folder, above_line=lambda _: found).text
-    assert "Against the line of other entries" in text
+    assert "Entries that the line is fitted to" in text
     assert "+2.0 [\N{MINUS SIGN}1.0, 5.0]" in text
-    assert "Against the line" not in seen(scored.scores, folder=folder, above_line=lambda _: None).text
+    assert "Effective robustness" not in seen(scored.scores, folder=folder, above_line=lambda _: None).text
 
 
 def test_five_seeds_have_total_intervals(folder: DatasetFolder, tmp_path: Path) -> None:
     labels_with_errors(folder, "moods", DOMAINS, 0.3, range(5)).write_parquet(tmp_path / "p.parquet")
     text = seen(score(folder, tmp_path / "p.parquet").scores, folder=folder).text
-    assert text.count("total [") == 3 + 3  # headline, and home advantage on three scales
+    assert text.count("with training runs [") == 3 + 3  # headline, and home advantage on three scales
     assert TRAINING_UNKNOWN not in text
-    assert "No predictions of moods.placebo: no placebo value beside drops." in text
+    assert "Without predictions of moods.placebo no placebo value stands beside the drops." in text
 
 
 def test_placebo_tasks_are_no_choices_of_their_own(filled: Filled, scored: Scored) -> None:
@@ -156,8 +156,8 @@ def test_a_reference_td_is_marked_as_such(folder: DatasetFolder, predictions: Pa
 def test_exposure_of_public_labels(folder: DatasetFolder, scored: Scored) -> None:
     assert public_years(folder, "moods") == (2014, 2014)
     text = seen(scored.scores, folder=folder).text
-    assert "Test labels are public." in text
-    assert "public since 2014: 12 years when this was sent" in text
+    assert "Test labels are public, so " in text
+    assert "public since 2014, 12 years before this was submitted" in text
 
 
 def test_examples_of_the_worst_shifts(folder: DatasetFolder, scored: Scored, predictions: Path) -> None:
@@ -169,14 +169,14 @@ def test_examples_of_the_worst_shifts(folder: DatasetFolder, scored: Scored, pre
     assert dict(example.texts)["text"] in shown.text
     gold = DatasetFolder(folder.path, folder.manifest.model_copy(update={"label_key": "0" * 64}))
     hidden = seen(scored.scores, folder=gold, examples=give).text
-    assert "sent by" in hidden
+    assert "submitted by" in hidden
     assert example.id not in hidden
 
 
 def test_domains_not_in_pretraining(folder: DatasetFolder, scored: Scored) -> None:
     card = entry(pretraining_domains=("books",)).card
     text = seen(scored.scores, unseen=lambda task: unseen_drops(scored.table, card, folder, task)).text
-    assert "pretraining is known to hold books" in text
+    assert "pretraining included books" in text
     assert "2 of 6" in text
     assert "not known to be in pretraining" not in seen(scored.scores).text
 
@@ -200,7 +200,13 @@ def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path)
     pl.concat(frames).write_parquet(tmp_path / "p.parquet")
     scores = score(id_folder, tmp_path / "p.parquet").scores
     text = seen(scores, folder=id_folder, task="ner").text
-    for words in ("Mean OOD", "few_nerd (ID)", "4 types", "Out of distribution", "as good as in distribution"):
+    for words in (
+        "Score under shift (mean OOD)",
+        "In domain: few_nerd (ID)",
+        "4 types",
+        "Out of distribution",
+        "as good as in distribution",
+    ):
         assert words in text
     assert text.count("4 types") == 4, "the ID score and three OOD ones"
     assert "Source drop (SD)" in text

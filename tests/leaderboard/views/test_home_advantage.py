@@ -31,7 +31,7 @@ def test_claims_name_what_they_are_about(claimed: str | None, runs: bool, words:
     assert "+" not in page.split("<table")[0]
     for text in ("5.0", "[3.0, 7.0]", "0.050", "[0.030, 0.070]", "harbour", "\N{MINUS SIGN}5.0"):
         assert text in page
-    assert ("total [2.0, 8.0]" in page) == runs
+    assert ("with training runs [2.0, 8.0]" in page) == runs
     lines = dict(home_lines(found))
     assert lines["home advantage"] == "5.0 [3.0, 7.0]"
     assert lines["home advantage (logits, not points)"] == "0.050 [0.030, 0.070]"

@@ -161,5 +161,5 @@ def test_a_picture_shows_what_rows_state() -> None:
     shown = Visible(scatter(frame, OverallQuery(benchmark="dr"), lambda row: (row["name"], "/entry")))
     # One score in domain and one size are too few; without a choice the first that can be shown is.
     assert [link for link in shown.links if "benchmark" in link] == ["/?benchmark=dr&x=cost", "/?benchmark=dr&x=date"]
-    assert "1 of 3 ranked rows have no such figure." in shown.text
+    assert "1 of 3 ranked entries have no such value and are not in the picture." in shown.text
     assert scatter(frame.head(1), OverallQuery(), lambda row: ("", "")) == ""

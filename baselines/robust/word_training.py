@@ -1,0 +1,52 @@
+"""Training of taggers and of models that write texts with the methods that they take: EDA, FreeLB, focal, smoothing."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from baselines.robust.method import Robustness
+from baselines.runs import Run, Trained
+from baselines.training.finetuner import Finetuner, Stages
+
+if TYPE_CHECKING:
+    from baselines.training.trainer import Objective
+
+
+class WordFinetuner(Finetuner):
+    """Trains models whose labels are words' tags or written texts.
+
+    Attributes:
+        robustness: the methods.
+        reads_labels: whether the model's decoder reads the labels, as one that writes texts does.
+    """
+
+    robustness: Robustness
+    reads_labels = False
+
+    @property
+    @abstractmethod
+    def copied_column(self) -> str:
+        """The column that EDA changes in its copies."""
+
+    @property
+    def outside(self) -> int:
+        """Code of the tag that is part of no span; of no meaning where nothing is tagged."""
+        return 0
+
+    def tuned(
+        self,
+        run: Run,
+        rows: pl.DataFrame,
+        objective: "Callable[[Any], Objective] | None" = None,
+        stages: Stages | None = None,
+    ) -> Trained:
+        """Train on rows, with what the methods add to them; the objective is the methods'."""
+        methods = self.robustness
+        if not methods.methods:
+            return super().tuned(run, rows, objective, stages)
+        copied = methods.with_copies(
+            rows, (self.copied_column,), run.seed, self.embeddings, self.tokenizer, self.outside
+        )
+        return super().tuned(run, copied, lambda model: methods.objective(reads_labels=self.reads_labels), stages)

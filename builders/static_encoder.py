@@ -1,0 +1,64 @@
+"""The static encoder that the package ``wordllama`` brings: one vector a token, no network, nothing of the package run.
+
+A text's vector is the mean of its tokens' vectors, which the authors trained for sentence similarity on top of a large
+model's input embeddings (l2_supercat, 256 dimensions, MIT). Only the weights and the tokenizer of the package are
+read: importing it sets up logging for the whole process, and its own loader (0.4.0) misses the tokenizer beside it.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from validation.command_line import require
+
+STATIC_ENCODER = "wordllama"
+_WEIGHTS = "weights/l2_supercat_256.safetensors"
+_TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+_ANY_LENGTH = 1_000_000
+
+
+def static_folder(encoder: str) -> Path | None:
+    """Find the files of the static encoder.
+
+    Args:
+        encoder: name of an encoder.
+    Returns: the folder of the package; None for other encoders.
+    Raises: InvalidInput when the package is not installed.
+    """
+    if encoder != STATIC_ENCODER:
+        return None
+    require(STATIC_ENCODER, STATIC_ENCODER)
+    spec = find_spec(STATIC_ENCODER)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+class StaticEncoder:
+    """The mean of token vectors, in the form of a model of sentence-transformers as ``Encoder`` uses it.
+
+    Args:
+        folder: of ``static_folder``.
+    """
+
+    device = "cpu"
+
+    def __init__(self, folder: Path) -> None:
+        from safetensors.torch import load_file
+        from tokenizers import Tokenizer, processors
+        from transformers import PreTrainedTokenizerFast
+
+        tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
+        tokenizer.post_processor = processors.Sequence([])  # the vectors were trained without a mark before the text
+        fast = {"tokenizer_object": tokenizer, "unk_token": "<unk>", "pad_token": "<unk>"}
+        self.tokenizer: Any = PreTrainedTokenizerFast(**fast)  # type: ignore[no-untyped-call]
+        self._table = load_file(folder / _WEIGHTS)["embedding.weight"].float()  # (V, d)
+
+    def get_max_seq_length(self) -> int:
+        """Return the tokens that a text may have: any number."""
+        return _ANY_LENGTH
+
+    def __call__(self, features: dict[str, Any]) -> dict[str, Any]:
+        """Look tokens up, and take the mean over those of each text."""
+        vectors = self._table[features["input_ids"]]  # (B, T, d)
+        mask = features["attention_mask"].unsqueeze(-1)  # (B, T, 1)
+        mean = (vectors * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+        return {"token_embeddings": vectors, "sentence_embedding": mean}

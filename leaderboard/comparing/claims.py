@@ -1,0 +1,305 @@
+"""A comparison as a claim that others can check: what it was made of, and what making it again finds.
+
+``shiftbench compare --json`` writes a claim, ``shiftbench verify`` makes it again from the files that it names.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+
+from leaderboard.comparing.shape import FIGURES, RECIPES, Comparison, Difference, TaskComparison, winner
+from leaderboard.metrics.multiplicity import LEVEL, MAIN_SHARE
+from validation.report import InvalidInput, Problem
+
+Status = Literal["agrees", "moved", "differs"]
+VALUE_TOLERANCE = 1e-6
+"""Differences of scores agree within this fraction: sums in another order differ in their last digits."""
+P_TOLERANCE = 1e-3
+"""P values agree within this: where sums differ in their last digits, single swaps may count otherwise."""
+_MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
+"""Fields of a comparison that may change without a fault of the claim; figures and findings then move."""
+_FINDINGS = {"tasks", "only_a", "only_b"}
+"""Fields that say, beside figures, what was found."""
+_SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - {"shifts", "means"}
+
+
+class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
+    """A prediction file that a claim is about.
+
+    ``name`` is what comparisons call it, ``file`` its path as typed, ``entry`` its id in a store, else null.
+    """
+
+    name: str
+    file: str
+    sha256: str = pydantic.Field(pattern=r"^[0-9a-f]{64}$")
+    entry: str | None = None
+
+
+class Claim(pydantic.BaseModel, extra="forbid", frozen=True):
+    """Comparisons of a first entry with others, and all that it takes to make them again.
+
+    Data hash, subset, metric version, encoders, number of swaps and seed stand in each comparison. ``hypothesis`` has a
+    sentence for each pair and task (``hypotheses``); its words belong to ``claim_version``. ``data`` is the path of the
+    dataset as it was typed; empty where a server made the claim. ``task`` is null where every shared task is compared.
+    """
+
+    claim_version: Literal[1] = 1
+    package: str
+    hypothesis: tuple[str, ...]
+    level: float
+    benchmark: str
+    data: str
+    task: str | None
+    entries: tuple[ClaimedEntry, ...] = pydantic.Field(min_length=2)
+    comparisons: tuple[Comparison, ...] = pydantic.Field(min_length=1)
+
+    @pydantic.model_validator(mode="after")
+    def _compares_its_entries(self) -> "Claim":
+        """Refuse comparisons of other entries, and comparisons that were not made alike."""
+        names = [entry.name for entry in self.entries]
+        if [(pair.a, pair.b) for pair in self.comparisons] != [(names[0], name) for name in names[1:]]:
+            raise ValueError("comparisons must be of the first entry with each other one, in order")
+        for field in ("data", "subset", "metric_version", "n_swaps", "seed", "margin"):
+            if len({getattr(pair, field) for pair in self.comparisons}) > 1:
+                raise ValueError(f"all comparisons must have the same {field}")
+        return self
+
+
+def make_claim(
+    comparisons: Sequence[Comparison],
+    entries: Sequence[ClaimedEntry],
+    *,
+    benchmark: str,
+    data: str = "",
+    task: str | None = None,
+) -> Claim:
+    """Build the claim of some comparisons.
+
+    Args:
+        comparisons: of the first entry with each other one, corrected together.
+        entries: what was compared, the first entry first.
+        benchmark: the dataset's benchmark.
+        data: path of the dataset, as it was typed.
+        task: the only task that was compared; None for all.
+    """
+    return Claim(
+        package=f"shiftbench {version('shiftbench')}",
+        hypothesis=tuple(hypotheses(comparisons)),
+        level=LEVEL,
+        benchmark=benchmark,
+        data=data,
+        task=task,
+        entries=tuple(entries),
+        comparisons=tuple(comparisons),
+    )
+
+
+def read_claim(path: Path) -> Claim:
+    """Read a claim's file.
+
+    Args:
+        path: JSON as ``shiftbench compare --json`` writes it.
+    Returns: the claim; what it says is not checked yet.
+    Raises: InvalidInput when it is no claim, is cut off, or contradicts itself.
+    """
+    cure = "give the file that 'shiftbench compare --json' wrote"
+    try:
+        return Claim.model_validate_json(path.read_bytes())
+    except pydantic.ValidationError as error:
+        found = [(each["msg"], ".".join(map(str, each["loc"]))) for each in error.errors(include_url=False)[:5]]
+        raise InvalidInput(
+            Problem(f"this is no claim: {message}", str(path), cure=cure, key=key or None) for message, key in found
+        ) from error
+
+
+def hypotheses(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Write what the tests of each pair and task may reject, and how they test it: a sentence each."""
+    n_blocks = sum(len(pair.tasks) for pair in comparisons)
+    for pair in comparisons:
+        for task in pair.tasks:
+            ranked = next((each for each in pair.means if each.task == task.task and each.ranked), None)
+            main = f"{ranked.difference.figure} over {', '.join(ranked.targets)}" if ranked else "every figure"
+            margin = "" if pair.margin is None else f"; or differ by more than {100 * pair.margin:g} points (TOST)"
+            yield (
+                f"{task.task}: {pair.a} and {pair.b}, {task.about}, have the same {main}, tested at "
+                f"{MAIN_SHARE * LEVEL:g} of {LEVEL:g} over the number of pairs and tasks, {n_blocks}, and "
+                f"the same value of each other figure, tested at what is left; two-sided, {_test_name(task)}{margin}"
+            )
+
+
+def _test_name(task: TaskComparison) -> str:
+    if task.about == RECIPES:
+        return "t test on crossed components of training runs and groups of texts"
+    return "paired swap test by group of texts"
+
+
+class FigureCheck(pydantic.BaseModel, frozen=True):
+    """One difference as it was claimed and as it was found again; None where one side has none."""
+
+    pair: str
+    where: str
+    figure: str
+    claimed: Difference | None
+    found: Difference | None
+    status: Status
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def stands(self) -> bool:
+        """Whether the same entry, or none, is found better."""
+        return _better(self.claimed) == _better(self.found)
+
+
+class FactCheck(pydantic.BaseModel, frozen=True):
+    """Something beside the figures that is not as claimed."""
+
+    what: str
+    claimed: str
+    found: str
+
+
+class ClaimCheck(pydantic.BaseModel, frozen=True):
+    """What making a claim again found.
+
+    Attributes:
+        figures: every difference of the claim, and those that it leaves out.
+        facts: what else is not as claimed.
+        moved_by: the metric version or encoder where it is another, and what else was found otherwise therefore;
+            figures may move then.
+    """
+
+    figures: tuple[FigureCheck, ...]
+    facts: tuple[FactCheck, ...]
+    moved_by: tuple[FactCheck, ...]
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs but what other metrics or encoders moved, and every conclusion stands."""
+        figures = all(each.status != "differs" and each.stands for each in self.figures)
+        return figures and not self.facts
+
+
+def check_claim(claimed: Claim, found: Claim) -> ClaimCheck:
+    """Check a claim against the same comparison, made again.
+
+    Args:
+        claimed: the claim.
+        found: the claim that the same files, settings and seeds give now.
+    Returns: what agrees, what moved because metrics or encoders are others, and what differs.
+    """
+    moved_by = tuple(dict.fromkeys(_facts(claimed, found, _MOVERS)))
+    facts = list(dict.fromkeys(_facts(claimed, found, _SETTINGS)))
+    for name in ("benchmark", "level"):
+        facts += _changed(name, getattr(claimed, name), getattr(found, name))
+    findings = list(dict.fromkeys(_facts(claimed, found, _FINDINGS)))
+    findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(found.hypothesis))
+    if moved_by:
+        moved_by += tuple(findings)
+    else:
+        facts += findings
+    old, new = _figures(claimed), _figures(found)
+    figures = []
+    for key in dict.fromkeys((*old, *new)):
+        sides = old.get(key), new.get(key)
+        status: Status = "agrees" if _agree(*sides) else "moved" if moved_by else "differs"
+        pair, where, figure = key
+        check = FigureCheck(pair=pair, where=where, figure=figure, claimed=sides[0], found=sides[1], status=status)
+        figures.append(check)
+    return ClaimCheck(figures=tuple(figures), facts=tuple(facts), moved_by=moved_by)
+
+
+ShiftValues = Mapping[tuple[str, str, str, str], float | None]
+"""Figures of an entry by task, source, target and name."""
+
+
+def read_shift_values(scores: bytes) -> ShiftValues:
+    """Read ST, SD and TD of every shift from nested scores of any metric version.
+
+    Raises: ValueError, KeyError, TypeError or AttributeError when the scores are damaged.
+    """
+    return {
+        (task["task"], shift["source"], shift["target"], figure): (shift[figure.lower()] or {}).get("value")
+        for task in json.loads(scores)["tasks"]
+        for shift in task["shifts"]
+        for figure in FIGURES
+    }
+
+
+def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> Iterator[FactCheck]:
+    """Check the claimed differences on shifts against scores of the claim's own metric version, whatever it is.
+
+    Args:
+        claimed: the claim.
+        known: figures of each entry by its name in the comparisons; of others nothing is checked.
+    Returns: what the scores contradict.
+    """
+    differences = [
+        (pair, shift, each) for pair in claimed.comparisons for shift in pair.shifts for each in shift.differences
+    ]
+    for pair, shift, each in differences:
+        key = (shift.task, shift.source, shift.target, each.figure)
+        a, b = known.get(pair.a, {}).get(key), known.get(pair.b, {}).get(key)
+        if each.value is None or a is None or b is None or _is_close(each.value, a - b, VALUE_TOLERANCE):
+            continue
+        what = f"{each.figure} of {shift.task} {shift.source} -> {shift.target}, {pair.a} - {pair.b}"
+        value = f"{a - b:.4f} by scores of metric version {pair.metric_version}"
+        yield FactCheck(what=what, claimed=f"{each.value:.4f}", found=value)
+
+
+def _facts(claimed: Claim, found: Claim, fields: set[str]) -> Iterator[FactCheck]:
+    """Compare some fields of the comparisons that are no figures."""
+    for old, new in zip(claimed.comparisons, found.comparisons, strict=True):
+        left, right = (each.model_dump(mode="json", include=fields) for each in (old, new))
+        for name in left:
+            yield from _changed(name, left[name], right[name])
+
+
+def _changed(what: str, claimed: Any, found: Any) -> Iterator[FactCheck]:
+    if claimed != found:
+        yield FactCheck(what=what, claimed=str(claimed), found=str(found))
+
+
+def _figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
+    """Return all differences by pair, place and figure; a place counts texts and runs, so that these agree, too."""
+    found = {}
+    for pair in claim.comparisons:
+        sides = f"{pair.a} - {pair.b}"
+        for mean in pair.means:
+            source = f" of {mean.source}" if mean.source else ""
+            ranked = " (ranked by)" if mean.ranked else ""
+            where = f"{mean.task}{source} over {', '.join(mean.targets)}{ranked}"
+            found[sides, where, mean.difference.figure] = mean.difference
+        for shift in pair.shifts:
+            where = f"{shift.task} {shift.source} -> {shift.target} ({shift.n} texts, {shift.runs} runs)"
+            found |= {(sides, where, each.figure): each for each in shift.differences}
+    return found
+
+
+def _agree(claimed: Difference | None, found: Difference | None) -> bool:
+    if claimed is None or found is None:
+        return False
+    if claimed.at_floor != found.at_floor or _better(claimed) != _better(found):
+        return False
+    p_values = (
+        (claimed.p, found.p),
+        (claimed.p_others, found.p_others),
+        (claimed.p_corrected, found.p_corrected),
+        (claimed.p_equivalent, found.p_equivalent),
+    )
+    same_value = _is_close(claimed.value, found.value, VALUE_TOLERANCE)
+    return same_value and all(_is_close(*pair, P_TOLERANCE) for pair in p_values)
+
+
+def _is_close(claimed: float | None, found: float | None, tolerance: float) -> bool:
+    if claimed is None or found is None:
+        return claimed is found
+    return abs(claimed - found) <= tolerance
+
+
+def _better(difference: Difference | None) -> str | None:
+    return None if difference is None else winner(difference)

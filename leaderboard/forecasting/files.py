@@ -1,0 +1,115 @@
+"""From a prediction file, or checked predictions, to forecasts of every task that has predictions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from builders.encoder import Encoder
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting import CONCEPT_SHIFT
+from leaderboard.forecasting.run import chosen_methods, forecast_task
+from leaderboard.forecasting.samples import SCORES, Run, Sample, TaskSamples, task_samples
+from leaderboard.forecasting.shape import Forecasts
+from leaderboard.forecasting.text_vectors import TextVectors
+from leaderboard.forecasting.validation_rows import read_validation, validation_file
+from validation.report import InvalidInput, Problem, counted, did_you_mean
+from validation.vocabulary import source_parts
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Predictions on targets that a dataset folder does not have: own rows without labels.
+
+    Attributes:
+        samples: by run and target.
+        texts: what the encoder sees of each text, by id.
+    """
+
+    samples: Mapping[tuple[Run, str], Sample] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_validation_beside(predictions: Path, folder: DatasetFolder) -> pl.DataFrame | None:
+    """Read predictions on validation rows that lie beside a prediction file; None where there are none."""
+    path = validation_file(predictions)
+    return read_validation(path, folder) if path.is_file() else None
+
+
+def forecast_predictions(
+    name: str,
+    predictions: pl.DataFrame,
+    folder: DatasetFolder,
+    *,
+    validation: pl.DataFrame | None = None,
+    methods: Sequence[str] | None = None,
+    encoder: Encoder | None = None,
+    unlabelled: Unlabelled | None = None,
+    targets: Sequence[str] = (),
+) -> Forecasts:
+    """Forecast the accuracy of every run on every domain that is not its source.
+
+    Args:
+        name: what the predictions are called.
+        predictions: checked ones on test rows, whose gold may be withheld.
+        folder: the dataset.
+        validation: checked ones on validation rows.
+        methods: names; None takes all.
+        encoder: embeds texts; None leaves out the methods that need vectors.
+        unlabelled: predictions on targets that the folder does not have; the folder has one task then.
+        targets: the domains to forecast; empty takes all. Others still set intervals.
+    Returns: forecasts by task; tasks of tags are left out, and refused where nothing else is there.
+    Raises: InvalidInput as ``task_samples`` and ``chosen_methods``; or when a target is no domain, or is what every
+        model was trained on.
+    """
+    chosen, more = chosen_methods(methods), unlabelled or Unlabelled()
+    tasks = predictions["task"].unique(maintain_order=True).to_list()
+    able = [task for task in tasks if folder.task(task).kind in SCORES]
+    found = []
+    for task in able or tasks[:1]:
+        rows = predictions.filter(pl.col("task") == task)
+        held_out = None if validation is None else validation.filter(pl.col("task") == task)
+        samples = task_samples(task, rows, folder, held_out, more.samples)
+        _check_targets(targets, samples, folder)
+        vectors = None if encoder is None else TextVectors(samples, folder, encoder, more.texts)
+        made = forecast_task(samples, chosen, vectors)
+        shown = tuple(shift for shift in made.shifts if not targets or shift.target in targets)
+        notes = [*made.notes, *_texts_in_train(samples, folder)]
+        found.append(made.model_copy(update={"shifts": shown, "notes": tuple(notes)}))
+    left_out = tuple(f"task '{task}': no method has a meaning for spans" for task in tasks if task not in able)
+    return Forecasts(predictions=name, tasks=tuple(found), left_out=left_out, concept_shift=CONCEPT_SHIFT)
+
+
+def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: DatasetFolder) -> None:
+    """Refuse targets that nothing can be forecast of."""
+    known = [*samples.domains, *(part for source, _ in samples.home for part in source_parts(source))]
+    for target in targets:
+        if target in samples.domains:
+            continue
+        if target in known:
+            what, cure = "this domain is what the model was trained on", "its score is known: run shiftbench score"
+        else:
+            what, cure = "the predictions have no such target", did_you_mean(target, samples.domains)
+        raise InvalidInput(Problem(what, "--target", f"'{target}', task '{samples.task}'", cure))
+
+
+def _texts_in_train(samples: TaskSamples, folder: DatasetFolder) -> Iterator[str]:
+    """List shifts whose test texts stand, word for word, in the source's train texts: accuracy there is memory."""
+    info = folder.task(samples.task)
+    tests = {domain for domain in samples.domains if domain in info.domains}
+    inputs = list(info.inputs)
+    train: dict[str, pl.DataFrame] = {}
+    for source, target in sorted({(run[0], target) for run, target in samples.shifts if target in tests}):
+        rows = folder.split(samples.task, target, "test").select(inputs)
+        n_known = 0
+        for part in source_parts(source):
+            if part not in train:
+                has_rows = part in info.domains and "train" in info.domains[part].splits
+                train[part] = folder.split(samples.task, part, "train").select(inputs) if has_rows else rows.clear()
+            n_known += len(rows.join(train[part], on=inputs, how="semi"))
+        if n_known:
+            yield (
+                f"{counted(n_known, 'test text')} of '{target}' stand in the train texts of '{source}', "
+                "word for word: a forecast says nothing of them."
+            )

@@ -1,0 +1,258 @@
+"""What forecasts are made from: what each run predicted at home, with labels, and on each target."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.folder.manifest import TaskManifest
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.outcomes import folded_codes, outcomes
+from validation.probabilities import PROBABILITIES
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import GOLD, TaskKind, source_parts
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Run = tuple[str, int]
+"""Source and seed of one trained model."""
+
+SCORES = {
+    TaskKind.CLASSIFICATION: "accuracy",
+    TaskKind.EXTRACTIVE_QA: "token_f1",
+    TaskKind.GENERATION: "rouge_l",
+}
+"""What is forecast, by kind of task: a mean over texts."""
+_LEAST_AGREED = 0.5
+"""Least share of rows whose most probable label is the predicted one; a decision rule may prefer another one."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run predicted on n texts.
+
+    Attributes:
+        ids: shape (n,).
+        predicted: label codes, n_classes for unusable output, shape (n,); None where outputs are no labels.
+        probabilities: shape (n, n_classes), equal ones for an unusable output without any; None where there are none.
+        labels: gold codes, shape (n,); None where they are unknown, or outputs are no labels.
+        graded: score of each output that is no label, in [0, 1], shape (n,); None where gold is unknown.
+    """
+
+    ids: pl.Series
+    predicted: Codes | None
+    probabilities: Floats | None
+    labels: Codes | None
+    graded: Floats | None = None
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it is known how well each text was predicted."""
+        return self.labels is not None or self.graded is not None
+
+    @property
+    def scores(self) -> Floats:
+        """How well each text was predicted: of labels right or wrong, 1 or 0; the sample must be labelled."""
+        if self.graded is not None:
+            return self.graded
+        assert self.labels is not None
+        return np.asarray(self.predicted == self.labels, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class TaskSamples:
+    """All samples of one task of one prediction file.
+
+    Attributes:
+        task: its name.
+        metric: what the mean score of texts is: accuracy, or the metric of answers or generated texts.
+        labels: names of the labels; empty where outputs are no labels.
+        home: by run what it predicted on held-out texts of its source, with labels: validation rows, and its own test
+            rows where their labels are known. Runs without any are not there.
+        shifts: by run and target what it predicted on the target's test texts.
+        divergence: of pairs of domains, by source, then target, in [0, 1]; empty where the dataset tells none.
+        n_validation: held-out texts of the sources that are validation rows, all sources together.
+        few_texts: labelled targets with too few test texts to count, and how many they have; they are left out.
+        pool: samples of other models of the same task and test rows; agreement on the line is drawn through them, too.
+    """
+
+    task: str
+    metric: str
+    labels: tuple[str, ...]
+    home: Mapping[Run, Sample]
+    shifts: Mapping[tuple[Run, str], Sample]
+    divergence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    n_validation: int = 0
+    few_texts: Mapping[str, int] = field(default_factory=dict)
+    pool: Sequence["TaskSamples"] = ()
+
+    @property
+    def domains(self) -> list[str]:
+        """The targets, in order."""
+        return sorted({target for _, target in self.shifts})
+
+
+def task_samples(
+    task: str,
+    predictions: pl.DataFrame,
+    folder: DatasetFolder,
+    validation: pl.DataFrame | None = None,
+    extra: Mapping[tuple[Run, str], Sample] | None = None,
+) -> TaskSamples:
+    """Arrange one task's predictions.
+
+    Args:
+        task: its name; a task of tags has no mean score of texts to be forecast.
+        predictions: its checked predictions on test rows (``validation.predictions.CHECKED_PREDICTIONS``); gold may be
+            withheld.
+        folder: the dataset.
+        validation: its checked predictions on validation rows, same columns; None without.
+        extra: samples on targets that the folder does not have.
+    Returns: the samples; what a run predicted on parts of its own source is at home, not a shift.
+    Raises: InvalidInput when the task is one of tags, no run has labelled texts of its source, or most
+        predictions are not the most probable label.
+    """
+    info = folder.task(task)
+    if info.kind is TaskKind.TAGGING:
+        raise InvalidInput(_no_mean(folder, task))
+    splits = {"test": predictions, "validation": validation}
+    found = {name: _by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None}
+    home: dict[Run, list[Sample]] = {}
+    few_texts: dict[str, int] = {}
+    shifts: dict[tuple[Run, str], Sample] = dict(extra or {})
+    for split, samples in found.items():
+        for (run, target), sample in samples.items():
+            if target in source_parts(run[0]):
+                if sample.is_labelled:
+                    home.setdefault(run, []).append(sample)
+            elif split == "test" and sample.is_labelled and len(sample.ids) < (info.min_texts or 0):
+                few_texts[target] = len(sample.ids)
+            elif split == "test":
+                shifts[run, target] = sample
+    _refuse_other_order([*shifts.values(), *(each for parts in home.values() for each in parts)], info.labels, task)
+    wanted = {run for run, _ in shifts if source_parts(run[0])}
+    if wanted and not wanted & set(home):
+        raise InvalidInput(_no_home(folder, task, sorted(wanted)))
+    n_validation = sum(
+        len(sample.ids)
+        for (run, target), sample in found.get("validation", {}).items()
+        if target in source_parts(run[0])
+    )
+    joined = {run: _joined(parts) for run, parts in home.items()}
+    metric = SCORES[info.kind]
+    return TaskSamples(task, metric, info.labels, joined, shifts, _divergence(folder, task), n_validation, few_texts)
+
+
+def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
+    """Build a sample of rows with the columns id and prediction, and ``probabilities`` where they are there.
+
+    Args:
+        rows: n rows.
+        labels: names of the labels.
+        gold: codes of the right ones, shape (n,); None where unknown.
+        folds: what each label counts as (``folded_codes``); None leaves labels as they are.
+    """
+    n_classes = len(labels)
+    codes = {label: code for code, label in enumerate(labels)}
+    scored_as = np.arange(n_classes + 1) if folds is None else folds
+    predicted = rows["prediction"].replace_strict(codes, default=n_classes, return_dtype=pl.Int64).to_numpy()
+    table = _probabilities(rows[PROBABILITIES], n_classes) if PROBABILITIES in rows.columns else None
+    if table is not None and folds is not None:
+        folded = np.zeros_like(table)
+        np.add.at(folded.T, folds[:-1], table.T)
+        table = folded
+    return Sample(rows["id"], scored_as[predicted], table, gold)
+
+
+def _by_run(
+    frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
+) -> dict[tuple[Run, str], Sample]:
+    if info.kind is not TaskKind.CLASSIFICATION:
+        return _graded_by_run(frame, info, folder, task, split)
+    found: dict[tuple[Run, str], Sample] = {}
+    for (target,), rows in frame.partition_by("target", as_dict=True).items():
+        gold = folder.split(task, str(target), split).select("id", "label")
+        known = not gold["label"].has_nulls()
+        counts = np.bincount(gold["label"].to_numpy(), minlength=len(info.labels)) if known else None
+        folds = folded_codes(info, counts > 0) if counts is not None and info.label_folds else None
+        placed = rows.sort("source", "seed", "id").join(gold, on="id", how="left", maintain_order="left")
+        for (source, seed), run in placed.partition_by("source", "seed", as_dict=True, maintain_order=True).items():
+            codes = run["label"].to_numpy().astype(np.int64) if known else None
+            found[(str(source), int(str(seed))), str(target)] = make_sample(run, info.labels, codes, folds)
+    return found
+
+
+def _graded_by_run(
+    frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
+) -> dict[tuple[Run, str], Sample]:
+    """Score answers and generated texts one by one."""
+    found: dict[tuple[Run, str], Sample] = {}
+    for (target,), rows in frame.partition_by("target", as_dict=True).items():
+        every = folder.split(task, str(target), split)
+        gold = every.join(rows, on="id", how="semi").sort("id")
+        known = not gold[GOLD[info.kind]].has_nulls()
+        for (source, seed), run in rows.partition_by("source", "seed", as_dict=True).items():
+            ordered = run.sort("id")
+            graded = outcomes(info, gold, every, ordered["prediction"], None).example_scores[0] if known else None
+            found[(str(source), int(str(seed))), str(target)] = Sample(ordered["id"], None, None, None, graded)
+    return found
+
+
+def _probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
+    """Return probabilities as a table; None where no row has any."""
+    if lists.null_count() == len(lists):
+        return None
+    even = pl.Series([[1 / n_classes] * n_classes], dtype=lists.dtype).new_from_index(0, len(lists))
+    table = lists.zip_with(lists.is_not_null(), even).explode().to_numpy().reshape(len(lists), n_classes)
+    return np.asarray(table / table.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _joined(parts: Sequence[Sample]) -> Sample:
+    """Join samples of one run that all have labels."""
+    if len(parts) == 1:
+        return parts[0]
+    names = ("predicted", "probabilities", "labels", "graded")
+    arrays = [[getattr(part, name) for part in parts] for name in names]
+    joined = [None if any(each is None for each in column) else np.concatenate(column) for column in arrays]
+    return Sample(pl.concat([part.ids for part in parts]), *joined)
+
+
+def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str) -> None:
+    """Refuse probabilities that seem to stand in another order than the task's labels."""
+    agreed = n = 0
+    for sample in samples:
+        if sample.probabilities is not None and sample.predicted is not None:
+            usable = sample.predicted < len(labels)
+            agreed += int((sample.probabilities.argmax(axis=1) == sample.predicted)[usable].sum())
+            n += int(usable.sum())
+    if n and agreed < n * _LEAST_AGREED:
+        what = "probabilities and predictions contradict each other: the labels may stand in another order"
+        found = f"the most probable label is the predicted one in {agreed:,} of {n:,} rows of task '{task}'"
+        cure = f"give probabilities in this order: {', '.join(labels)}"
+        raise InvalidInput(Problem(what, "predictions", found, cure, column=PROBABILITIES))
+
+
+def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
+    from builders.folder.statistics import read_statistics
+
+    if not (folder.path / "statistics" / f"{task}.json").is_file():
+        return {}
+    return read_statistics(folder.path, task).divergence
+
+
+def _no_mean(folder: DatasetFolder, task: str) -> Problem:
+    what = "what is forecast is a mean over texts, and span F1 is none"
+    cure = "forecast tasks of labels, answers or texts: no method here has a meaning for spans"
+    return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
+
+
+def _no_home(folder: DatasetFolder, task: str, runs: Sequence[Run]) -> Problem:
+    what = "no run has predictions on labelled held-out texts of its own source"
+    sources = ", ".join(dict.fromkeys(source for source, _ in runs))
+    cure = (
+        "predict validation rows of the source into NAME.validation.parquet beside the file, "
+        "or the source's own test rows in the file"
+    )
+    return Problem(what, str(folder.path), f"task '{task}', sources {sources}", cure)

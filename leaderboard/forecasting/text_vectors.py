@@ -1,0 +1,99 @@
+"""Embeddings of held-out source texts and of target texts, and what two methods take of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.encoder import Encoder, encoder_texts
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.samples import TaskSamples
+from leaderboard.metrics.depth import tte_depth
+
+Floats = NDArray[np.float64]
+
+_FOLDS = 2
+_MOST_ROUNDS = 200
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """The texts of one shift as vectors: held-out source texts (n_home, d) and target texts (n_target, d)."""
+
+    home: NDArray[np.float32]
+    target: NDArray[np.float32]
+
+    @cached_property
+    def target_probability(self) -> Floats:
+        """Probability that each source text comes from the target, shape (n_home,), cross-fitted in two halves.
+
+        Logistic regression on the vectors: a classifier sees no text that it judges.
+        """
+        from sklearn.linear_model import LogisticRegression
+
+        rng = np.random.default_rng(_SEED)
+        folds = [rng.permutation(len(side)) % _FOLDS for side in (self.home, self.target)]
+        found = np.zeros(len(self.home))
+        for fold in range(_FOLDS):
+            parts = [side[of != fold] for side, of in zip((self.home, self.target), folds, strict=True)]
+            is_target = np.repeat([0, 1], [len(part) for part in parts])
+            classifier = LogisticRegression(max_iter=_MOST_ROUNDS).fit(np.concatenate(parts), is_target)
+            judged = folds[0] == fold
+            found[judged] = classifier.predict_proba(self.home[judged])[:, 1]
+        return found
+
+    @cached_property
+    def depths(self) -> tuple[Floats, Floats]:
+        """Depth in the source of its own held-out texts, each left out of its own, and of the target's texts."""
+        return tte_depth(self.home), tte_depth(self.home, self.target)
+
+
+class ShiftVectors(Protocol):
+    """What methods ask vectors of."""
+
+    def pair(self, source: str, target: str, home_ids: pl.Series, target_ids: pl.Series) -> TextPair:
+        """Return the vectors of one shift."""
+
+
+class TextVectors:
+    """The vectors of all texts of a task's samples.
+
+    Args:
+        samples: they say which texts there are.
+        folder: the dataset.
+        encoder: embeds each distinct text once.
+        extra: texts of targets that the folder does not have, by id.
+    """
+
+    def __init__(
+        self, samples: TaskSamples, folder: DatasetFolder, encoder: Encoder, extra: Mapping[str, str] | None = None
+    ) -> None:
+        info = folder.task(samples.task)
+        wanted = [sample.ids for sample in (*samples.home.values(), *samples.shifts.values())]
+        ids = pl.concat(wanted).unique().sort() if wanted else pl.Series("id", [], dtype=pl.String)
+        frames = [
+            folder.split(samples.task, domain, split).select("id", *info.inputs)
+            for domain, facts in info.domains.items()
+            for split in ("validation", "test")
+            if split in facts.splits
+        ]
+        rows = pl.concat(frames).filter(pl.col("id").is_in(ids.implode())) if frames else pl.DataFrame()
+        texts = dict(zip(rows["id"].to_list(), encoder_texts(rows, info.inputs), strict=True)) | dict(extra or {})
+        self._places = {id_: place for place, id_ in enumerate(texts)}
+        self._vectors = encoder.encode(list(texts.values()), "embedding texts for forecasts")
+        self._pairs: dict[tuple[str, str], TextPair] = {}
+
+    def pair(self, source: str, target: str, home_ids: pl.Series, target_ids: pl.Series) -> TextPair:
+        """Return the vectors of one shift; runs of one source share what is computed of them."""
+        key = source, target
+        if key not in self._pairs or len(self._pairs[key].home) != len(home_ids):
+            self._pairs[key] = TextPair(self._of(home_ids), self._of(target_ids))
+        return self._pairs[key]
+
+    def _of(self, ids: pl.Series) -> NDArray[np.float32]:
+        return np.asarray(self._vectors[[self._places[id_] for id_ in ids.to_list()]])

@@ -1,0 +1,81 @@
+"""``.eval_results/*.yaml`` in a model's repository: what the Hub shows on its page and on the dataset's leaderboard.
+
+One value a task, in points, higher is better: the drop and the intervals stand in the notes. A task is one of the
+dataset's ``eval.yaml`` (``leaderboard.interchange.eval_yaml``); the Hub's client has the form of the file.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import yaml
+
+from leaderboard.interchange.eval_yaml import benchmark_tasks
+from leaderboard.interchange.figures import SharedFigure, figures_of, headlines
+from leaderboard.interchange.shared_entry import SharedEntry
+from leaderboard.scoring.shape import TaskScores
+from validation.report import InvalidInput, Problem
+
+FOLDER = ".eval_results"
+
+
+def eval_results(shared: SharedEntry) -> dict[str, str]:
+    """Write the file of an entry's results.
+
+    Args:
+        shared: the entry; its dataset and model are repositories of the Hub.
+    Returns: text by path in the model's repository; one file.
+    Raises: InvalidInput when no task of the entry can stand there.
+    """
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    dataset = shared.published_dataset()
+    _refuse_subset(shared)
+    source = {"source_url": shared.report, "source_name": "shiftbench"} if shared.report else {}
+    entries = [
+        EvalResultEntry(
+            dataset_id=dataset,
+            task_id=task_id,
+            value=round(100 * figure.value, 2),
+            date=shared.evaluated_at,
+            notes=shared.notes(figure),
+            **source,
+        )
+        for task_id, figure in _values(shared)
+    ]
+    if not entries:
+        what = "none of the entry's tasks is in the dataset's eval.yaml, which has tasks with public labels alone"
+        found = ", ".join(task.task for task in shared.scores.tasks)
+        raise InvalidInput(Problem(what, dataset, found, "share it --to model-index, every-eval-ever or csv"))
+    text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True, width=120)
+    return {f"{FOLDER}/{PurePosixPath(dataset).name.lower()}.yaml": text}
+
+
+def tasks_left_out(shared: SharedEntry) -> list[str]:
+    """List the tasks of an entry that have no value there."""
+    return [task.task for task in shared.scores.tasks if task.task not in {f.task for _, f in _values(shared)}]
+
+
+def _refuse_subset(shared: SharedEntry) -> None:
+    if shared.scores.subset != "all":
+        cure = "share predictions of all test texts, or --to every-eval-ever"
+        what = "the Hub's leaderboards are of whole test splits"
+        raise InvalidInput(Problem(what, "entry", f"subset '{shared.scores.subset}'", cure))
+
+
+def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
+    """List what there is a value of: ids of the dataset's ``eval.yaml``, with the figures."""
+    listed = benchmark_tasks(shared.manifest)
+    figures, best = figures_of(shared.scores), headlines(shared.scores)
+    for task in shared.scores.tasks:
+        if task.task not in listed:
+            continue
+        if task.task in best:
+            yield shared.config(task.task), best[task.task]
+        for figure in figures:
+            if figure.task == task.task and figure.name == "st" and _is_only_source(task, figure):
+                yield f"{shared.config(task.task)}.{figure.target}", figure
+
+
+def _is_only_source(task: TaskScores, figure: SharedFigure) -> bool:
+    """Check whether a shift is the only one into its target, so that its score is the target's."""
+    return [shift.source for shift in task.shifts if shift.target == figure.target] == [figure.source]

@@ -1,0 +1,126 @@
+"""``eval.yaml`` in a published dataset: what makes it a benchmark of the Hub, and runs there with Inspect.
+
+The Hub takes listed frameworks alone (``EVALUATION_FRAMEWORKS`` in huggingface.js, packages/tasks/src/eval.ts), so the
+framework is ``inspect-ai``, whose reader of this file (inspect_ai/_eval/task/hf.py) allows no keys but those below and
+reads all tasks before it runs one. It puts one column to a model as it is and others by a prompt template, and the
+code of a label is the answer that it looks for (0.3.285; early versions made it a letter). So tasks with labels are
+here, for models without training; tags, answers and generated texts are not: no scorer of Inspect has their metrics.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import yaml
+
+from builders.folder.configs import config_name
+from builders.folder.manifest import Manifest, TaskManifest
+from validation.vocabulary import PLACEBO, TaskKind
+
+EVAL_YAML = "eval.yaml"
+FRAMEWORK = "inspect-ai"
+ANSWER = r"ANSWER\s*:\s*(\d+)"
+"""Finds the number of a label in what a model says."""
+
+
+class Words(Protocol):
+    """What a model is told of a task: the instruction, and the input columns with the names they are shown under."""
+
+    @property
+    def instruction(self) -> str:
+        """The instruction, which asks for the number of a label as ``ANSWER`` finds it."""
+
+    @property
+    def fields(self) -> Sequence[tuple[str, str]]:
+        """Columns and names, in the order in which they are shown."""
+
+
+def benchmark_tasks(manifest: Manifest) -> dict[str, TaskManifest]:
+    """Find the tasks of a dataset that can stand in its ``eval.yaml``.
+
+    Args:
+        manifest: of the dataset folder.
+    Returns: facts by the task's name; none where test labels are withheld.
+    """
+    if not manifest.has_public_labels:
+        return {}
+    return {
+        name: task
+        for name, task in manifest.tasks.items()
+        if task.kind is TaskKind.CLASSIFICATION
+        and task.candidates_for is None
+        and not name.endswith(PLACEBO)
+        and _test_domains(task)
+    }
+
+
+def eval_yaml(manifest: Manifest, words: Callable[[str], Words]) -> str | None:
+    """Write the file.
+
+    Args:
+        manifest: of the dataset folder.
+        words: what a model is told of a task, by the task's name.
+    Returns: YAML, the same for the same manifest and words; None where no task can stand in it.
+    """
+    tasks = benchmark_tasks(manifest)
+    if not tasks:
+        return None
+    content = {
+        "name": manifest.title,
+        "description": _description(manifest, tasks),
+        "evaluation_framework": FRAMEWORK,
+        "tasks": [entry for name, task in tasks.items() for entry in _entries(name, task, words(name))],
+    }
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _entries(name: str, task: TaskManifest, words: Words) -> Iterator[dict[str, Any]]:
+    """List the entry of a task, over all its domains, and one for each domain."""
+    whole = config_name(name, task)
+    for config in (whole, *(f"{whole}.{domain}" for domain in _test_domains(task))):
+        (first, _), *_ = words.fields
+        others = [column for column, _ in words.fields if column != first]
+        yield {
+            "id": config,
+            "config": config,
+            "split": "test",
+            "field_spec": {"input": first, "target": "label", "metadata": ["id", "domain", *others]},
+            "solvers": [
+                {"name": "prompt_template", "args": {"template": _template(words)}},
+                {"name": "generate"},
+            ],
+            "scorers": [{"name": "pattern", "args": {"pattern": ANSWER}}],
+        }
+
+
+def _template(words: Words) -> str:
+    """Write the prompt as a template in Python's format: the first column is ``prompt``, others go by their names."""
+    (first, _), *_ = words.fields
+    shown = [f"{name}: {{{'prompt' if column == first else column}}}" for column, name in words.fields]
+    return "\n".join([words.instruction.replace("{", "{{").replace("}", "}}"), "", *shown])
+
+
+def _test_domains(task: TaskManifest) -> list[str]:
+    return [domain for domain, facts in task.domains.items() if "test" in facts.splits]
+
+
+def _description(manifest: Manifest, tasks: dict[str, TaskManifest]) -> str:
+    """Describe what the values are, and what a run with Inspect is."""
+    lines = [f"{manifest.title}: texts of several domains, to measure how models lose accuracy between them."]
+    lines += [f"{config_name(name, task)}: {_headline(task)}." for name, task in tasks.items()]
+    lines.append(
+        "A task that ends in the name of a domain: the score of a model that was not trained on it on its test texts. "
+        "Values are in points, higher is better; drops and intervals stand in the notes. Inspect puts the test texts "
+        "to a model without training and prints its accuracy over all of them, which is another figure where the "
+        "metric is not accuracy or a mean is over domains: for that one, score the predictions with shiftbench."
+    )
+    if manifest.synthetic:
+        lines.append("Synthetic data: every text was generated by a program.")
+    return " ".join(lines)
+
+
+def _headline(task: TaskManifest) -> str:
+    if task.pairing is not None:
+        return "Depth F1 over all target texts (lambda 0)"
+    if task.id_domain is not None:
+        return f"mean {task.metric} on the domains other than {task.id_domain}, of models trained on it (mean OOD)"
+    return f"mean {task.metric} on domains that a model was not trained on (mean ST)"

@@ -1,0 +1,194 @@
+"""Results for the datastore of Every Eval Ever (evaleval/every_eval_ever), in its format 0.3.0.
+
+``data/shiftbench/<developer>/<model>/<uuid>.json`` holds all figures of an entry: fractions, drops with
+``lower_is_better``, intervals in the fields for uncertainty. ``<uuid>_samples.jsonl`` beside it holds single texts
+(``leaderboard.interchange.every_eval_samples``). Its own validator needs Python 3.12; tests here use its JSON schemas.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from leaderboard.interchange.figures import SharedFigure, figures_of
+from leaderboard.interchange.shared_entry import SharedEntry
+from leaderboard.scoring.estimate import Interval
+
+DATASTORE = "evaleval/EEE_datastore"
+"""The dataset repository that takes results by pull request."""
+SCHEMA_VERSION = "0.3.0"
+COLLECTION = "shiftbench"
+_CARD_KEYS = (
+    "base_model", "family", "parameters", "tunable_parameters", "paradigm", "shots", "training_size", "step",
+    "model_selection", "tuning_trials", "extra_data", "licence", "code_url", "paper_url",
+)  # fmt: skip
+_UNUSABLE = re.compile(r'[<>:"\\|?*\x00-\x1f]')
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Who provides the results.
+
+    Attributes:
+        organization: its name.
+        relationship: to who made the model: first_party, third_party, collaborative or other.
+    """
+
+    organization: str
+    relationship: str = "other"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an entry's files are in the datastore, and what their lines refer to.
+
+    Attributes:
+        results: path of the JSON file.
+        evaluation_id: of this evaluation.
+        model_id: the model, as ``ORG/NAME``.
+    """
+
+    results: str
+    evaluation_id: str
+    model_id: str
+
+    @property
+    def samples(self) -> str:
+        """Path of the file of single texts."""
+        return f"{self.results.removesuffix('.json')}_samples.jsonl"
+
+
+def place_of(shared: SharedEntry) -> Place:
+    """Find where an entry's files go: the same place whenever the same scores of the same model are shared.
+
+    Raises: InvalidInput when the model's repository is not known.
+    """
+    model = shared.model_repository()
+    developer, name = (_UNUSABLE.sub("_", part).rstrip(". ") for part in model.split("/", 1))
+    facts = json.dumps([model, shared.card.as_dict(), shared.scores.model_dump(mode="json")], sort_keys=True)
+    identity = uuid.UUID(bytes=hashlib.sha256(facts.encode()).digest()[:16], version=4)
+    evaluation = f"{COLLECTION}-{shared.scores.benchmark}/{model.replace('/', '_')}/{identity}"
+    return Place(f"data/{COLLECTION}/{developer}/{name}/{identity}.json", evaluation, model)
+
+
+def every_eval_results(
+    shared: SharedEntry, evaluator: Evaluator, now: datetime, samples: Path | None = None
+) -> dict[str, Any]:
+    """Build the content of an entry's JSON file.
+
+    Args:
+        shared: the entry; its model is a repository of the Hub.
+        evaluator: who provides the results.
+        now: when the record is made, in UTC.
+        samples: the file of single texts, where there is one.
+    """
+    place, scores = place_of(shared), shared.scores
+    url = {"source_organization_url": shared.report} if shared.report else {}
+    evaluated = {"evaluation_timestamp": shared.evaluated_at} if shared.evaluated_at else {}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": place.evaluation_id,
+        **evaluated,
+        "retrieved_timestamp": str(int(now.astimezone(UTC).timestamp())),
+        "source_metadata": {
+            "source_name": "shiftbench",
+            "source_type": "evaluation_run",
+            "source_organization_name": evaluator.organization,
+            **url,
+            "evaluator_relationship": evaluator.relationship,
+        },
+        "eval_library": {
+            "name": "shiftbench",
+            "version": version("shiftbench"),
+            "additional_details": _strings({"metric_version": scores.metric_version}),
+        },
+        "model_info": _model(shared),
+        "evaluation_results": [_result(shared, figure) for figure in figures_of(scores)],
+        **({} if samples is None else {"detailed_evaluation_results": _detailed(place, samples)}),
+    }
+
+
+def _model(shared: SharedEntry) -> dict[str, Any]:
+    card = shared.card
+    known = {key: getattr(card, key) for key in _CARD_KEYS}
+    return {
+        "name": card.name,
+        "id": shared.model_repository(),
+        "developer": shared.model_repository().partition("/")[0],
+        # Nobody told who ran the model, or whether its weights are there for everybody.
+        "additional_details": {"deployment_type": "unknown", "model_availability": "unknown", **_strings(known)},
+    }
+
+
+def _result(shared: SharedEntry, figure: SharedFigure) -> dict[str, Any]:
+    manifest, n_texts = shared.manifest, {} if figure.n is None else {"samples_number": figure.n}
+    facts = _strings(
+        {
+            "content_hash": shared.scores.data,
+            "subset": shared.scores.subset,
+            "config": shared.config(figure.task),
+            "depth_encoder": shared.scores.depth_encoder,
+        }
+    )
+    data = {"dataset_name": manifest.title, "additional_details": facts}
+    on_hub = {"source_type": "hf_dataset", "hf_repo": shared.dataset, "hf_split": "test", **n_texts}
+    return {
+        "evaluation_result_id": figure.key,
+        "evaluation_name": f"{COLLECTION}-{manifest.benchmark}/{figure.key}",
+        "source_data": data | (on_hub if shared.dataset else {"source_type": "other"}),
+        "metric_config": {
+            "evaluation_description": shared.notes(figure),
+            "metric_id": f"{COLLECTION}.{figure.name.partition('@')[0]}",
+            "metric_name": figure.words,
+            "metric_kind": figure.metric,
+            "metric_unit": "proportion",
+            "lower_is_better": figure.is_drop,
+            "score_type": "continuous",
+            "min_score": -1.0 if figure.is_drop else 0.0,
+            "max_score": 1.0,
+        },
+        "score_details": _score(figure),
+    }
+
+
+def _score(figure: SharedFigure) -> dict[str, Any]:
+    estimate = figure.estimate
+    # Where training runs were measured, the interval over them is the one to compare models by.
+    bounds = figure.total
+    method = "resampled groups of test texts and training runs"
+    if bounds is None and estimate.low is not None and estimate.high is not None:
+        bounds = Interval(low=estimate.low, high=estimate.high)
+        method = "resampled groups of test texts, these trained models"
+    if bounds is None:
+        return {"score": figure.value, "details": {"no_interval": estimate.no_interval or "none exists for it"}}
+    interval = {"lower": bounds.low, "upper": bounds.high, "confidence_level": 0.95, "method": method}
+    n_texts = {} if figure.n is None else {"num_samples": figure.n}
+    return {
+        "score": figure.value,
+        "details": _strings({"runs": figure.runs, "source": figure.source, "target": figure.target}),
+        "uncertainty": {"confidence_interval": interval, **n_texts},
+    }
+
+
+def _detailed(place: Place, samples: Path) -> dict[str, Any]:
+    with samples.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        rows = sum(1 for _ in file)
+    return {
+        "format": "jsonl",
+        "file_path": place.samples,
+        "hash_algorithm": "sha256",
+        "checksum": checksum,
+        "total_rows": rows,
+    }
+
+
+def _strings(facts: dict[str, Any]) -> dict[str, str]:
+    """Write facts as the format takes them; those that are not known are left out."""
+    return {key: str(value) for key, value in facts.items() if value is not None}

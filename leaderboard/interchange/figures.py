@@ -1,0 +1,151 @@
+"""The figures of scores as a flat list, each with its intervals: what all writers of results share.
+
+Fractions, unrounded; a figure that is undefined is left out.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from leaderboard.scoring.estimate import Estimate, Interval, Total
+from leaderboard.scoring.id_ood import ID_OOD
+from leaderboard.scoring.shape import Scores, Summary, TaskScores
+from validation.vocabulary import PLACEBO
+
+_OF_SHIFTS = {"st": False, "sd": True, "td": True}
+"""Figures of a shift, and whether each is a drop; SS and TT stand among the scores in domain."""
+_OF_TASKS = {
+    "mean_ss": False, "mean_st": False, "lowest_st": False, "highest_st": False, "average_drop": True, "mean_sd": True,
+    "mean_td": True, "worst_sd": True, "worst_td": True,
+}  # fmt: skip
+_WORDS = {
+    "mean_ss": "mean score in domain (mean SS)",
+    "mean_st": "mean score under shift (mean ST)",
+    "lowest_st": "lowest score under shift",
+    "highest_st": "highest score under shift",
+    "average_drop": "average drop",
+    "mean_sd": "mean drop from the source's own test (mean SD)",
+    "mean_td": "mean drop from models of the target (mean TD)",
+    "worst_sd": "worst drop from the source's own test (worst SD)",
+    "worst_td": "worst drop from models of the target (worst TD)",
+    "id": "score on the training domain (ID)",
+    "mean_ood": "mean score on the other domains (mean OOD)",
+    "drop": "drop from ID to mean OOD",
+    "st": "score under shift (ST)",
+    "ss": "score in domain (SS)",
+    "sd": "drop from the source's own test (SD)",
+    "td": "drop from the target's own model (TD)",
+    "depth_f1": "Depth F1",
+}
+
+
+class SharedFigure(NamedTuple):
+    """One figure.
+
+    Attributes:
+        task: its task.
+        name: of the figure, such as ``mean_st``; Depth F1 ends in ``@<lambda>``.
+        metric: what scores are made with.
+        source: of a shift, or the domain of a score in domain; None of a figure of the whole task.
+        target: likewise.
+        estimate: a fraction, with its 95% interval over resampled test texts.
+        total: the 95% interval over training runs, too; None where that was not measured.
+        is_drop: less is better.
+        n: test texts; None of a figure over several targets.
+        runs: trained models a source; None likewise.
+    """
+
+    task: str
+    name: str
+    metric: str
+    source: str | None
+    target: str | None
+    estimate: Estimate
+    total: Interval | None
+    is_drop: bool
+    n: int | None = None
+    runs: int | None = None
+
+    @property
+    def value(self) -> float:
+        """The figure itself."""
+        assert self.estimate.value is not None  # such figures are left out
+        return self.estimate.value
+
+    @property
+    def key(self) -> str:
+        """Return the figure's name among all figures of the scores: ``nli/mean_st``, ``nli/st/fiction->slate``."""
+        where = "" if self.source is None else f"/{self.source}->{self.target}"
+        return f"{self.task}/{self.name}{where}"
+
+    @property
+    def words(self) -> str:
+        """Return what a reader calls the figure."""
+        name, _, lambda_ = self.name.partition("@")
+        return _WORDS[name] + (f" at lambda {lambda_}" if lambda_ else "")
+
+
+def figures_of(scores: Scores) -> list[SharedFigure]:
+    """List all figures of scores, task by task: those of the whole task first, then in-domain scores, then shifts."""
+    found = [figure for task in scores.tasks for figure in (*_of_task(task), *_in_domain(task), *_of_shifts(task))]
+    return [figure for figure in found if figure.estimate.value is not None]
+
+
+def headlines(scores: Scores) -> dict[str, SharedFigure]:
+    """Find the one figure of each task that entries are compared by: higher is better.
+
+    Returns: by task Depth F1 over all target texts of a pairing, mean OOD of a task with one training domain, else
+        mean ST; tasks without that figure, and placebos, have none.
+    """
+    wanted = {task.task: _headline(task) for task in scores.tasks if not task.task.endswith(PLACEBO)}
+    whole = [figure for figure in figures_of(scores) if figure.source is None]
+    return {figure.task: figure for figure in whole if wanted.get(figure.task) == figure.name}
+
+
+def drop_of(scores: Scores, task: str) -> SharedFigure | None:
+    """Find the drop that stands beside a task's headline; None where no drop could be measured."""
+    drops = {figure.name: figure for figure in figures_of(scores) if figure.task == task and figure.source is None}
+    return next((drops[name] for name in ("drop", "average_drop", "mean_td", "mean_sd") if name in drops), None)
+
+
+def _headline(task: TaskScores) -> str:
+    if task.summary.basis == "pairing":
+        return "depth_f1@0"
+    return "mean_ood" if task.id_ood is not None else "mean_st"
+
+
+def _of_task(task: TaskScores) -> Iterator[SharedFigure]:
+    def figure(name: str, estimate: Estimate, total: Total, metric: str = task.metric) -> SharedFigure:
+        is_drop = _OF_TASKS.get(name, name == "drop")
+        return SharedFigure(task.task, name, metric, None, None, estimate, total.get(name), is_drop)
+
+    summary, id_ood = task.summary, task.id_ood
+    if id_ood is not None:
+        yield from (figure(name, getattr(id_ood, name), id_ood.total) for name in ("id", "mean_ood", "drop"))
+    for name in _OF_TASKS:
+        if id_ood is None or not _repeats_id_ood(name, summary):
+            yield figure(name, getattr(summary, name), summary.total)
+    yield from (figure(f"depth_f1@{part}", each, {}, "depth_f1") for part, each in summary.depth_f1.items())
+
+
+def _repeats_id_ood(name: str, summary: Summary) -> bool:
+    """Check whether a figure of the summary stands there as ID, mean OOD or their difference already."""
+    return summary.basis == ID_OOD and name in ("mean_ss", "mean_st", "average_drop")
+
+
+def _in_domain(task: TaskScores) -> Iterator[SharedFigure]:
+    for own in task.in_domain:
+        total = own.total.get("score")
+        yield SharedFigure(
+            task.task, "ss", task.metric, own.domain, own.domain, own.score, total, False, own.n, own.runs
+        )
+
+
+def _of_shifts(task: TaskScores) -> Iterator[SharedFigure]:
+    for shift in task.shifts:
+        where = (shift.source, shift.target)
+        for name, is_drop in _OF_SHIFTS.items():
+            estimate, total = getattr(shift, name), shift.total.get(name)
+            yield SharedFigure(task.task, name, task.metric, *where, estimate, total, is_drop, shift.n, shift.runs)
+        for part, estimate in shift.depth_f1.items():
+            name = f"depth_f1@{part}"
+            yield SharedFigure(task.task, name, "depth_f1", *where, estimate, None, False, shift.n, shift.runs)

@@ -1,0 +1,75 @@
+"""A store filled from an open archive, to score its entries again."""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+from tqdm import tqdm
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.interchange.open_archive import ENTRIES, PREDICTIONS
+from leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Store
+from leaderboard.store.entries import entry_id
+from validation.cards import parse_card
+from validation.limits import MAX_ROWS
+from validation.parquet_file import ParquetFile
+from validation.report import InvalidInput, Problem, did_you_mean
+
+_WANTED = {ENTRIES: ("entry", "card"), PREDICTIONS: ("source", "id", "prediction", "seed")}
+_READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabilities")}
+
+
+def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) -> tuple[int, dict[str, str]]:
+    """Submit the entries of an archive to a store; those that are there already stay as they are.
+
+    Args:
+        store: the store.
+        archive: the folder that ``leaderboard.interchange.open_archive`` wrote.
+        folders: the datasets of its entries.
+    Returns: how many entries of the archive are in the store now, and why which others are not.
+    Raises: InvalidInput when the folder is no archive.
+    """
+    table = archive / f"{ENTRIES}.parquet"
+    if not table.is_file():
+        cure = "give the folder that 'shiftbench archive' wrote"
+        raise InvalidInput(Problem("this is no archive", str(archive), f"no {table.name} in it", cure))
+    n_filled, failed = 0, {}
+    for identity, card in tqdm(_read(table, ENTRIES).select(_READ[ENTRIES]).rows(), desc="reading the archive",
+                               unit="entry", disable=None, file=sys.stderr):  # fmt: skip
+        try:
+            _submit(store, archive, str(identity), str(card), folders)
+            n_filled += 1
+        except InvalidInput as error:
+            failed[str(identity)] = str(error)
+    return n_filled, failed
+
+
+def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequence[DatasetFolder]) -> None:
+    path = archive / PREDICTIONS / f"{identity}.parquet"
+    if not ENTRY_ID.fullmatch(identity) or not path.is_file():
+        raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
+    rows = _read(path, PREDICTIONS)
+    # In the order that entries have them, and without columns that the entry did not have.
+    sent = rows.select(name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all())
+    checked = parse_card(card, f"{archive}, card of {identity}")
+    if entry_id(LOCAL_SUBMITTER, checked, sent.sort("source", "seed", "id")) != identity:
+        what, cure = "card and predictions are not those that were archived", "fetch the archive again"
+        raise InvalidInput(Problem(what, str(path), cure=cure))
+    with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
+        file = Path(folder) / path.name
+        sent.write_parquet(file)
+        store.submit(file, checked, folders)
+
+
+def _read(path: Path, kind: str) -> pl.DataFrame:
+    """Read a table within the bounds of prediction files."""
+
+    def check(names: list[str]) -> None:
+        missing = [name for name in _WANTED[kind] if name not in names]
+        if missing:
+            what = f"column '{missing[0]}' is missing"
+            raise InvalidInput(Problem(what, str(path), cure=did_you_mean(missing[0], names or ["nothing"])))
+
+    return pl.concat(list(ParquetFile(path, check, MAX_ROWS).parts(_READ[kind])))

@@ -1,0 +1,250 @@
+"""Reads a run folder of HELM: ``run_spec.json``, ``scenario_state.json``, ``per_instance_stats.json``.
+
+Source: helm/benchmark/runner.py, adaptation/request_state.py, metrics/metric.py, scenarios/scenario.py. Keys that have
+no value are left out there. A folder does not state the version of HELM that wrote it. Perturbed copies of instances
+are passed over: they are other items.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from leaderboard.interchange.log import (
+    HELM,
+    EvaluationLog,
+    LogFacts,
+    SampleRows,
+    chosen_fields,
+    parse_json_file,
+    refuse_log,
+    text_hash,
+)
+
+RUN_SPEC, STATE, INSTANCE_STATS = "run_spec.json", "scenario_state.json", "per_instance_stats.json"
+
+Key = tuple[str, int]
+"""An instance's id and the number of the trial."""
+T = TypeVar("T")
+
+
+class _Text(msgspec.Struct):
+    text: str = ""
+    messages: Any = None
+
+
+class _Reference(msgspec.Struct):
+    output: _Text
+    tags: list[str] = []
+
+
+class _Instance(msgspec.Struct):
+    input: _Text
+    references: list[_Reference]
+    id: str
+    split: str | None = None
+    sub_split: str | None = None
+    perturbation: Any = None
+    extra_data: dict[str, Any] = {}
+
+
+class _Token(msgspec.Struct):
+    text: str
+    logprob: float | None = None
+
+
+class _Completion(msgspec.Struct):
+    text: str
+    logprob: float | None = None
+    tokens: list[_Token] = []
+
+
+class _Result(msgspec.Struct):
+    success: bool
+    completions: list[_Completion] = []
+
+
+class _Request(msgspec.Struct):
+    prompt: str = ""
+    messages: Any = None
+
+
+class _State(msgspec.Struct):
+    """One request: of an instance, or of one of its references."""
+
+    instance: _Instance
+    train_trial_index: int
+    request: _Request
+    reference_index: int | None = None
+    request_mode: str | None = None
+    output_mapping: dict[str, str] | None = None
+    result: _Result | None = None
+
+
+class _Adapter(msgspec.Struct):
+    method: str
+    model: str
+    model_deployment: str = ""
+    max_train_instances: int | None = None
+    output_mapping_pattern: str | None = None
+
+
+class _States(msgspec.Struct):
+    adapter_spec: _Adapter
+    request_states: list[_State]
+
+
+class _Class(msgspec.Struct):
+    class_name: str
+
+
+class _RunSpec(msgspec.Struct):
+    name: str
+    metric_specs: list[_Class] = []
+
+
+class _Name(msgspec.Struct):
+    name: str
+    perturbation: Any = None
+
+
+class _Stat(msgspec.Struct):
+    name: _Name
+    mean: float | None = None
+
+
+class _InstanceStats(msgspec.Struct):
+    instance_id: str
+    train_trial_index: int
+    stats: list[_Stat]
+    perturbation: Any = None
+
+
+def is_helm(path: Path) -> bool:
+    """Return whether a path is a run folder of HELM, or the state file in it."""
+    return (path / STATE).is_file() or (path.name == STATE and path.is_file())
+
+
+def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
+    """Read a run folder of HELM.
+
+    Args:
+        path: the folder, or its ``scenario_state.json``.
+        fields: of ``input``, ``split``, ``sub_split``, ``id`` and the instances' ``extra_data``, those that are kept.
+    Returns: the log. Ids are those of the instances, or ``extra_data["id"]`` where every instance has one of its own.
+    Raises: InvalidInput as ``reader.read_log``.
+    """
+    folder = path.parent if path.name == STATE else path
+    states = _read(folder, STATE, _States)
+    spec = _read(folder, RUN_SPEC, _RunSpec)
+    scores = _read_scores(folder)
+    requests: dict[Key, list[_State]] = {}
+    for state in states.request_states:
+        if state.instance.perturbation is None:
+            requests.setdefault((state.instance.id, state.train_trial_index), []).append(state)
+    rows = SampleRows(folder)
+    for row, (key, asked) in enumerate(requests.items(), start=1):
+        if key not in scores:
+            cure = "copy the whole folder again"
+            refuse_log(folder / INSTANCE_STATS, "an instance has no scores", f"'{key[0]}', trial {key[1]}", cure)
+        _add(asked, scores[key], states.adapter_spec, rows, fields, row)
+    adapter = states.adapter_spec
+    frame = rows.frame()
+    tokens = [f"score.num_{part}_tokens" for part in ("prompt", "completion")]
+    facts = LogFacts(
+        shots=adapter.max_train_instances,
+        engine=adapter.model_deployment.split("/")[0] or None,
+        tokens=int(sum(frame[name].sum() for name in tokens)) if set(tokens) <= set(frame.columns) else None,
+        scorer=", ".join(each.class_name.rsplit(".", 1)[-1] for each in spec.metric_specs) or None,
+    )
+    task = spec.name.split(":")[0].split(",")[0]
+    return EvaluationLog(folder, HELM, None, task, adapter.model, frame, facts)
+
+
+def _read(folder: Path, name: str, kind: type[T]) -> T:
+    path = folder / name
+    if not path.is_file():
+        refuse_log(path, "the run folder lacks this file", cure="copy the whole folder again")
+    return parse_json_file(path, kind, "the file")
+
+
+def _read_scores(folder: Path) -> dict[Key, dict[str, float | None]]:
+    """Read the means of all statistics by instance and trial; one instance may have several lists of them."""
+    found: dict[Key, dict[str, float | None]] = {}
+    for each in _read(folder, INSTANCE_STATS, list[_InstanceStats]):
+        if each.perturbation is None:
+            values = {stat.name.name: stat.mean for stat in each.stats if stat.name.perturbation is None}
+            found.setdefault((each.instance_id, each.train_trial_index), {}).update(values)
+    return found
+
+
+def _add(
+    asked: Sequence[_State],
+    scores: Mapping[str, float | None],
+    adapter: _Adapter,
+    rows: SampleRows,
+    fields: Sequence[str],
+    row: int,
+) -> None:
+    instance, first = asked[0].instance, asked[0]
+    item = {"id": instance.id, "input": instance.input.text, "split": instance.split, "sub_split": instance.sub_split}
+    kept = chosen_fields(item | instance.extra_data, fields, rows.path, row)
+    references = [[reference.output.text, sorted(reference.tags)] for reference in instance.references]
+    content = text_hash([instance.input.messages or instance.input.text, references])
+    prompt = text_hash([state.request.messages or state.request.prompt for state in asked])
+    choices: list[str] | None = None
+    likelihoods: list[float] | None = None
+    if first.reference_index is not None:
+        choices = [reference.output.text for reference in instance.references]
+        likelihoods = _likelihoods(asked, choices)
+        answer = _chosen(choices, likelihoods, scores)
+    else:
+        if len(asked) > 1:
+            what, cure = "an item stands in the log twice", "give the log of one run, as the tool wrote it"
+            refuse_log(rows.path, what, f"'{instance.id}', epoch {first.train_trial_index + 1}", cure)
+        answer = _generated(first, adapter)
+        choices = list(first.output_mapping.values()) if first.output_mapping else None
+    epoch = first.train_trial_index + 1
+    values = (instance.id, epoch, content, prompt, answer, choices, likelihoods, kept)
+    rows.add(values, scores.items(), instance.extra_data.get("id"))
+
+
+def _generated(state: _State, adapter: _Adapter) -> str | None:
+    """Return the likeliest completion; where choices were lettered, the text of the choice."""
+    if state.result is None or not state.result.success or not state.result.completions:
+        return None
+    text = max(state.result.completions, key=lambda each: each.logprob or 0.0).text
+    if state.output_mapping is None:
+        return text
+    if adapter.output_mapping_pattern is not None:
+        match = re.search(adapter.output_mapping_pattern, text.strip())
+        text = match[1 if match.re.groups else 0] if match else ""
+    return state.output_mapping.get(text.strip())
+
+
+def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float] | None:
+    """Sum the log-probabilities of each reference's tokens, which end its prompt; None where some are not there."""
+    found: dict[int, float] = {}
+    for state in asked:
+        if state.request_mode in (None, "original") and state.result and state.result.completions:
+            place = state.reference_index or 0
+            text, total = "", 0.0
+            for token in reversed(state.result.completions[0].tokens):
+                if len(text) > len(choices[place]):  # a blank stands before the reference
+                    break
+                text, total = token.text + text, total + (token.logprob or 0.0)
+            if text.strip() == choices[place].strip():
+                found[place] = total
+    return [found[place] for place in range(len(choices))] if len(found) == len(choices) else None
+
+
+def _chosen(
+    choices: Sequence[str], likelihoods: Sequence[float] | None, scores: Mapping[str, float | None]
+) -> str | None:
+    """Return the choice that HELM counted, which divides by lengths or calibrates; else the likeliest."""
+    place = scores.get("predicted_index")
+    if place is None and likelihoods is not None:
+        place = max(range(len(choices)), key=likelihoods.__getitem__)
+    return None if place is None else choices[int(place)]

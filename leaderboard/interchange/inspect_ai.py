@@ -1,0 +1,299 @@
+"""Reads what Inspect logs: version 2 of its ``EvalLog``, as ``.eval`` (a zip archive, one entry a sample) or ``.json``.
+
+Source: inspect_ai/log/_log.py, _recorders/eval.py, _recorders/chunked/format.py. Events, which are most of a log, are
+passed over.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import msgspec
+
+from leaderboard.interchange.archive import BoundedArchive
+from leaderboard.interchange.log import (
+    INSPECT,
+    SCORE,
+    EvaluationLog,
+    LogFacts,
+    SampleRows,
+    chosen_fields,
+    parse_json,
+    parse_json_file,
+    refuse_log,
+    text_hash,
+)
+
+_VERSION = 2
+_SAMPLE = re.compile(r"samples/.+_epoch_\d+(\.json|/sample\.json)", re.DOTALL)
+_SHELL = "/sample.json"
+_HEADER, _START = "header.json", "_journal/start.json"
+_ATTACHMENT = "attachment://"
+_JSON_BEGIN = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"(status|eval)"')
+_ZIP_MARK = b"PK\x03\x04"
+_TEXT_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What Inspect's own ``value_to_float`` takes texts for; others may be numbers."""
+
+
+class _Score(msgspec.Struct):
+    value: Any
+    answer: Any = None
+
+
+class _Usage(msgspec.Struct):
+    total_tokens: int = 0
+    total_cost: float | None = None
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: Any = ""
+    source: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+
+
+class _Output(msgspec.Struct):
+    completion: str = ""
+    choices: list[_Choice] = []
+
+
+class _Sample(msgspec.Struct):
+    """What is read of one item's sample: no events, store or attachments."""
+
+    id: int | str
+    epoch: int
+    input: str | list[_Message]
+    target: Any
+    choices: list[str] | None = None
+    messages: list[_Message] = []
+    output: _Output = msgspec.field(default_factory=_Output)
+    scores: dict[str, _Score] | None = None
+    metadata: dict[str, Any] = {}
+    error: Any = None
+
+
+class _Scorer(msgspec.Struct):
+    name: str
+    options: dict[str, Any] | None = None
+
+
+class _Role(msgspec.Struct):
+    model: str
+
+
+class _Eval(msgspec.Struct):
+    task: str
+    model: str
+    scorers: list[_Scorer] | None = None
+    model_roles: dict[str, _Role | str] | None = None
+    packages: dict[str, str] = {}
+    task_version: int | str | None = None
+    model_args: dict[str, Any] = {}
+
+
+class _Stats(msgspec.Struct):
+    model_usage: dict[str, _Usage] = {}
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+class _Header(_Version):
+    eval: _Eval
+    status: str = "started"
+    stats: _Stats = msgspec.field(default_factory=_Stats)
+
+
+class _Whole(_Header):
+    """A log as one JSON document."""
+
+    samples: list[_Sample] | None = None
+
+
+def is_inspect(path: Path) -> bool:
+    """Return whether a path is a log of Inspect, by its first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _is_archive(path) or bool(_JSON_BEGIN.match(file.read(256)))
+
+
+def _is_archive(path: Path) -> bool:
+    with path.open("rb") as file:
+        return path.suffix == ".eval" or file.read(len(_ZIP_MARK)) == _ZIP_MARK
+
+
+def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
+    """Read a log of Inspect.
+
+    Args:
+        path: an ``.eval`` or ``.json`` log.
+        fields: names of the metadata, or ``input``, ``choices``, ``target`` or ``id``, that are kept.
+    Returns: the log. Ids are ``metadata["id"]`` where every sample has one of its own, else ``Sample.id``.
+    Raises: InvalidInput as ``reader.read_log``.
+    """
+    rows = SampleRows(path)
+    if not _is_archive(path):
+        _check_version(parse_json_file(path, _Version, "the log"), path)
+        whole = parse_json_file(path, _Whole, "the log")
+        header: _Header = whole
+        samples: Iterable[_Sample] = whole.samples or ()
+        _check_finished(header, path)
+        _add_all(samples, rows, fields)
+    else:
+        with BoundedArchive(path) as archive:
+            header = _read_header(archive, path)
+            _add_all(_read_samples(archive, path), rows, fields)
+    usage = header.stats.model_usage.values()
+    costs = [each.total_cost for each in usage if each.total_cost is not None]
+    arguments = header.eval.model_args
+    frame = rows.frame()
+    facts = LogFacts(
+        task_version=str(header.eval.task_version) if header.eval.task_version is not None else None,
+        revision=_stated(arguments.get("revision")),
+        batch_size=_stated(arguments.get("batch_size")),
+        dtype=_stated(arguments.get("dtype") or arguments.get("torch_dtype")),
+        engine=header.eval.model.split("/")[0],
+        tokens=sum(each.total_tokens for each in usage) or None,
+        cost_usd=sum(costs) if costs else None,
+        scorer=_scorer_words(header.eval, [name for name in frame.columns if name.startswith(SCORE)]),
+    )
+    version = header.eval.packages.get("inspect_ai")
+    return EvaluationLog(path, INSPECT, version, header.eval.task, header.eval.model, frame, facts)
+
+
+def _read_header(archive: BoundedArchive, path: Path) -> _Header:
+    if _HEADER not in archive.names:
+        what = "the evaluation did not finish" if _START in archive.names else "this is no log of Inspect"
+        refuse_log(path, what, f"no entry '{_HEADER}'", "finish it with 'inspect eval-retry'")
+    content = archive.read(_HEADER)
+    _check_version(parse_json(content, _Version, path, "the header"), path)
+    header = parse_json(content, _Header, path, "the header")
+    _check_finished(header, path)
+    return header
+
+
+def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
+    """Read the samples in the order of their entries' names, which is the order of no run."""
+    for name in sorted(name for name in archive.names if _SAMPLE.fullmatch(name)):
+        sample = parse_json(archive.read(name), _Sample, path, f"entry '{name}'")
+        if name.endswith(_SHELL):  # a sample in chunks: metadata and long texts have entries of their own
+            folder = name.removesuffix(_SHELL)
+            if f"{folder}/metadata.json" in archive.names:
+                entry = f"{folder}/metadata.json"
+                sample.metadata = parse_json(archive.read(entry), dict[str, Any], path, f"entry '{entry}'")
+            if _ATTACHMENT in msgspec.json.encode(sample.input).decode():
+                what, cure = "a sample in chunks has its input in another entry", "convert the log to whole samples"
+                refuse_log(path, what, f"entry '{name}'", cure)
+        yield sample
+
+
+def _check_version(header: _Version, path: Path) -> None:
+    if header.version != _VERSION:
+        cure = f"convert it with 'inspect log convert' to version {_VERSION}"
+        refuse_log(path, "a version of Inspect's logs that is not known", f"version {header.version}", cure)
+
+
+def _check_finished(header: _Header, path: Path) -> None:
+    if header.status != "success":
+        cure = "finish it with 'inspect eval-retry'"
+        refuse_log(path, "the evaluation did not finish", f"status '{header.status}'", cure)
+
+
+def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]) -> None:
+    for row, sample in enumerate(samples, start=1):
+        item = {"id": sample.id, "input": sample.input, "choices": sample.choices, "target": sample.target}
+        kept = chosen_fields(item | sample.metadata, fields, rows.path, row)
+        content = text_hash([_turns(sample.input), sample.choices, sample.target])
+        prompt = _prompt(sample.messages)
+        hashed = text_hash(_turns(prompt)) if prompt else None
+        values = (str(sample.id), sample.epoch, content, hashed, _answer(sample), sample.choices, None, kept)
+        rows.add(values, _numbers(sample.scores or {}), sample.metadata.get("id"))
+
+
+def _scorer_words(evaluation: _Eval, columns: Sequence[str]) -> str | None:
+    """Name the scorers, each with a hash of its settings and the model that judges, as far as the log states them."""
+    if not evaluation.scorers:
+        return ", ".join(name.removeprefix(SCORE) for name in columns) or None
+    return ", ".join(_with_settings(scorer, evaluation) for scorer in evaluation.scorers)
+
+
+def _with_settings(scorer: _Scorer, evaluation: _Eval) -> str:
+    options = scorer.options or {}
+    details = [f"settings {text_hash([options])[:8]}"] if options else []
+    if "model_role" in options or "model" in options or scorer.name.startswith("model_graded"):
+        details.append(f"judged by {_judge(options, evaluation)}")
+    return f"{scorer.name} ({', '.join(details)})" if details else scorer.name
+
+
+def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
+    """Return the model that a scorer asks: its own, else its role's, else the one that is evaluated.
+
+    Source: inspect_ai/scorer/_model.py.
+    """
+    if options.get("model"):
+        return str(options["model"])
+    role = options.get("model_role") or "grader"
+    name = role.get("name") if isinstance(role, dict) else role
+    found = (evaluation.model_roles or {}).get(str(name))
+    if found is None:
+        return evaluation.model
+    return found.model if isinstance(found, _Role) else found
+
+
+def _answer(sample: _Sample) -> str | None:
+    """Return the text that the model generated; of multiple choice, the text of the choice."""
+    if sample.error is not None:
+        return None
+    if sample.choices:
+        letters = [score.answer for score in (sample.scores or {}).values() if isinstance(score.answer, str)]
+        place = ascii_uppercase.find(letters[0]) if letters and len(letters[0]) == 1 else -1
+        return sample.choices[place] if 0 <= place < len(sample.choices) else None
+    if sample.output.completion or not sample.output.choices:
+        return sample.output.completion
+    return _text(sample.output.choices[0].message.content)  # logs before 0.3.60 have no completion
+
+
+def _prompt(messages: Sequence[_Message]) -> list[_Message]:
+    """Return the turns before the first that the model wrote."""
+    return list(takewhile(lambda turn: turn.role != "assistant" or turn.source == "input", messages))
+
+
+def _turns(content: str | Sequence[_Message]) -> Any:
+    """Return a text as it is, and a conversation without the turns' random ids."""
+    return content if isinstance(content, str) else [[turn.role, turn.content] for turn in content]
+
+
+def _text(content: Any) -> str:
+    """Return the text of a turn, which may have parts: reasoning and pictures are no text."""
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
+
+
+def _numbers(scores: Mapping[str, _Score]) -> Iterator[tuple[str, float | None]]:
+    for name, score in scores.items():
+        if isinstance(score.value, dict):
+            yield from ((f"{name}.{key}", _number(value)) for key, value in score.value.items())
+        else:
+            yield name, _number(score.value)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        try:
+            return _TEXT_VALUES.get(value, _TEXT_VALUES.get(value.lower())) if value.isalpha() else float(value)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _stated(value: Any) -> str | None:
+    return None if value in (None, "") else str(value)

@@ -1,0 +1,242 @@
+"""Reads what lm-evaluation-harness 0.4 logs: ``samples_<task>_<date>.jsonl`` with ``results_<date>.json`` beside it.
+
+Source: lm_eval/result_schema.py, lm_eval/loggers/evaluation_tracker.py. One line an item and filter. All responses are
+texts there, log-likelihoods too. The file is read line by line, and of a line only what is kept is turned into Python
+values, because a line repeats its prompt for every choice.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import polars as pl
+
+from leaderboard.interchange.log import (
+    LM_EVAL,
+    WHOLE,
+    EvaluationLog,
+    LogFacts,
+    SampleRows,
+    chosen_fields,
+    collector_at_rest,
+    parse_json,
+    refuse_log,
+)
+from validation.report import did_you_mean, first_line
+
+_FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
+_KNOWN_VERSIONS = re.compile(r"0\.4\.\d.*")
+_MAX_LINE_BYTES = 64 * 2**20
+_BUFFER_BYTES = 2**20
+_MAX_RESULTS_BYTES = 256 * 2**20
+
+
+class _Settings(msgspec.Struct, gc=False):
+    """How a model generates; passed over."""
+
+
+class _Request(msgspec.Struct, gc=False):
+    """One request to the model. Its prompt, ``arg_0``, is passed over; ``arg_1`` is a choice, or settings."""
+
+    arg_1: str | _Settings | None = None
+
+
+class _Line(msgspec.Struct, gc=False):
+    """What every line has, beside its item ``doc``, and its scores under names of the task's own."""
+
+    doc_id: int
+    arguments: dict[str, _Request]
+    filtered_resps: list[Any]
+    filter: str
+    metrics: list[str]
+    doc_hash: str
+    prompt_hash: str
+
+
+class _OwnId(msgspec.Struct, gc=False):
+    """An item's own id."""
+
+    id: Any = None
+
+
+_N_FIELDS = len(_Line.__struct_fields__) + 1
+
+
+def is_lm_eval(path: Path) -> bool:
+    """Return whether a path is a samples file of lm-eval, by its name or its first key."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return bool(_FILE.fullmatch(path.name)) or file.read(64).lstrip().startswith(b'{"doc_id"')
+
+
+def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[str] = ()) -> EvaluationLog:
+    """Read a samples file of lm-eval, with the model's facts from the results file beside it, where that is there.
+
+    Args:
+        path: ``samples_<task>_<date>.jsonl``.
+        filter_name: the filter whose answers and scores are read; None: the first of the file.
+        fields: fields of ``doc`` that are kept.
+    Returns: the log. Ids are ``doc["id"]`` where every item has one of its own, else ``doc_id``.
+    Raises: InvalidInput as ``reader.read_log``.
+    """
+    match = _FILE.fullmatch(path.name)
+    task = match["task"] if match else path.stem
+    results = _read_results(path.with_name(f"results_{match['date']}.json")) if match else {}
+    reading = _Reading(path, filter_name, tuple(fields))
+    samples = reading.samples()
+    config = results.get("config") or {}
+    facts = LogFacts(
+        task_version=_stated(results.get("versions", {}).get(task)),
+        revision=_stated(config.get("model_sha")) or _stated(config.get("model_revision")),
+        parameters=_count(config.get("model_num_parameters")),
+        shots=_count(results.get("n-shot", {}).get(task)),
+        batch_size=_stated(config.get("batch_size")),
+        dtype=(_stated(config.get("model_dtype")) or "").removeprefix("torch.") or None,
+        engine=_stated(config.get("model")),
+        scorer=", ".join(reading.metrics) or None,
+        filter=reading.filter_name,
+        filters=tuple(reading.filters),
+    )
+    model = _stated(results.get("model_name")) or path.absolute().parent.name
+    return EvaluationLog(path, LM_EVAL, _stated(results.get("lm_eval_version")), task, model, samples, facts)
+
+
+@dataclass
+class _Reading:
+    """Reads the lines of one samples file.
+
+    Attributes:
+        filter_name: the filter whose lines are kept; known after the first line.
+        filters: names of all filters, as keys.
+        metrics: names of all metrics of the lines that are kept, as keys.
+    """
+
+    path: Path
+    filter_name: str | None
+    fields: tuple[str, ...]
+    filters: dict[str, None] = field(default_factory=dict)
+    metrics: dict[str, None] = field(default_factory=dict)
+
+    def samples(self) -> pl.DataFrame:
+        """Read the whole file."""
+        rows, decoder = SampleRows(self.path), self._decoder()
+        known: list[str] = []
+        with collector_at_rest():
+            for row, text in _numbered_lines(self.path):
+                line = self._decoded(decoder, text, row)
+                if line.filter not in self.filters:
+                    self.filters[line.filter] = None
+                    self.filter_name = self.filter_name or line.filter
+                if line.filter != self.filter_name:
+                    continue
+                if line.metrics != known:
+                    known = line.metrics
+                    self.metrics.update(dict.fromkeys(known))
+                    decoder = self._decoder()
+                    line = self._decoded(decoder, text, row)
+                self._add(line, row, rows)
+        if self.filters and self.filter_name not in self.filters:
+            cure = did_you_mean(str(self.filter_name), list(self.filters))
+            refuse_log(self.path, "the log has no such filter", f"'{self.filter_name}'", cure)
+        return rows.frame()
+
+    def _add(self, line: Any, row: int, rows: SampleRows) -> None:
+        asked = [request.arg_1 for request in line.arguments.values()]
+        try:
+            answers, choices, likelihoods = _read_responses(asked, line.filtered_resps, line.metrics)
+        except (TypeError, ValueError, IndexError) as error:
+            self._refuse(error, row)
+        if self.fields:
+            kept = chosen_fields(line.doc, self.fields, self.path, row)
+            own_id = msgspec.json.decode(line.doc["id"]) if "id" in line.doc else None
+        else:
+            kept, own_id = None, line.doc.id
+        scores = list(zip(self.metrics, msgspec.structs.astuple(line)[_N_FIELDS:], strict=True))
+        for epoch, answer in enumerate(answers, start=1):
+            values = (str(line.doc_id), epoch, line.doc_hash, line.prompt_hash, answer, choices, likelihoods, kept)
+            rows.add(values, scores, own_id)
+
+    def _decoder(self) -> "msgspec.json.Decoder[Any]":
+        """Build the decoder of lines with the metrics known so far; where a line lacks one, it is None there."""
+        names = {f"score_{place}": name for place, name in enumerate(self.metrics)}
+        document = dict[str, msgspec.Raw] if self.fields else _OwnId
+        fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
+        kind = msgspec.defstruct("_ScoredLine", fields, bases=(_Line,), rename=names, gc=False)
+        return msgspec.json.Decoder(kind)
+
+    def _decoded(self, decoder: "msgspec.json.Decoder[Any]", text: bytes, row: int) -> Any:
+        try:
+            return decoder.decode(text)
+        except msgspec.ValidationError as error:
+            self._refuse(error, row)
+        except msgspec.DecodeError as error:
+            try:  # Python's json, which lm-eval writes with, has NaN and Infinity
+                content = msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
+            except (ValueError, RecursionError):
+                refuse_log(self.path, "this line is not JSON", first_line(error), WHOLE, row=row)
+            return self._decoded(decoder, content, row)
+
+    def _refuse(self, error: Exception, row: int) -> NoReturn:
+        what = "this is not what lm-eval 0.4 writes: of another tool, or of a version that is not known"
+        refuse_log(self.path, what, first_line(error), "log it again with lm-eval 0.4", row=row)
+
+
+def _read_responses(
+    asked: list[Any], responses: Sequence[Any], metrics: Sequence[str]
+) -> tuple[Sequence[str | None], list[str] | None, list[float] | None]:
+    """Read what came of one item's requests; ``asked`` holds their choices, or settings of what was generated.
+
+    Returns: an answer an epoch; the choices and their log-likelihoods, None where nothing was chosen.
+    """
+    if not isinstance(asked[0], str):
+        answers = responses[0] if isinstance(responses[0], list) else responses[:1]
+        if not all(isinstance(answer, str) for answer in answers):
+            raise TypeError(f"a response is no text: {answers!r}")
+        return answers, None, None
+    # With mutual information the second half are the choices without their prompt.
+    choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked
+    if len(choices) < 2:  # the likelihood of a text, without any choice
+        return [None], None, None
+    likelihoods = [float(response[0]) for response in responses[: len(choices)]]
+    if len(likelihoods) < len(choices):
+        raise ValueError(f"{len(choices)} choices have {len(likelihoods)} responses")
+    return [choices[likelihoods.index(max(likelihoods))]], choices, likelihoods
+
+
+def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Read the lines of a file, the first as row 1; InvalidInput where one is too long."""
+    with path.open("rb", buffering=_BUFFER_BYTES) as file:
+        row = 0
+        while line := file.readline(_MAX_LINE_BYTES + 1):
+            row += 1
+            if len(line) > _MAX_LINE_BYTES:
+                cure = "give a log as lm-eval wrote it"
+                refuse_log(path, "this line is too long", f"more than {_MAX_LINE_BYTES:,} bytes", cure, row=row)
+            yield row, line
+
+
+def _read_results(path: Path) -> dict[str, Any]:
+    """Read the results file of a run; empty where there is none."""
+    if not path.is_file():
+        return {}
+    if path.stat().st_size > _MAX_RESULTS_BYTES:
+        found = f"{path.stat().st_size:,} bytes"
+        refuse_log(path, "the results file is too large", found, "log the samples in files of their own")
+    content = parse_json(path.read_bytes(), dict[str, Any], path, "the results file")
+    version = content.get("lm_eval_version")
+    if not isinstance(version, str) or not _KNOWN_VERSIONS.fullmatch(version):
+        refuse_log(path, "a version of lm-eval that is not known", f"{version!r}", "use lm-eval 0.4")
+    return content
+
+
+def _stated(value: Any) -> str | None:
+    return None if value in (None, "", "N/A") else str(value)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None

@@ -1,0 +1,282 @@
+"""What is kept of one evaluation log, whichever tool wrote it: one model's answers to one task, with scores."""
+
+import gc
+import hashlib
+import json
+import mmap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+import polars as pl
+
+from validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
+
+LM_EVAL, INSPECT, HELM = "lm-eval", "inspect", "helm"
+TOOLS = (LM_EVAL, INSPECT, HELM)
+"""The tools whose logs are read, as the commands name them."""
+
+SCORE = "score."
+"""Begins the name of each column of scores: ``score.acc``."""
+
+_TEXTS, _NUMBERS = pl.List(pl.String), pl.List(pl.Float64)
+SAMPLE_SCHEMA: dict[str, Any] = {
+    "id": pl.String,
+    "epoch": pl.Int64,
+    "content_hash": pl.String,
+    "prompt_hash": pl.String,
+    "answer": pl.String,
+    "choices": _TEXTS,
+    "log_likelihoods": _NUMBERS,
+    "document": pl.String,
+}
+"""Columns of ``EvaluationLog.samples``, in this order, before the scores. One row an item and epoch, as in the log.
+
+``id``: of the item, the data's own where it has distinct ones, else its place in the split; never null.
+``epoch``: repeated answers to an item count from 1; never null.
+``content_hash``: 64 hex digits, of the item as the tool loaded it, without the prompt; equal hashes mean equal items
+    between logs of one tool only, because each tool hashes another text. Never null.
+``prompt_hash``: 64 hex digits, of what the model was sent; null where the log does not hold it.
+``answer``: what the model generated, after the tool's filter; the text of the likeliest choice where it generated
+    nothing; null where there is no answer, as of a sample that failed.
+``choices``, ``log_likelihoods``: what the model chose among, and the natural logarithm of each one's probability, in
+    the same order; null where nothing was chosen, or no likelihoods were logged.
+``document``: a JSON object of those fields of the item that ``read_log`` was asked for; null where it was asked for
+    none.
+``score.<metric>``: a float an item and epoch; null where the tool has none. Metrics without any number are left out.
+"""
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """What a log states about how it was made; None where it does not.
+
+    Attributes:
+        task_version: the tool's version of the task.
+        revision: commit or revision of the model.
+        parameters: the model's number of parameters.
+        shots: demonstrations in a prompt.
+        batch_size: as the tool writes it, such as ``8`` or ``auto``.
+        dtype: the type of the model's weights.
+        engine: what ran the model, such as ``hf``, ``vllm`` or ``openai``.
+        tokens: read and written, of the whole log.
+        cost_usd: of the whole log.
+        scorer: names of what scored the answers, joined by commas.
+        filter: the tool's filter that the answers passed.
+        filters: all filters of the log, in the log's order.
+    """
+
+    task_version: str | None = None
+    revision: str | None = None
+    parameters: int | None = None
+    shots: int | None = None
+    batch_size: str | None = None
+    dtype: str | None = None
+    engine: str | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    scorer: str | None = None
+    filter: str | None = None
+    filters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EvaluationLog:
+    """One model's answers to the items of one task, with the tool's own scores.
+
+    Attributes:
+        path: the file or folder that was read.
+        tool: one of ``TOOLS``.
+        version: the tool's version; None where the log does not state it.
+        task: the tool's name of the task.
+        model: the tool's name of the model.
+        samples: columns as ``SAMPLE_SCHEMA`` describes them.
+        facts: how the log was made.
+    """
+
+    path: Path
+    tool: str
+    version: str | None
+    task: str
+    model: str
+    samples: pl.DataFrame
+    facts: LogFacts = field(default_factory=LogFacts)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the scores, without the prefix of their columns."""
+        return tuple(name.removeprefix(SCORE) for name in self.samples.columns if name.startswith(SCORE))
+
+    @property
+    def epochs(self) -> int:
+        """How often each item was answered, at most."""
+        return self.samples["epoch"].n_unique()
+
+    @property
+    def prompts_hash(self) -> str | None:
+        """SHA-256 over the prompts of all items in the order of their ids, 64 hex digits; None where one is missing."""
+        first = self.samples.filter(pl.col("epoch") == pl.col("epoch").min()).sort("id")["prompt_hash"]
+        if first.null_count() or not len(first):
+            return None
+        return hashlib.sha256("".join(first).encode()).hexdigest()
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Stop Python's garbage collector for a while: it would look again and again through rows that refer to nothing."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class SampleRows:
+    """Collects samples row by row into a frame: what is done is kept as columns, so that it takes little memory.
+
+    Args:
+        path: the log, for what is refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._parts: list[pl.DataFrame] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._scores: dict[str, list[object]] = {}
+
+    def add(self, row: tuple[Any, ...], scores: Iterable[tuple[str, object]], own_id: object = None) -> None:
+        """Add a sample.
+
+        Args:
+            row: the values of ``SAMPLE_SCHEMA`` in its order.
+            scores: pairs of a metric and its value; a value that is no number, such as a text that a corpus metric
+                collects, is null.
+            own_id: the id that the item has in its own data; what is neither a text nor a whole number is none.
+        """
+        n = len(self._rows)
+        self._rows.append((*row, own_id))
+        for name, score in scores:
+            values = self._scores.setdefault(name, [])
+            if len(values) < n:  # samples before this one had no such score
+                values.extend([None] * (n - len(values)))
+            values.append(score)
+        if n + 1 >= _ROWS_AT_ONCE:
+            self._pack()
+
+    def frame(self) -> pl.DataFrame:
+        """Return all samples, under the items' own ids where these tell them apart as the tool's do.
+
+        Raises: InvalidInput when there are none, or one stands there twice.
+        """
+        if self._rows:
+            self._pack()
+        if not self._parts:
+            refuse_log(self.path, "the log has no samples", cure="run the evaluation with samples logged")
+        frame = pl.concat(self._parts, how="diagonal")
+        check_samples(frame, self.path)
+        empty = [name for name in frame.columns if name.startswith(SCORE) and frame[name].null_count() == len(frame)]
+        own, frame = frame["own_id"], frame.drop("own_id", *empty)
+        named = frame.with_columns(id=own)
+        return frame if own.null_count() or named.select("id", "epoch").is_duplicated().any() else named
+
+    def _pack(self) -> None:
+        import pyarrow as pa
+
+        # pyarrow reads lists of lists many times faster than polars does.
+        strings, floats = pa.string(), pa.float64()
+        kinds = {pl.String: strings, pl.Int64: pa.int64(), _TEXTS: pa.list_(strings), _NUMBERS: pa.list_(floats)}
+        *values, own_ids = zip(*self._rows, strict=True)
+        named = zip(SAMPLE_SCHEMA.items(), values, strict=True)
+        columns = {name: pa.array(column, kinds[kind]) for (name, kind), column in named}
+        columns["own_id"] = pa.array([str(own) if isinstance(own, int | str) else None for own in own_ids], strings)
+        for name, scores in self._scores.items():
+            numbers = [float(score) if isinstance(score, int | float) else None for score in scores]
+            columns[SCORE + name] = pa.array(numbers + [None] * (len(own_ids) - len(numbers)), floats)
+        self._parts.append(pl.DataFrame(pa.table(columns)))
+        self._rows, self._scores = [], {}
+
+
+_ROWS_AT_ONCE = 20_000
+
+
+def check_samples(frame: pl.DataFrame, path: Path) -> None:
+    """Refuse a log with an item that stands there twice in one epoch."""
+    repeated = frame.filter(frame.select("id", "epoch").is_duplicated())
+    if len(repeated):
+        first, n = repeated.row(0, named=True), repeated.select("id", "epoch").n_unique()
+        found = f"'{first['id']}', epoch {first['epoch']}{and_more(n - 1, 'item')}"
+        refuse_log(path, "an item stands in the log twice", found, "give the log of one run, as the tool wrote it")
+
+
+def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, row: int) -> str | None:
+    """Write the fields that were asked for as a JSON object; None where none were.
+
+    Args:
+        item: what an item has by field; values may be ``msgspec.Raw``.
+        fields: names of the fields to keep.
+        path: the log, for what is refused.
+        row: the item's place in it, from 1.
+    Raises: InvalidInput where the item has no such field.
+    """
+    for name in fields:
+        if name not in item:
+            cure = did_you_mean(name, list(item)) if item else ""
+            refuse_log(path, "an item has no such field", f"'{name}'", cure, row=row)
+    return msgspec.json.encode({name: item[name] for name in fields}).decode() if fields else None
+
+
+def refuse_log(path: Path, what: str, found: str = "", cure: str = "", **place: Any) -> NoReturn:
+    """Raise InvalidInput for a log that cannot be read. ``place`` is a row, key or column of ``Problem``."""
+    raise InvalidInput(Problem(what, str(path), found, cure, **place))
+
+
+def text_hash(content: object) -> str:
+    """Return the SHA-256 of what JSON can hold, 64 hex digits."""
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+
+
+T = TypeVar("T")
+
+
+def parse_json(data: bytes | memoryview, kind: type[T], path: Path, what: str) -> T:
+    """Parse JSON into a type of msgspec; NaN and Infinity, which Python writes there, are null.
+
+    Args:
+        data: the JSON.
+        kind: the type.
+        path: the log, for what is refused.
+        what: what the JSON is of, such as ``a sample``.
+    Raises: InvalidInput when it is no JSON, or lacks what the type needs.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError:
+        try:
+            content = json.loads(bytes(data), parse_constant=lambda _: None)
+            return msgspec.convert(content, kind)
+        except msgspec.ValidationError as error:
+            cure = "log it again with a version that is known"
+            refuse_log(path, f"{what} is not what the tool writes there", first_line(error), cure)
+        except (ValueError, RecursionError) as error:
+            refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE)
+
+
+def parse_json_file(path: Path, kind: type[T], what: str) -> T:
+    """Parse a JSON file as ``parse_json`` does; what is passed over in it takes no memory of its own."""
+    if not path.stat().st_size:
+        refuse_log(path, f"{what} is empty", cure=WHOLE)
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        memoryview(content) as view,
+    ):
+        return parse_json(view, kind, path, what)
+
+
+WHOLE = "the log is cut off or was changed: copy it again, whole"
+"""The cure of a log that is not as its tool wrote it."""

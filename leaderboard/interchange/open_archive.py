@@ -1,0 +1,255 @@
+"""The open archive: all entries of a store that may be passed on, as one dataset folder for research.
+
+    predictions/<entry>.parquet   config ``predictions``: what each run said of each test text, with confidences
+    entries.parquet               config ``entries``: who is who, with the whole card as JSON
+    scores.parquet                config ``scores``: one score of one run a row
+    figures.parquet               config ``figures``: means, drops and scores with their intervals
+    README.md, croissant.json     what describes them (given by who calls this)
+
+In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
+the store are not: an entry's id here is made of its card and predictions alone, so it is the one that a store filled
+from the archive gives it (``leaderboard.interchange.from_archive``).
+
+The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
+on from there. The same store gives the same bytes.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from tqdm import tqdm
+
+from builders.folder.configs import Column, Config
+from builders.folder.reader import DatasetFolder
+from leaderboard.interchange.figures import figures_of
+from leaderboard.scoring.shape import METRIC_VERSION, Scores
+from leaderboard.store import LOCAL_SUBMITTER, Entry, Store, folder_of
+from leaderboard.store.entries import entry_id
+from validation.cards import Card
+from validation.output_files import check_new_folder, replace_file
+from validation.report import InvalidInput, Problem
+
+ENTRIES, SCORES, FIGURES, PREDICTIONS = "entries", "scores", "figures", "predictions"
+_DONE = ".done"
+"""Holds, for each entry of the store that is through, the id that it has in the archive."""
+
+PREDICTION_SCHEMA = pl.Schema(
+    {
+        "entry": pl.String(),
+        "task": pl.String(),
+        "target": pl.String(),
+        "source": pl.String(),
+        "seed": pl.Int64(),
+        "id": pl.String(),
+        "prediction": pl.String(),
+        "confidence": pl.Float64(),
+        "probabilities": pl.List(pl.Float64()),
+    }
+)
+"""Sorted by source, seed and id; ``confidence`` and ``probabilities`` are null where an entry has none."""
+_FACTS = ("name", "model", "base_model", "family", "parameters", "paradigm", "shots", "data", "subset")
+ENTRY_SCHEMA = pl.Schema(
+    {
+        "entry": pl.String(),
+        "benchmark": pl.String(),
+        **{name: pl.Int64() if name in ("parameters", "shots") else pl.String() for name in _FACTS},
+        "metric_version": pl.String(),
+        "depth_encoder": pl.String(),
+        "card": pl.String(),
+    }
+)
+"""One row an entry, sorted by ``entry``; facts that a card does not have are null, ``card`` is the card as JSON."""
+SCORE_SCHEMA = pl.Schema(
+    {
+        "entry": pl.String(),
+        "task": pl.String(),
+        "source": pl.String(),
+        "target": pl.String(),
+        "seed": pl.Int64(),
+        "metric": pl.String(),
+        "value": pl.Float64(),
+        "n": pl.Int64(),
+    }
+)
+"""``leaderboard.scoring.score.SCORE_COLUMNS`` without replicates."""
+FIGURE_SCHEMA = pl.Schema(
+    {
+        "entry": pl.String(),
+        "task": pl.String(),
+        "figure": pl.String(),
+        "metric": pl.String(),
+        "source": pl.String(),
+        "target": pl.String(),
+        "value": pl.Float64(),
+        "low": pl.Float64(),
+        "high": pl.Float64(),
+        "total_low": pl.Float64(),
+        "total_high": pl.Float64(),
+        "is_drop": pl.Boolean(),
+    }
+)
+"""Figures as ``leaderboard.interchange.figures`` has them; null: of a whole task (source, target), no interval."""
+_TITLES = {
+    PREDICTIONS: "What each trained model said of each test text",
+    ENTRIES: "The entries and their cards",
+    SCORES: "Scores of single trained models",
+    FIGURES: "Means, drops and scores of entries, with 95% intervals",
+}
+_SCHEMAS = {PREDICTIONS: PREDICTION_SCHEMA, ENTRIES: ENTRY_SCHEMA, SCORES: SCORE_SCHEMA, FIGURES: FIGURE_SCHEMA}
+_TABLES = (ENTRIES, SCORES, FIGURES)
+
+Describe = Callable[[Sequence[Config], pl.DataFrame], Mapping[str, str]]
+"""From the archive's configs and its entries to the text files that describe them, by name."""
+
+
+@dataclass(frozen=True)
+class Archived:
+    """What an archive holds: ids of its entries, how many predictions, and why which entries are left out."""
+
+    entries: tuple[str, ...]
+    predictions: int
+    left_out: dict[str, str]
+
+
+def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, describe: Describe) -> Archived:
+    """Write the archive of a store.
+
+    Args:
+        store: the store.
+        folders: the datasets of its entries.
+        out: an empty or new folder.
+        describe: writes dataset card and Croissant.
+    Raises: InvalidInput when the place is taken, or no entry may be passed on.
+    """
+    check_new_folder(out, "--out")
+    part = out.absolute().with_name(f".{out.absolute().name}-{METRIC_VERSION}.part")
+    left_out: dict[str, str] = {}
+    ids: set[str] = set()
+    for identity in tqdm(store.ids(), desc="archiving", unit="entry", disable=None, file=sys.stderr):
+        try:
+            ids.add(_archived(store, identity, folders, part))
+        except InvalidInput as error:
+            left_out[identity] = str(error)
+    if not ids:
+        cure = "cards say so with 'share_predictions: true', which senders write"
+        raise InvalidInput(Problem("no entry of the store may be archived", str(store.root), cure=cure))
+    archived = _finish(part, out, sorted(ids), describe)
+    return Archived(tuple(sorted(ids)), archived, left_out)
+
+
+def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], part: Path) -> str:
+    """Write the files of one entry, unless they are there; returns its id in the archive.
+
+    Raises: InvalidInput saying why it may not be passed on, or cannot be read.
+    """
+    entry = store.entry(identity)
+    folder = _refuse_closed(entry, folders)
+    done = part / _DONE / identity
+    if done.is_file():
+        return done.read_text()
+    rows = store.checked_rows(identity, folder)
+    # A column without a value is no column: the archive has it for all entries.
+    sent = rows.drop("task", "target", *(name for name in rows.columns if rows[name].is_null().all()))
+    card = entry.card.model_copy(update={"contact": None})
+    named = entry_id(LOCAL_SUBMITTER, card, sent.sort("source", "seed", "id"))
+    scores = store.scores(entry, folder)
+    frames = {
+        PREDICTIONS: rows.sort("source", "seed", "id"),
+        ENTRIES: _entry_row(card, scores),
+        SCORES: store.table(entry, folder),
+        FIGURES: _figure_rows(scores),
+    }
+    for name, frame in frames.items():
+        _write(frame.with_columns(entry=pl.lit(named)), _SCHEMAS[name], part / name / f"{named}.parquet")
+    with replace_file(done) as new:
+        new.write_text(named)
+    return named
+
+
+def _refuse_closed(entry: Entry, folders: Sequence[DatasetFolder]) -> DatasetFolder:
+    """Return an entry's dataset; InvalidInput where the entry may not be passed on, or the dataset is not here."""
+    folder = folder_of(entry.card, folders)
+    if not folder.has_public_labels:
+        raise InvalidInput(Problem("labels are withheld: nothing of the entry leaves the store", entry.id))
+    if not entry.card.allows_bulk:
+        raise InvalidInput(Problem("the card does not have share_predictions: true", entry.id))
+    return folder
+
+
+def _entry_row(card: Card, scores: Scores) -> pl.DataFrame:
+    facts = {name: getattr(card, name) for name in _FACTS}
+    made = {"metric_version": scores.metric_version, "depth_encoder": scores.depth_encoder}
+    text = json.dumps(card.as_dict(), ensure_ascii=False, sort_keys=True)
+    row = {"entry": "", "benchmark": scores.benchmark, **facts, **made, "card": text}
+    return pl.DataFrame([row], schema=ENTRY_SCHEMA)
+
+
+def _figure_rows(scores: Scores) -> pl.DataFrame:
+    rows = [
+        (
+            "", each.task, each.name, each.metric, each.source, each.target, each.value, each.estimate.low,
+            each.estimate.high, each.total.low if each.total else None, each.total.high if each.total else None,
+            each.is_drop,
+        )
+        for each in figures_of(scores)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=FIGURE_SCHEMA, orient="row")
+
+
+def _write(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> None:
+    missing = [pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in frame.columns]
+    rows = frame.with_columns(missing).select(schema.names()).cast(schema).rechunk()
+    with replace_file(path) as new:
+        rows.write_parquet(new, compression="zstd", statistics=False)
+
+
+def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> int:
+    """Put the tables together, describe them, and put the folder in its place; returns how many predictions it has."""
+    for path in (part / PREDICTIONS).glob("*.parquet"):
+        if path.stem not in ids:  # withdrawn since a stopped command wrote it
+            path.unlink()
+    for name in _TABLES:
+        _write(pl.concat([pl.read_parquet(part / name / f"{each}.parquet") for each in ids]), _SCHEMAS[name],
+               part / f"{name}.parquet")  # fmt: skip
+    predictions = int(pl.scan_parquet(part / PREDICTIONS / "*.parquet").select(pl.len()).collect().item())
+    rows = {PREDICTIONS: predictions} | {name: _n_rows(part / f"{name}.parquet") for name in _TABLES}
+    for name, text in describe(archive_configs(rows), pl.read_parquet(part / f"{ENTRIES}.parquet")).items():
+        (part / name).write_text(text, encoding="utf-8")
+    for name in (_DONE, *_TABLES):  # first what says that the others are there
+        shutil.rmtree(part / name)
+    if out.exists():
+        out.rmdir()
+    part.rename(out)
+    return predictions
+
+
+def _n_rows(path: Path) -> int:
+    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+
+
+def archive_configs(rows: Mapping[str, int]) -> list[Config]:
+    """List what loads of an archive by a name; the default, the predictions, first.
+
+    Args:
+        rows: of each config.
+    """
+    paths = {PREDICTIONS: f"{PREDICTIONS}/*.parquet"} | {name: f"{name}.parquet" for name in _TABLES}
+    return [
+        Config(name, title, name, {"test": paths[name]}, {"test": rows[name]}, _columns(_SCHEMAS[name]))
+        for name, title in _TITLES.items()
+    ]
+
+
+def _columns(schema: pl.Schema) -> tuple[Column, ...]:
+    names: dict[pl.DataType, str] = {
+        pl.String(): "string", pl.Int64(): "int64", pl.Float64(): "float64", pl.Boolean(): "bool",
+    }  # fmt: skip
+    return tuple(
+        Column(name, names[dtype.inner], is_list=True) if isinstance(dtype, pl.List) else Column(name, names[dtype])  # type: ignore[index]
+        for name, dtype in schema.items()
+    )

@@ -1,0 +1,158 @@
+"""Turns logs over the rows of a dataset folder into predictions, and into what a card states of the run.
+
+How an answer is read is given by the caller, because the rules belong to the programs that prompt.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from leaderboard.interchange.log import EvaluationLog, refuse_log
+from validation.report import and_more, counted
+from validation.vocabulary import UNPARSED
+
+OWN_IDS = "run the task that 'shiftbench export' writes: its items have the ids of the dataset"
+
+
+@dataclass(frozen=True)
+class AnswerRules:
+    """How answers are read.
+
+    Attributes:
+        parse: turns what a model wrote, and the row it was asked about, into a prediction.
+        match: turns the texts of the choices and their probabilities, shape (n, n_choices), into ``prediction``,
+            ``confidence`` and ``probabilities``; None where the task has no labels.
+    """
+
+    parse: Callable[[str, Mapping[str, Any]], str]
+    match: Callable[[Sequence[str], NDArray[np.float64]], pl.DataFrame] | None
+
+
+def log_predictions(log: EvaluationLog, rows: pl.DataFrame, rules: AnswerRules, source: str) -> pl.DataFrame:
+    """Turn the samples of a log into predictions.
+
+    Args:
+        log: over rows of one task.
+        rows: the test rows that a log may be about: ``id``, and ``tokens`` where these are tagged.
+        rules: how answers are read.
+        source: what the model was trained on, or shown demonstrations of.
+    Returns: ``source``, ``id``, ``prediction``, ``seed`` (epochs from 0), ``confidence``, ``probabilities``, in the
+        log's order; what no log-likelihoods are there for has neither confidence nor probabilities.
+    Raises: InvalidInput when an item is none of the rows, or a choice is no label.
+    """
+    other = log.samples.join(rows, on="id", how="anti")
+    if len(other):
+        found = f"'{other['id'][0]}'{and_more(other['id'].n_unique() - 1, 'item')}"
+        refuse_log(log.path, "an item is none of the dataset's test rows", found, OWN_IDS)
+    likely = log.samples.filter(pl.col("log_likelihoods").is_not_null())
+    written = log.samples.filter(pl.col("log_likelihoods").is_null())
+    parts = [_written(written, rows, rules)]
+    if len(likely) and rules.match is None:
+        refuse_log(log.path, "the log is of a choice, which the task is not", cure=OWN_IDS)
+    if rules.match is not None:
+        parts += [_chosen(part, rules.match) for part in likely.partition_by("choices", maintain_order=True)]
+    order = log.samples.select("id", "epoch")
+    predicted = order.join(pl.concat(parts), on=["id", "epoch"], how="left", maintain_order="left")
+    return predicted.select(
+        pl.lit(source).alias("source"),
+        "id",
+        "prediction",
+        (pl.col("epoch") - 1).alias("seed"),
+        "confidence",
+        "probabilities",
+    )
+
+
+_PREDICTED: dict[str, Any] = {
+    "id": pl.String,
+    "epoch": pl.Int64,
+    "prediction": pl.String,
+    "confidence": pl.Float64,
+    "probabilities": pl.List(pl.Float64),
+}
+
+
+def _written(samples: pl.DataFrame, rows: pl.DataFrame, rules: AnswerRules) -> pl.DataFrame:
+    asked = samples.select("id", "epoch", "answer").join(rows, on="id", how="left", maintain_order="left")
+    predictions = [
+        UNPARSED if row["answer"] is None else rules.parse(row["answer"], row) for row in asked.iter_rows(named=True)
+    ]
+    lacking = {name: pl.lit(None, _PREDICTED[name]) for name in ("confidence", "probabilities")}
+    prediction = pl.Series("prediction", predictions, pl.String)
+    return asked.select("id", "epoch").with_columns(prediction, **lacking).select(*_PREDICTED)
+
+
+def _chosen(samples: pl.DataFrame, match: Callable[[Sequence[str], NDArray[np.float64]], pl.DataFrame]) -> pl.DataFrame:
+    from scipy.special import softmax
+
+    choices = [choice.strip() for choice in samples["choices"][0]]
+    matched = match(choices, softmax(np.stack(samples["log_likelihoods"].to_list()), axis=1))
+    if "probabilities" not in matched.columns:  # where a choice stands for no label
+        matched = matched.with_columns(probabilities=pl.lit(None, _PREDICTED["probabilities"]))
+    return samples.select("id", "epoch").with_columns(matched).select(*_PREDICTED)
+
+
+def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationLog]) -> pl.DataFrame:
+    """Put the predictions of logs together; columns that hold nothing are left out.
+
+    Raises: InvalidInput when two logs have an item in common, or are of different runs.
+    """
+    for log in logs[1:]:
+        for name, own, first in (
+            ("model", log.model, logs[0].model),
+            ("revision", log.facts.revision, logs[0].facts.revision),
+            ("number of shots", log.facts.shots, logs[0].facts.shots),
+            ("filter", log.facts.filter, logs[0].facts.filter),
+        ):
+            if own != first:
+                found = f"'{own}', where {logs[0].path} has '{first}'"
+                refuse_log(log.path, f"the logs differ in their {name}", found, "import each run by itself")
+    frame = pl.concat(parts)
+    repeated = frame.filter(frame.select("id", "seed").is_duplicated())
+    if len(repeated):
+        n = repeated.select("id", "seed").n_unique()
+        found = f"'{repeated['id'][0]}'{and_more(n - 1, 'item')}"
+        refuse_log(logs[-1].path, "an item stands in two of the logs", found, "give each log once, of one run")
+    return frame.drop(name for name in ("confidence", "probabilities") if frame[name].null_count() == len(frame))
+
+
+def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
+    """Gather what a card states of the run, from logs of one run: keys of the card with their values."""
+    first = logs[0]
+    facts, prompts = first.facts, [log.prompts_hash for log in logs]
+    hashes = ", ".join(dict.fromkeys(each[:12] for each in prompts if each is not None))
+    run = {
+        "revision": facts.revision,
+        "engine": facts.engine,
+        "dtype": facts.dtype,
+        "batch size": facts.batch_size,
+        "filter": facts.filter,
+        "prompts": hashes,
+    }
+    tokens = [log.facts.tokens for log in logs if log.facts.tokens is not None]
+    costs = [log.facts.cost_usd for log in logs if log.facts.cost_usd is not None]
+    return {
+        "base_model": first.model,
+        "parameters": facts.parameters,
+        "shots": facts.shots,
+        "tokens": sum(tokens) if len(tokens) == len(logs) else None,
+        "cost_usd": sum(costs) if len(costs) == len(logs) else None,
+        "versions": {first.tool: first.version or "not stated"},
+        "run": {name: value[:500] for name, value in run.items() if value},
+    }
+
+
+def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
+    """Write one line about a log: what was read of it, and how much of it could not be used."""
+    facts, n = log.facts, len(predictions)
+    unparsed = int((predictions["prediction"] == UNPARSED).sum())
+    others = [name for name in facts.filters if name != facts.filter]
+    chosen = f"; filter '{facts.filter}', not {', '.join(map(repr, others))}" if others else ""
+    how = "by log-likelihoods" if log.samples["log_likelihoods"].null_count() < n else "by what was written"
+    epochs = f", {log.epochs} epochs as seeds" if log.epochs > 1 else ""
+    read = f"{log.path}: {counted(n, 'answer')} of {log.model}, {how}{epochs}{chosen}"
+    return f"{read}; {unparsed:,} unparsed"

@@ -1,0 +1,65 @@
+"""A task of a dataset folder with its prompts, as it is written for other tools to run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from validation.output_files import check_place
+from validation.report import InvalidInput, Problem
+from validation.vocabulary import TaskKind
+
+Message = Mapping[str, str]
+"""One turn: ``role`` and ``content``."""
+
+GOLD_ANSWER = "gold_answer"
+"""The column with the gold answer as a model is to write it; inputs may have the name ``answer``."""
+
+
+@dataclass(frozen=True)
+class PromptedTask:
+    """One task: its test rows by domain, and how they are put to a model.
+
+    Attributes:
+        benchmark: the dataset's.
+        task: its name in the folder.
+        kind: what is predicted.
+        labels: its labels or tags.
+        metric: the folder's metric of the task, such as ``macro_f1``.
+        inputs: its input columns.
+        rows: by domain, the test rows of the folder: ``id``, ``domain``, their input columns, gold, and
+            ``GOLD_ANSWER``.
+        messages: builds the turns for one row, without demonstrations: a user turn, perhaps after a system turn.
+        ends_open: whether the user turn ends where the answer begins, as in "Sentiment:".
+        max_tokens: tokens that any answer may have.
+    """
+
+    benchmark: str
+    task: str
+    kind: TaskKind
+    labels: tuple[str, ...]
+    metric: str
+    inputs: tuple[str, ...]
+    rows: Mapping[str, pl.DataFrame]
+    messages: Callable[[Mapping[str, Any]], Sequence[Message]]
+    ends_open: bool
+    max_tokens: int
+
+    @property
+    def name(self) -> str:
+        """What the task is called in other tools: ``shiftbench_dr_nli``."""
+        return f"shiftbench_{self.benchmark}_{self.task}".replace("-", "_").replace(".", "_")
+
+    def domain_name(self, domain: str) -> str:
+        """Return what a domain of the task is called in other tools: ``shiftbench_dr_nli_fiction``."""
+        return f"{self.name}_{domain.replace('-', '_')}"
+
+
+def check_export_folder(out: Path) -> None:
+    """Refuse a folder that holds something already, before anything is written."""
+    check_place(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        cure = "choose a new folder, or empty this one"
+        raise InvalidInput(Problem("there is something at --out already", str(out), cure=cure))

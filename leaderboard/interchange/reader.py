@@ -1,0 +1,49 @@
+"""Opens any evaluation log: finds out which tool wrote it, and reads it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from leaderboard.interchange.helm import is_helm, read_helm
+from leaderboard.interchange.inspect_ai import is_inspect, read_inspect
+from leaderboard.interchange.lm_eval import is_lm_eval, read_lm_eval
+from leaderboard.interchange.log import HELM, INSPECT, LM_EVAL, EvaluationLog, refuse_log
+
+
+def read_log(
+    path: Path, *, tool: str | None = None, filter_name: str | None = None, fields: Sequence[str] = ()
+) -> EvaluationLog:
+    """Read one evaluation log, whole.
+
+    Args:
+        path: lm-eval's ``samples_*.jsonl``, Inspect's ``.eval`` or ``.json``, or a run folder of HELM.
+        tool: one of ``log.TOOLS``, for a log that must be of it; None: whichever wrote it.
+        filter_name: of lm-eval's filters, the one whose answers and scores are read; None: the first of the log.
+        fields: fields of the items that are kept, in the column ``document``.
+    Returns: the log.
+    Raises: InvalidInput when the log is cut off, of an unknown version, holds an item twice or lacks a field.
+    """
+    wrote = tool_of(path)
+    if tool not in (None, wrote):
+        refuse_log(path, f"this is no log of {tool}", f"a log of {wrote}", f"read it as one of {wrote}")
+    if wrote == LM_EVAL:
+        return read_lm_eval(path, filter_name, fields)
+    if filter_name is not None:
+        refuse_log(path, "only logs of lm-eval have filters", f"'{filter_name}'", "leave the filter out")
+    return read_inspect(path, fields) if wrote == INSPECT else read_helm(path, fields)
+
+
+def tool_of(path: Path) -> str:
+    """Find out which tool wrote a log.
+
+    Args:
+        path: a file or folder.
+    Returns: one of ``log.TOOLS``.
+    Raises: InvalidInput when there is nothing there, or it is of none of these tools.
+    """
+    if not path.exists():
+        refuse_log(path, "there is no such log", cure="give the path of a log file or run folder")
+    for tool, recognises in ((HELM, is_helm), (INSPECT, is_inspect), (LM_EVAL, is_lm_eval)):
+        if recognises(path):
+            return tool
+    cure = "give samples_*.jsonl of lm-eval, a .eval or .json log of Inspect, or a run folder of HELM"
+    refuse_log(path, "this is no log of lm-eval, Inspect or HELM", cure=cure)

@@ -1,0 +1,95 @@
+"""What is told of one entry to other tools: its scores, its card, and where data, model and report are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from builders.folder.configs import config_name
+from builders.folder.manifest import Manifest
+from leaderboard.interchange.figures import SharedFigure, drop_of
+from leaderboard.scoring.shape import Scores
+from leaderboard.views.numbers import plain_points, plain_score
+from validation.cards import Card
+from validation.report import InvalidInput, Problem
+
+
+@dataclass(frozen=True)
+class SharedEntry:
+    """One entry on its way to other tools.
+
+    Attributes:
+        scores: its scores.
+        card: its card.
+        manifest: of the dataset that it is scored on.
+        dataset: ``ORG/NAME`` of the published dataset; None where it is not known.
+        model: ``ORG/NAME`` of the model's repository; None likewise.
+        report: https URL of a report or a leaderboard's page of the entry; None likewise.
+        evaluated_at: ISO 8601, when the entry was sent; None of a file.
+    """
+
+    scores: Scores
+    card: Card
+    manifest: Manifest
+    dataset: str | None = None
+    model: str | None = None
+    report: str | None = None
+    evaluated_at: str | None = None
+
+    def published_dataset(self) -> str:
+        """Return the dataset's repository; InvalidInput where it is not known."""
+        if self.dataset is None:
+            cure = "give its repository on the Hub: --dataset ORG/NAME"
+            raise InvalidInput(Problem("results name the dataset that they are on", "--dataset", cure=cure))
+        return self.dataset
+
+    def model_repository(self) -> str:
+        """Return the model's repository; InvalidInput where it is not known."""
+        if self.model is None:
+            cure = "give --model ORG/NAME, or model_url in the card"
+            raise InvalidInput(Problem("results name the model that they are of", "--model", cure=cure))
+        return self.model
+
+    def config(self, task: str) -> str:
+        """Return the name that a task of the dataset is loaded by."""
+        return config_name(task, self.manifest.tasks[task])
+
+    def notes(self, figure: SharedFigure) -> str:
+        """Describe a figure in words, in points: its interval, the drop beside it, its shifts, and what made it."""
+        return "; ".join(self._notes(figure))
+
+    def _notes(self, figure: SharedFigure) -> Iterator[str]:
+        task = next(task for task in self.scores.tasks if task.task == figure.task)
+        n = task.summary.n_shifts if figure.source is None else 1
+        yield f"{figure.words}, {figure.metric}, in points, {n} shift{'' if n == 1 else 's'}"
+        yield interval_words(figure)
+        drop = drop_of(self.scores, figure.task)
+        if drop is not None and figure.source is None and not figure.is_drop:
+            yield f"{drop.words} {plain_score(drop.estimate)}"
+        warnings = {
+            "not shown to be above what needs no skill": figure.source is None and task.summary.at_floor,
+            "some shifts are missing": figure.source is None and not task.summary.complete,
+            "partial data": self.scores.partial_data,
+            "unverified data": self.scores.unverified_data,
+            "synthetic data": self.scores.synthetic_data,
+        }
+        yield from (words for words, holds in warnings.items() if holds)
+        yield made_with(self.scores)
+
+
+def interval_words(figure: SharedFigure) -> str:
+    """Describe a figure's interval, in points: over training runs, too, where that was measured."""
+    estimate, total = figure.estimate, figure.total
+    if total is not None:
+        ends = f"{plain_points(total.low)} to {plain_points(total.high)}"
+        return f"95% interval {ends} over test texts and training runs"
+    if estimate.low is None or estimate.high is None:
+        return f"no interval: {estimate.no_interval or 'none exists for it'}"
+    return f"95% interval {plain_points(estimate.low)} to {plain_points(estimate.high)} over test texts"
+
+
+def made_with(scores: Scores) -> str:
+    """Describe what scores were made with and on: program, metric version, data, subset."""
+    subset = "" if scores.subset == "all" else f", subset {scores.subset}"
+    return (
+        f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, data {scores.data[:12]}{subset}"
+    )

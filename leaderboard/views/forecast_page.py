@@ -1,0 +1,63 @@
+"""Forecasts as HTML pages: sentences first, then tables; and methods beside each other, board by board."""
+
+from collections.abc import Iterator, Sequence
+
+from leaderboard.forecasting.shape import Forecasts, MethodComparison, TaskForecast
+from leaderboard.views.forecast_comparison import comparison_notes, standings_table
+from leaderboard.views.forecast_words import ABOUT, believed, closing_lines, errors_table, forecast_table, reason_lines
+from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.plain_tables import html
+from leaderboard.views.report_page import POLICY
+from leaderboard.views.site import ICON, style_sheet
+
+
+def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
+    """Build the page.
+
+    Args:
+        forecasts: of a prediction file.
+        data: what the data is called.
+        method: the method that sentences are about; by default the average.
+    Returns: one HTML page that needs no other file.
+    """
+    title = f"Forecasts for {forecasts.predictions} on {data}"
+    parts = [
+        tag("h1", title, class_="sb-name"),
+        tag("p", ABOUT, class_="sb-exposure"),
+        tag("div", tag("strong", forecasts.concept_shift), class_="sb-notice", role="note"),
+        *(tag("p", f"Left out: {line}.") for line in forecasts.left_out),
+        *(part for task in forecasts.tasks for part in _task(task, method)),
+    ]
+    return _page(title, parts)
+
+
+def comparison_html(found: MethodComparison, title: str) -> Markup:
+    """Build the page of methods beside each other, a table a board; ``title`` stands above them.
+
+    Returns: one HTML page that needs no other file.
+    """
+    notes = [tag("p", note) for note in comparison_notes(found)]
+    tables = tag("section", html(standings_table(part) for part in found.boards), class_="sb-section")
+    return _page(title, [tag("h1", title, class_="sb-name"), *notes, tables])
+
+
+def _page(title: str, parts: Sequence[Markup]) -> Markup:
+    body, sheet = tag("div", *parts, class_="sb-entry sb-compare"), Markup(style_sheet())
+    made_with = "shiftbench forecast"
+    return render(
+        "report.html", title=title, policy=POLICY, icon=ICON, style_sheet=sheet, body=body, made_with=made_with
+    )
+
+
+def _task(task: TaskForecast, method: str | None) -> Iterator[Markup]:
+    ordered = sorted(task.shifts, key=lambda shift: (shift.truth is not None, shift.target, shift.source))
+    lines = [tag("li", f"{shift.source}: {believed(shift, task, method)}") for shift in ordered]
+    yield tag("section", tag("h2", task.task), tag("ul", *lines), class_="sb-section")
+    if task.errors:
+        yield tag("section", html([errors_table(task)]), class_="sb-section")
+    for shift in ordered:
+        reasons = [tag("li", line) for line in reason_lines(shift)]
+        yield tag("section", html([forecast_table(shift)]), tag("ul", *reasons), class_="sb-section")
+    notes = list(closing_lines(task))
+    if notes:
+        yield tag("ul", *(tag("li", note) for note in notes), class_="sb-missing")

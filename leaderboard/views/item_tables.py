@@ -1,0 +1,239 @@
+"""Models compared on the same items: tables and sentences for the terminal, for papers, and as one HTML page.
+
+Scores between 0 and 1 stand in points, all others as they are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from leaderboard.comparing.item_scores import ItemComparison, ModelDifference
+from leaderboard.comparing.shape import p_text
+from leaderboard.metrics.multiplicity import LEVEL
+from leaderboard.metrics.wilson import MIN_GROUPS
+from leaderboard.scoring.estimate import Estimate
+from leaderboard.views.cells import scroll_box
+from leaderboard.views.html import Markup, render, tag
+from leaderboard.views.numbers import MISSING, plain_points
+from leaderboard.views.plain_tables import PlainTable, html_table, latex, markdown
+from leaderboard.views.report_page import POLICY
+from leaderboard.views.site import ICON, style_sheet
+from leaderboard.views.terminal import print_table
+from validation.csv_export import Cell, guarded_csv
+from validation.report import counted
+
+NO_DROP = (
+    "Scores on different domains are no drop: logs do not say what a model was trained on, so no domain is its source, "
+    "and domains hold other items, of other difficulty. Models are tested against each other on the same items of a "
+    "domain; domains are not tested against each other"
+)
+_CSV_HEADER = (
+    "kind", "domain", "a", "b", "value", "low", "high", "p", "p_corrected", "detectable", "rank_low", "rank_high",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ItemReport:
+    """A comparison with the words that stand beside it.
+
+    Attributes:
+        comparison: what was found.
+        task: the benchmark's name.
+        metric: the score's name.
+        by: what the domains are; None without domains.
+        cluster: what the clusters are; None where each item stands by itself.
+        notes: what else is to be known of the data, a sentence each, without a full stop.
+    """
+
+    comparison: ItemComparison
+    task: str
+    metric: str
+    by: str | None = None
+    cluster: str | None = None
+    notes: Sequence[str] = ()
+
+    @property
+    def title(self) -> str:
+        """What is compared."""
+        return f"{self.task}: {', '.join(model.name for model in self.comparison.models)}"
+
+    @property
+    def unit(self) -> str:
+        """The score's name and unit."""
+        return f"{self.metric} in points" if self.comparison.is_bounded else self.metric
+
+
+def print_items(report: ItemReport, console: Console) -> None:
+    """Print the verdict, the tables, then what is to be known of them."""
+    console.print(f"{verdict(report)}.", style="bold", markup=False, highlight=False, soft_wrap=True)
+    for table in tables(report):
+        rows = [_one_name(row, table.n_names) for row in table.rows]
+        print_table(console, table.title, _one_name(table.head, table.n_names), rows)
+    for line in lines(report):
+        console.print(f"{line}.", markup=False, highlight=False, soft_wrap=True)
+
+
+def items_latex(report: ItemReport) -> str:
+    """Write all tables for LaTeX (package booktabs), what is to be known of them as comments below the last."""
+    *first, last = tables(report)
+    return "\n".join([*map(latex, first), latex(last, [verdict(report), *lines(report)])])
+
+
+def items_markdown(report: ItemReport) -> str:
+    """Write all tables as Markdown, what is to be known of them below the last."""
+    *first, last = tables(report)
+    notes = [f"{line}." for line in (verdict(report), *lines(report))]
+    return "\n".join([*map(markdown, first), markdown(last, notes)])
+
+
+def items_csv(report: ItemReport) -> str:
+    """Write a row for each model and each difference, on all items and by domain: unrounded, never in points."""
+    found = report.comparison
+    rows: list[list[Cell]] = []
+    for model in found.models:
+        for domain, each in {"": model.score, **model.domains}.items():
+            ranks = [model.best_rank, model.worst_rank] if not domain else [None, None]
+            rows.append(["score", domain, model.name, "", each.value, each.low, each.high, None, None, None, *ranks])
+    for pair in found.differences:
+        each = pair.difference
+        tested = [pair.p, pair.p_corrected, pair.detectable, None, None]
+        rows.append(["difference", pair.domain or "", pair.a, pair.b, each.value, each.low, each.high, *tested])
+    return guarded_csv(_CSV_HEADER, rows)
+
+
+def items_html(report: ItemReport) -> Markup:
+    """Build the report as one HTML page that needs no other file."""
+    shown = [scroll_box(html_table(table, "sb-table"), table.title) for table in tables(report)]
+    body = tag(
+        "div",
+        tag("h1", report.title, class_="sb-name"),
+        tag("p", tag("strong", f"{verdict(report)}."), class_="sb-said"),
+        *(tag("section", table, class_="sb-section") for table in shown),
+        tag("ul", *(tag("li", f"{line}.") for line in lines(report)), class_="sb-missing"),
+        class_="sb-entry sb-compare",
+    )
+    return render(
+        "report.html",
+        title=report.title,
+        policy=POLICY,
+        icon=ICON,
+        style_sheet=Markup(style_sheet()),
+        body=body,
+        made_with="shiftbench compare-logs",
+    )
+
+
+def verdict(report: ItemReport) -> str:
+    """Write which models are told apart on all items."""
+    found = report.comparison
+    apart = [each for each in found.overall if each.is_significant]
+    if len(found.models) == 2:
+        (each,) = found.overall
+        points = " points" if found.is_bounded else ""
+        size = f"{report.metric} {_number(each.difference.value, report, signed=True)}{points}"
+        words = f"{each.a} is better than {each.b}" if apart else f"{each.a} and {each.b} are not told apart"
+        return f"{words} on these items ({size}, p {p_text(each.p_corrected)})"
+    leader = found.models[0].name
+    tied = [each.b for each in found.overall if each.a == leader and not each.is_significant]
+    beside = f"; {', '.join(tied)} not told apart from it" if tied else "; all others are told apart from it"
+    return f"{len(apart)} of {counted(len(found.overall), 'pair')} are told apart; {leader} is ahead{beside}"
+
+
+def tables(report: ItemReport) -> list[PlainTable]:
+    """Build the tables: models, pairs, then with domains scores by domain and pairs by domain."""
+    found = report.comparison
+    made = [_models(report), _pairs(report, found.overall)]
+    if found.domains:
+        made += [_by_domain(report), _pairs(report, found.by_domain, by_domain=True)]
+    return made
+
+
+def lines(report: ItemReport) -> Iterator[str]:
+    """Write what is to be known of the tables, a sentence each without a full stop."""
+    found = report.comparison
+    clusters = f"{counted(found.n_clusters, 'cluster')} ({report.cluster})" if report.cluster else "each item by itself"
+    by_domain = f", and for domains over {counted(found.n_domain_tests, 'test')}" if found.domains else ""
+    yield (
+        f"{counted(found.n_items, 'item')}, {clusters}; p: paired swap test by cluster, two-sided, "
+        f"{found.n_swaps:,} swaps, seed {found.seed}, corrected by Holm over {counted(len(found.overall), 'pair')}"
+        f"{by_domain}"
+    )
+    yield (
+        "Brackets: 95% intervals over other items of the kind, each by itself; ranks: an interval holds the true rank "
+        "in 95% of cases; detectable: the smallest true difference that the corrected test finds in four studies of "
+        "five"
+    )
+    if found.lower_is_better:
+        yield "Lower is better"
+    if found.least_p >= LEVEL:
+        yield f"With {counted(found.n_clusters, 'cluster')} no test here can reach a corrected p below {LEVEL:g}"
+    yield "Said of these runs of these models; what another training run or another prompt would change is in no log"
+    if report.by is not None:
+        yield f"Domains are the values of '{report.by}'. {NO_DROP}"
+    if found.n_domain_tests < len(found.by_domain):
+        yield f"Domains of fewer than {MIN_GROUPS} effective clusters are shown and not tested"
+    yield from report.notes
+
+
+def _models(report: ItemReport) -> PlainTable:
+    rows = []
+    for model in report.comparison.models:
+        has_ranks = model.best_rank is not None
+        ranks = f"{model.rank} [{model.best_rank}, {model.worst_rank}]" if has_ranks else MISSING
+        rows.append((model.name, _score(model.score, report), ranks))
+    return PlainTable(f"{report.task}: {report.unit}", ("Model", "Score", "Rank"), rows, n_names=1)
+
+
+def _pairs(report: ItemReport, pairs: Sequence[ModelDifference], *, by_domain: bool = False) -> PlainTable:
+    rows = [
+        (
+            *([_name(each.domain)] if by_domain else []),
+            each.a,
+            each.b,
+            _score(each.difference, report, signed=True) + ("*" if each.is_significant else ""),
+            p_text(each.p_corrected),
+            _number(each.detectable, report),
+        )
+        for each in pairs
+    ]
+    names = ("Domain", "A", "B") if by_domain else ("A", "B")
+    where = "by domain" if by_domain else "on all items"
+    title = f"A minus B {where}, {report.unit}; * = p < {LEVEL:g}, corrected"
+    return PlainTable(title, (*names, "Difference", "p", "Detectable"), rows, n_names=len(names))
+
+
+def _by_domain(report: ItemReport) -> PlainTable:
+    found = report.comparison
+    rows = [
+        (
+            _name(size.domain),
+            f"{size.n_items:,}",
+            *(_score(model.domains[size.domain], report) for model in found.models),
+        )
+        for size in found.domains
+    ]
+    head = ("Domain", "Items", *(model.name for model in found.models))
+    return PlainTable(f"By {report.by}, {report.unit}; differences between rows are no drops", head, rows, n_names=1)
+
+
+def _one_name(cells: Sequence[str], n_names: int) -> list[str]:
+    """Join the cells that name a row: a terminal's table has one column for them."""
+    return [", ".join(cells[:n_names]), *cells[n_names:]]
+
+
+def _name(domain: str | None) -> str:
+    return domain or "(empty)"
+
+
+def _number(value: float | None, report: ItemReport, *, signed: bool = False) -> str:
+    if report.comparison.is_bounded or value is None:
+        return plain_points(value, signed=signed)
+    return f"{value:{'+' if signed else ''}.4g}"
+
+
+def _score(each: Estimate, report: ItemReport, *, signed: bool = False) -> str:
+    value = _number(each.value, report, signed=signed)
+    if each.low is None or each.high is None:
+        return value
+    return f"{value} [{_number(each.low, report)}, {_number(each.high, report)}]"

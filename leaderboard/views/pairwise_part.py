@@ -1,0 +1,156 @@
+"""Several entries in pairs: a heat map as a table, with the difference and what the test says in each cell.
+
+It works without script. A cell has a colour only where the test decides; a sign and a link to the pair's own comparison
+say the same without colours.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from leaderboard.comparing.entries import Side, distinct_names
+from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
+from leaderboard.views.addresses import compare_address, entry_address
+from leaderboard.views.cells import scroll_box
+from leaderboard.views.html import Markup, join, tag
+from leaderboard.views.numbers import MISSING, drop_points, points
+from leaderboard.views.pictures.colours import cell_colours
+from leaderboard.views.site import box
+from validation.report import counted
+
+TIE = "\N{ALMOST EQUAL TO}"
+_LEAST_REACH = 0.02
+"""The colours' scale reaches this far at least, so that small differences do not look large."""
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Entries in order of their score, that score as a fraction, and their pairs by ids, in both directions.
+
+    A pair that shares no shift is not in ``pairs``; a score that is not defined is None.
+    """
+
+    sides: Sequence[Side]
+    means: Sequence[float | None]
+    pairs: Mapping[tuple[str, str], Comparison]
+    task: str
+
+
+def pairwise_table(found: Pairwise) -> Markup:
+    """Build the heat map: what the tests say in words, the table, and how to read it.
+
+    Args:
+        found: the entries and their pairs.
+    Returns: a section of the page.
+    """
+    if not found.pairs:
+        return box("Nothing to compare", "No two of these entries share a shift: choose others of this board.")
+    names = distinct_names(found.sides)
+    differences = {ids: _ranked(pair) for ids, pair in found.pairs.items()}
+    reach = max([_LEAST_REACH, *(abs(each.value or 0.0) for each in differences.values() if winner(each))])
+    heads = [
+        tag("th", "Entry", scope="col"),
+        tag("th", "Score", scope="col", class_="sb-num"),
+        *(tag("th", str(n), scope="col", title=name) for n, name in enumerate(names, start=1)),
+        *(tag("th", word, scope="col", class_="sb-num") for word in ("better than", "tied with", "worse than")),
+    ]
+    rows = [_row(found, number, names, differences, reach) for number in range(len(names))]
+    caption = tag("caption", "Difference in score under shift of each pair, in points", class_="sb-hidden")
+    table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="sb-table sb-pairwise")
+    notes = [
+        "Each cell: the row's score under shift minus the column's, in points, over the shifts that both entries have. "
+        f"{TIE}: the test cannot tell the two apart. Coloured cells: it can; blue where the row is "
+        "better, red where the "
+        "column is. A cell leads to the comparison of its pair.",
+        *_narrower(found, names),
+        _about(found),
+    ]
+    return tag(
+        "section",
+        tag("p", _answer(found, names, differences), class_="sb-said"),
+        scroll_box(table, "Comparisons in pairs"),
+        join(tag("p", note, class_="sb-soft") for note in notes),
+        class_="sb-means",
+    )
+
+
+def _ranked(pair: Comparison) -> Difference:
+    """Return the difference in the figure that the board ranks by; a comparison of one task has one."""
+    return next(mean.difference for mean in pair.means if mean.ranked)
+
+
+def _row(
+    found: Pairwise, number: int, names: Sequence[str], differences: Mapping[tuple[str, str], Difference], reach: float
+) -> Markup:
+    side = found.sides[number]
+    link = tag("a", names[number], href=entry_address(side.id, found.task))
+    cells = []
+    for other, name in zip(found.sides, names, strict=True):
+        difference = differences.get((side.id, other.id))
+        if other is side:
+            cells.append(tag("td", "", class_="sb-own"))
+        elif difference is None or difference.value is None:
+            cells.append(tag("td", MISSING, class_="sb-na", title=f"{names[number]} and {name} share no shift"))
+        else:
+            address = compare_address([side.id, other.id], found.task)
+            cells.append(_cell(difference, (names[number], name), address, reach))
+    won = [winner(each) for (first, _), each in differences.items() if first == side.id and each.value is not None]
+    counts = [won.count("a"), won.count(None), won.count("b")]
+    return tag(
+        "tr",
+        tag("th", f"{number + 1}. ", link, scope="row"),
+        tag("td", points(found.means[number]), class_="sb-num"),
+        *cells,
+        *(tag("td", str(count), class_="sb-num") for count in counts),
+    )
+
+
+def _cell(difference: Difference, names: tuple[str, str], address: str, reach: float) -> Markup:
+    value, better = difference.value or 0.0, winner(difference)
+    result = {"a": f"{names[0]} is better", "b": f"{names[1]} is better", None: "not told apart"}[better]
+    written = drop_points(value)
+    words = f"{names[0]} minus {names[1]}: {written} points, corrected p {p_text(difference.p_corrected)}, {result}"
+    text = written if better else f"{TIE}\N{NO-BREAK SPACE}{written}"
+    link = tag("a", text, href=address, aria_label=words)
+    if better is None:
+        return tag("td", link, title=words)
+    # The scale of drops has blue below 0: here the row's gain.
+    fill, ink = cell_colours(-value, -reach, reach, "SD")
+    return tag("td", link, title=words, style=f"background:{fill};color:{ink}")
+
+
+def _answer(found: Pairwise, names: Sequence[str], differences: Mapping[tuple[str, str], Difference]) -> str:
+    """Write which entries no other one is shown to be better than, and how many pairs are told apart."""
+    beaten = {first for (first, _), each in differences.items() if winner(each) == "b"}
+    unbeaten = [name for side, name in zip(found.sides, names, strict=True) if side.id not in beaten]
+    n_decided = sum(winner(each) == "a" for each in differences.values())
+    told = f"{n_decided} of {counted(len(differences) // 2, 'pair')} can be told apart"
+    if not unbeaten:  # where pairs are over different shifts
+        return f"Each entry is shown to be worse than another one: {told}."
+    listed = unbeaten[0] if len(unbeaten) == 1 else f"{', '.join(unbeaten[:-1])} and {unbeaten[-1]}"
+    return f"No entry here is shown to be better than {listed}: {told}."
+
+
+def _about(found: Pairwise) -> str:
+    """Write what the tests are about and how they are corrected."""
+    n_recipes = sum(pair.about == RECIPES for pair in found.pairs.values()) // 2
+    n_pairs = len(found.pairs) // 2
+    about = {0: f"All results hold for {TRAINED_MODELS}", n_pairs: "All results hold for training the models again"}
+    some = f"{n_recipes} of {n_pairs} results hold for training the models again, the others for {TRAINED_MODELS}"
+    said = f"{about.get(n_recipes, some)}: the first takes 5 runs of every source on either side."
+    return (
+        f"{said} A pair has the test of its own comparison, but p is corrected over all pairs here, so what is decided "
+        "there may be a tie here. Rows are in order of score; that order alone decides nothing."
+    )
+
+
+def _narrower(found: Pairwise, names: Sequence[str]) -> list[str]:
+    """Name the entries that lack some of the shifts on which others are compared."""
+    most = {
+        side.id: max((len(pair.shifts) for (first, _), pair in found.pairs.items() if first == side.id), default=0)
+        for side in found.sides
+    }
+    every = max(most.values(), default=0)
+    fewer = [
+        f"{name} on {most[side.id]}" for side, name in zip(found.sides, names, strict=True) if most[side.id] < every
+    ]
+    return [f"Compared on fewer than {counted(every, 'shift')}: {', '.join(fewer)}."] if fewer else []

@@ -1,0 +1,111 @@
+"""The command ``archive``. Everything heavier than typer is imported inside it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leaderboard.commands.server import DataFoldersOption, StoreOption
+from validation.command_line import JsonOption, write_json
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from builders.folder.configs import Config
+
+_TITLE = "Predictions and scores under domain shift"
+
+
+def archive(
+    store: StoreOption,
+    data: DataFoldersOption,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")],
+    json_: JsonOption = None,
+) -> None:
+    """Write the entries of a store whose cards allow it as one open dataset: predictions, scores, cards.
+
+    Nothing of withheld boards, no account and no contact is in it. A stopped command goes on where it was.
+
+    Example: shiftbench archive --store store --data build/dr --out archive
+    """
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.interchange.open_archive import write_archive
+    from leaderboard.store import open_store
+    from validation.report import InvalidInput, Problem
+
+    folders = [DatasetFolder.open(folder) for folder in data]
+    opened = open_store(store)
+    if not opened.root.is_dir():
+        raise InvalidInput(Problem("there is no such store", store, cure="give the folder that 'serve --store' keeps"))
+    archived = write_archive(opened, folders, out, _describe)
+    for reason in archived.left_out.values():
+        typer.echo(f"left out: {reason}", err=True)
+    typer.echo(f"wrote {out}: {archived.predictions:,} predictions, entries: {len(archived.entries):,}", err=True)
+    write_json({"entries": archived.entries, "predictions": archived.predictions, "left_out": archived.left_out}, json_)
+
+
+def _describe(found: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, str]:
+    """Write dataset card and Croissant of an archive."""
+    from builders.writing.croissant import CROISSANT, croissant_text
+    from builders.writing.writer import README
+
+    boards = entries.group_by("benchmark", "data", "subset").len().sort("benchmark", "data", "subset")
+    summary = (
+        "What models said of every test text of shiftbench's benchmarks, with the scores that follow: raw material for "
+        "research on robustness. In it are the entries whose senders let everybody have their predictions, on data "
+        "whose test labels are public."
+    )
+    facts = {
+        "name": _TITLE,
+        "description": summary,
+        "inLanguage": "en",
+        "license": "not stated for predictions; those of the models are in the cards",
+    }
+    lines = [
+        f"# {_TITLE}\n",
+        f"{summary}\n",
+        "| benchmark | data | subset | entries |\n|---|---|---|---:|",
+        *(f"| {row[0]} | `{row[1][:12]}` | {row[2]} | {row[3]:,} |" for row in boards.iter_rows()),
+        "\n| config | rows | holds |\n|---|---:|---|",
+        *(f"| `{config.name}` | {config.rows['test']:,} | {config.title} |" for config in found),
+        "\n## Columns\n",
+        *(f"- `{config.name}`: {', '.join(column.name for column in config.columns)}" for config in found),
+        _LOADING,
+    ]
+    return {README: _front_matter(found) + "\n" + "\n".join(lines), CROISSANT: croissant_text(facts, found)}
+
+
+def _front_matter(found: "Sequence[Config]") -> str:
+    from builders.writing.front_matter import fenced, loadable, size_category
+
+    return fenced(
+        {
+            "pretty_name": _TITLE,
+            "language": ["en"],
+            "license": "other",
+            "license_name": "by-entry",
+            "size_categories": [size_category(found[0].rows["test"])],
+            "tags": ["domain-shift", "robustness", "shiftbench", "predictions"],
+            **loadable(found),
+        }
+    )
+
+
+_LOADING = """
+A prediction's `id` is that of a test text of the dataset whose content hash `entries` names in `data`; `source` is what
+the model was trained on, `target` the domain of the text. Scores are fractions, drops in [-1, 1]; `low` and `high`
+bound 95% intervals over resampled test texts, `total_low` and `total_high` over training runs, too. Entries have no
+accounts and no contacts; an id is made of card and predictions. The licence of each model is in its card.
+
+## Loading
+
+```python
+from datasets import load_dataset
+
+load_dataset(REPO, "predictions", split="test")
+load_dataset(REPO, "figures", split="test")
+```
+
+To score all of it again: `shiftbench rescore --from-archive DIR --store NEW --data DATASET_FOLDER`.
+"""

@@ -1,0 +1,39 @@
+"""Forecasts of ``shiftbench check``: what to expect of a model on the domains of a file that have no labels."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from baselines.models import LoadedModel
+from leaderboard.forecasting.files import forecast_predictions
+from leaderboard.forecasting.shape import Forecasts
+from leaderboard.views.titles import domain_titles, with_forecast_titles
+from shiftbench.check_data import CheckData
+from shiftbench.check_predictions import predict_unlabelled
+
+
+def forecast_unlabelled(
+    model: LoadedModel, label_map: Mapping[str, str], rows: CheckData, predictions: pl.DataFrame, place: Path
+) -> Forecasts:
+    """Predict the rows without labels and forecast the model's accuracy on them.
+
+    Args:
+        model: the model.
+        label_map: the data's labels by the model's.
+        rows: what it is checked on; it has rows without labels, and a home domain.
+        predictions: its checked predictions on the rows with labels.
+        place: where the predictions on the others are kept.
+    Returns: forecasts of the domains without labels, by what the file calls them.
+    """
+    assert rows.unlabelled is not None
+    checked = predict_unlabelled(model, label_map, rows, place)
+    facts = rows.unlabelled.facts(rows.folder)
+    found = forecast_predictions(
+        model.name,
+        predictions,
+        rows.folder,
+        unlabelled=rows.unlabelled.samples(checked, facts.labels),
+        targets=list(rows.unlabelled.titles),
+    )
+    return with_forecast_titles(found, {**domain_titles(rows.folder), **rows.unlabelled.titles})

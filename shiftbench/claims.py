@@ -1,0 +1,155 @@
+"""Claims about prediction files: made from them, and checked by making them again."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from builders.checksums import file_sha256
+from leaderboard.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
+from leaderboard.comparing.files import Entrant, compare_first
+from leaderboard.scoring.score import token_encoder
+from shiftbench.data_options import OpenedData
+from validation.command_line import sound_card
+from validation.report import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from leaderboard.store import Store
+
+
+class NamedFile(NamedTuple):
+    """A prediction file to compare: what to call it, where it is, and the settings tried, None where not stated."""
+
+    name: str
+    path: Path
+    tuning_trials: int | None
+
+
+def named_file(name: str, path: Path) -> NamedFile:
+    """Return a prediction file with what the card beside it states."""
+    card = sound_card(path)
+    return NamedFile(name, path, card.tuning_trials if card else None)
+
+
+def claim_of_files(
+    opened: OpenedData,
+    files: Sequence[NamedFile],
+    data: Path,
+    *,
+    task: str | None,
+    n_swaps: int,
+    seed: int,
+    margin: float | None,
+    entries: Sequence[ClaimedEntry] | None = None,
+) -> Claim:
+    """Compare prediction files, the first with each other one, as a claim.
+
+    Args:
+        opened: the dataset.
+        files: at least two.
+        data: the dataset's path as it was typed.
+        task: compare on this task alone; None takes all.
+        n_swaps: random swaps of each test set.
+        seed: seed of the swaps.
+        margin: test, too, whether differences lie within this fraction.
+        entries: what the claim says of the files; by default their paths and checksums.
+    Raises: InvalidInput when a file is not sound or no shift is shared.
+    """
+    encoder = token_encoder(opened.folder)
+    entrants = [
+        Entrant(
+            file.path,
+            opened.folder,
+            opened.subset,
+            encoder,
+            file.name,
+            tuning_trials=file.tuning_trials,
+            checked=opened.checked(file.path) if opened.own is not None else None,
+        )
+        for file in files
+    ]
+    pairs = compare_first(entrants, task=task, n_swaps=n_swaps, seed=seed, margin=margin)
+    if entries is None:
+        entries = [ClaimedEntry(name=each.name, file=str(each.path), sha256=file_sha256(each.path)) for each in files]
+    benchmark = opened.folder.manifest.benchmark
+    return make_claim(pairs, entries, benchmark=benchmark, data=str(data), task=task)
+
+
+def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | None") -> list[NamedFile]:
+    """Find the prediction files that a claim names, and check that they are the ones that were compared.
+
+    Args:
+        claim: the claim.
+        path: its file; relative paths in it are also looked up beside it.
+        folder: where the files lie instead, by their names.
+        store: where entries are, by their ids.
+    Returns: the file of each entry; where no card is at hand, the claimed number of tuning trials.
+    Raises: InvalidInput naming every file that is missing or is another one.
+    """
+    found: list[NamedFile] = []
+    problems: list[Problem] = []
+    trials = [claim.comparisons[0].tuning_trials_a, *(pair.tuning_trials_b for pair in claim.comparisons)]
+    for entry, claimed_trials in zip(claim.entries, trials, strict=True):
+        if store is not None and entry.entry is not None:
+            kept = store.entry(entry.entry)
+            places, card = [store.predictions(kept)], kept.card
+        else:
+            places = [folder / Path(entry.file).name] if folder else [Path(entry.file), path.parent / entry.file]
+            card = None
+        file = next((place for place in places if place.is_file()), None)
+        if file is None:
+            cure = "give the folder of the files (--files DIR), or the store of the entries (--store S)"
+            problems.append(Problem("a file that the claim names is missing", str(path), f"'{entry.file}'", cure))
+            continue
+        checksum = file_sha256(file)
+        if checksum != entry.sha256:
+            what = f"this is not the file that was compared as '{entry.name}'"
+            cure = f"the claim names SHA-256 {entry.sha256[:12]}...; bring that file back"
+            problems.append(Problem(what, str(file), f"SHA-256 {checksum[:12]}...", cure))
+        card = card or sound_card(file)
+        found.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
+    if problems:
+        raise InvalidInput(problems)
+    return found
+
+
+def values_then(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
+    """Read what a store's scores of a claim's metric version say of its entries, by the names of the comparisons."""
+    version = claim.comparisons[0].metric_version
+    if version not in store.versions():
+        return {}
+    names = {entry.entry: entry.name for entry in claim.entries if entry.entry is not None}
+    found = {}
+    for identity, content in store.scores_of_version(version):
+        if identity in names:
+            # Damaged scores are derived: they say nothing of the entry.
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                found[names[identity]] = read_shift_values(content)
+    return found
+
+
+def claim_again(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:
+    """Make a claim again from its files, with its settings and seeds.
+
+    Args:
+        claim: the claim.
+        opened: the dataset that it names.
+        files: its prediction files, in order (``find_files``).
+    Raises: InvalidInput when the data is another one, or the files cannot be compared.
+    """
+    first = claim.comparisons[0]
+    if opened.folder.content_hash != first.data:
+        what = "the claim is about other data"
+        cure = f"give the dataset with content hash {first.data[:12]}...; of a CSV, with the options of the comparison"
+        found = f"content hash {opened.folder.content_hash[:12]}..."
+        raise InvalidInput(Problem(what, str(opened.folder.path), found, cure))
+    return claim_of_files(
+        opened,
+        files,
+        Path(claim.data),
+        task=claim.task,
+        n_swaps=first.n_swaps,
+        seed=first.seed,
+        margin=first.margin,
+        entries=claim.entries,
+    )

@@ -1,0 +1,86 @@
+"""The command ``compare-logs``. Everything heavier than typer is imported inside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shiftbench.data_options import FormatOption, TableFormat, names_of
+from validation.command_line import JsonOption, console, writable_file, write_json
+
+MAX_LOGS = 10
+"""More logs make so many pairs that hardly a difference is left to be found."""
+
+
+def compare_logs(
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...",
+            help="lm-eval's samples_*.jsonl, Inspect's .eval or .json, or run folders of HELM; one benchmark, 2 to 10.",
+        ),
+    ],
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="FIELD", help="Field of the items that is their domain.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", metavar="FIELD", help="Field that items of one cluster share: a passage.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", metavar="NAME", help="Score to compare. Default: the first that all have.")
+    ] = None,
+    filter_: Annotated[
+        str | None, typer.Option("--filter", metavar="NAME", help="Of lm-eval's filters, the one to read.")
+    ] = None,
+    names: Annotated[
+        str | None,
+        typer.Option("--names", metavar="A,B", help="What to call the models, in order. Default: as logged."),
+    ] = None,
+    *,
+    shared_items: Annotated[
+        bool, typer.Option("--shared-items", help="Where items differ, compare on those that all logs have scored.")
+    ] = False,
+    any_prompts: Annotated[
+        bool, typer.Option("--any-prompts", help="Compare models that were sent different prompts.")
+    ] = False,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="The score is an error or a perplexity.")
+    ] = False,
+    swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each pair.", min=1)] = 20_000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of swaps and resampling.", min=0)] = 0,
+    format_: FormatOption = TableFormat.TABLE,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Test whether models differ on a benchmark that lm-eval, Inspect or HELM ran: paired by item, by cluster.
+
+    Example: shiftbench compare-logs a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
+
+    Logs whose items, prompts or scorers differ are refused. With --by: scores by domain, which are no drops.
+    """
+    from leaderboard.interchange.comparison import compare_logs as compare
+    from leaderboard.interchange.comparison import read_logs
+    from leaderboard.interchange.joining import Joining
+    from leaderboard.views import item_tables
+
+    if not 2 <= len(logs) <= MAX_LOGS:
+        raise typer.BadParameter(f"give 2 to {MAX_LOGS} logs")
+    called = names_of(names, logs) if names is not None else None
+    how = Joining(metric, by, cluster, shared_items, any_prompts, lower_is_better)
+    compared = compare(read_logs(logs, how, filter_), how, names=called, n_swaps=swaps, seed=seed)
+    if report is not None:
+        report.write_text(item_tables.items_html(compared.report), encoding="utf-8")
+        typer.echo(f"{report}: the report", err=True)
+    if json_ != "-" and format_ is TableFormat.TABLE:
+        item_tables.print_items(compared.report, console())
+    elif json_ != "-":
+        write = {
+            TableFormat.MARKDOWN: item_tables.items_markdown,
+            TableFormat.LATEX: item_tables.items_latex,
+            TableFormat.CSV: item_tables.items_csv,
+        }[format_]
+        typer.echo(write(compared.report), nl=False)
+    write_json(compared.as_dict(), json_)

@@ -1,0 +1,174 @@
+"""The commands ``forecast`` and ``score-forecasts``. Everything heavier than typer is imported inside them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shiftbench.data_options import AnyDataOption, OwnOptions
+from validation.command_line import (
+    JsonOption,
+    PredictionsArgument,
+    SubsetOption,
+    console,
+    require,
+    with_options,
+    writable_file,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from builders.encoder import Encoder
+
+
+@with_options
+def forecast(
+    predictions: PredictionsArgument,
+    data: AnyDataOption,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="NAME", help="Forecast by this method, and the floors; repeat. Default: all."),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target", metavar="NAME", help="Show this domain alone; repeat. Default: all. Others set intervals."
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
+        ),
+    ] = None,
+    subset: SubsetOption = "all",
+    *,
+    own: OwnOptions,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Forecast a model's accuracy on domains without labels, from its probabilities; intervals from the other domains.
+
+    Example: shiftbench forecast preds.parquet --data build/dr --report forecast.html
+
+    Own data: shiftbench forecast preds.csv --data my.csv --id-column id; rows of a domain to forecast have no label.
+
+    Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read beside the file.
+    """
+    from leaderboard.forecasting.files import forecast_predictions
+    from leaderboard.forecasting.run import chosen_methods
+    from leaderboard.views.forecast_page import forecast_html
+    from leaderboard.views.forecast_terminal import print_forecasts
+    from leaderboard.views.titles import with_forecast_titles
+    from shiftbench.forecast_data import forecast_data
+
+    chosen_methods(method)  # before any work
+    vectors = None if encoder is None else _encoder(encoder)
+    with forecast_data(predictions, data, own, subset) as given:
+        found = forecast_predictions(
+            predictions.name,
+            given.predictions,
+            given.folder,
+            validation=given.validation,
+            methods=method,
+            encoder=vectors,
+            unlabelled=given.unlabelled,
+            targets=[given.domain(name) for name in target or ()],
+        )
+        shown = with_forecast_titles(found, given.titles)
+    main = method[0] if method else None
+    if json_ != "-":
+        print_forecasts(shown, console(), main)
+    if report is not None:
+        report.write_text(forecast_html(shown, data.name, main), encoding="utf-8")
+        typer.echo(f"{report}: the report", err=True)
+    write_json(shown.model_dump(mode="json"), json_)
+
+
+def _encoder(name: str) -> "Encoder":
+    from builders.encoder import Encoder
+
+    require("sentence_transformers", "encoder")
+    return Encoder(name)
+
+
+def score_forecasts(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
+    ],
+    forecasts: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Your own forecasts of the one prediction file: task,source,target,seed,value,low,high.",
+        ),
+    ] = None,
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option("--predictions", metavar="FILE", help="Prediction file that is forecast; repeat for more models."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="NAME", help="Compare this method with the floors; repeat. Default: all."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
+        ),
+    ] = None,
+    level: Annotated[
+        float, typer.Option("--level", metavar="X", help="Level of your own intervals.", min=0.01, max=0.99)
+    ] = 0.8,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Compare methods of forecasting where labels are known: errors, intervals, skill against two floors, tests.
+
+    Example: shiftbench score-forecasts --predictions preds.parquet --data build/dr
+
+    Your own method: shiftbench score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+
+    All entries of a store: shiftbench score-forecasts --store store --data build/dr --data build/boss
+    """
+    if not predictions and store is None:
+        raise typer.BadParameter("give --predictions, --store, or both")
+    if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
+        raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.forecasting.comparison import compare_methods
+    from leaderboard.forecasting.own_forecasts import add_own_forecasts
+    from leaderboard.forecasting.run import chosen_methods
+    from leaderboard.store import open_store
+    from leaderboard.views.forecast_comparison import print_method_comparison
+    from leaderboard.views.forecast_page import comparison_html
+    from shiftbench.forecast_entries import forecast_entrants, read_files, read_store
+
+    chosen = chosen_methods(method)
+    folders = [DatasetFolder.open(path) for path in data]
+    for folder in folders:
+        folder.refuse_withheld()
+    entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
+    entrants += read_files(predictions or [], folders)
+    found, more = forecast_entrants(entrants, chosen, None if encoder is None else _encoder(encoder))
+    levels = {}
+    if forecasts is not None:
+        levels[forecasts.stem] = level
+        found = add_own_forecasts(found, forecasts)
+    compared = compare_methods(found, [*left_out, *more], levels)
+    if json_ != "-":
+        print_method_comparison(compared, console())
+    if report is not None:
+        report.write_text(comparison_html(compared, "Forecasts of accuracy against the truth"), encoding="utf-8")
+        typer.echo(f"{report}: the report", err=True)
+    write_json(compared.model_dump(mode="json"), json_)

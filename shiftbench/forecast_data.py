@@ -1,0 +1,90 @@
+"""What ``shiftbench forecast`` reads: predictions on a dataset folder, or on a file of one's own."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from builders.building.own_tables import read_tables
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.files import Unlabelled, read_validation_beside
+from leaderboard.scoring.score import checked_predictions
+from shiftbench.data_options import OwnOptions, is_own_file, opened_data
+from shiftbench.inputs import renamed_problems
+from shiftbench.unlabelled_rows import set_unlabelled_apart
+from validation.prediction_files import read_predictions
+from validation.predictions import check_predictions
+from validation.report import InvalidInput, Problem
+
+
+@dataclass(frozen=True)
+class ForecastData:
+    """What forecasts are made from.
+
+    Attributes:
+        folder: the dataset; of a file, the one that its labelled rows became.
+        predictions: checked ones on its test rows.
+        validation: checked ones on its validation rows; None without.
+        unlabelled: predictions on targets that the folder does not have.
+        titles: what the file calls its domains, by their names; empty of a benchmark.
+    """
+
+    folder: DatasetFolder
+    predictions: pl.DataFrame
+    validation: pl.DataFrame | None = None
+    unlabelled: Unlabelled = field(default_factory=Unlabelled)
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    def domain(self, text: str) -> str:
+        """Return the name of a domain that may be written as the file does."""
+        return {title: name for name, title in self.titles.items()}.get(text, text)
+
+
+@contextmanager
+def forecast_data(predictions: Path, data: Path, own: OwnOptions, subset: str = "all") -> Iterator[ForecastData]:
+    """Open what forecasts are made from; what was made for it goes when the context ends.
+
+    Args:
+        predictions: the prediction file.
+        data: a dataset folder, or a file of one's own.
+        own: what the file holds; refused for a folder.
+        subset: the subset of a folder that predictions cover.
+    Raises: InvalidInput with everything that is wrong with the rows or the predictions.
+    """
+    if not is_own_file(data):
+        with opened_data(data, own, predictions, subset) as opened:
+            frame = checked_predictions(predictions, opened.folder, subset)
+            validation = read_validation_beside(predictions, opened.folder)
+            yield ForecastData(opened.folder, frame, validation, titles=opened.titles)
+        return
+    (table,) = read_tables([data])
+    labelled, unlabelled = set_unlabelled_apart(table, own.columns, own.task_kind)
+    if unlabelled is None:
+        with opened_data(data, own, predictions, subset) as opened:
+            yield ForecastData(opened.folder, opened.checked(predictions), titles=opened.titles)
+        return
+    if own.id_column is None:
+        cure = "name the column of ids with --id-column, and give these ids in the prediction file"
+        raise InvalidInput(Problem("rows without labels need ids of their own", str(data), cure=cure))
+    frame = read_predictions(predictions)
+    is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
+    if not is_unlabelled.any():
+        what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"
+        found = f"domains {', '.join(unlabelled.titles.values())}"
+        raise InvalidInput(Problem(what, str(predictions), found, cure, column="id"))
+    with TemporaryDirectory(prefix="shiftbench-forecast-") as place:
+        rows, preds = Path(place) / "rows.parquet", Path(place) / "predictions.parquet"
+        labelled.frame.write_parquet(rows)
+        frame.filter(~is_unlabelled).write_parquet(preds)
+        names = {str(rows): f"{data}, rows with labels", str(preds): f"{predictions}, rows with labels"}
+        with renamed_problems(names), opened_data(rows, own, preds, subset) as opened:
+            checked = opened.checked(preds)
+            sources = frame["source"].unique().to_list()
+            mapped = {text: opened.domain(text) for text in sources}
+            away = frame.filter(is_unlabelled).with_columns(pl.col("source").replace_strict(mapped))
+            facts = unlabelled.facts(opened.folder)
+            more = unlabelled.samples(check_predictions(away, [facts], str(predictions)), facts.labels)
+            yield ForecastData(opened.folder, checked, None, more, {**opened.titles, **unlabelled.titles})

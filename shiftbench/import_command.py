@@ -1,0 +1,133 @@
+"""The command ``import``: logs of other tools as prediction files. Everything heavier than typer is imported inside."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
+from validation.report import InvalidInput, Problem, did_you_mean
+from validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.interchange.log import EvaluationLog
+    from leaderboard.interchange.predictions import AnswerRules
+
+FilesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...", help="samples_*.jsonl of lm-eval, .eval or .json of Inspect, run folders of HELM."
+    ),
+]
+
+
+def import_logs(
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="What wrote the logs: lm-eval, inspect or helm.")],
+    files: FilesArgument,
+    data: DataOption,
+    out: PredictionOut,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="NAME",
+            help="What the model was trained on, or shown: a domain of the folder (several joined by '+'), "
+            f"'{NO_SOURCE}', '{ELSEWHERE}'. Default: '{NO_SOURCE}' where the log has no demonstrations.",
+        ),
+    ] = None,
+    filter_: Annotated[
+        str | None,
+        typer.Option(
+            "--filter", metavar="NAME", help="Of lm-eval: read the answers of this filter. Default: the first."
+        ),
+    ] = None,
+    label_map: LabelMap = None,
+    subset: SubsetOption = "all",
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="TEXT", help="The entry's name in the card. Default: the model's.")
+    ] = None,
+) -> None:
+    """Turn logs of lm-evaluation-harness, Inspect or HELM into a prediction file with its card.
+
+    The items' ids must be those of the dataset, as in the tasks that 'shiftbench export' writes. What a model wrote is
+    read by the rules of 'train prompt-llm'; of log-likelihoods the likeliest label counts, with its probability.
+
+    Example: shiftbench import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
+    """
+    from baselines.program import check_out_path, make_card, write_outputs
+    from builders.folder.reader import DatasetFolder
+    from leaderboard.interchange.log import TOOLS
+    from leaderboard.interchange.predictions import joined_predictions, log_predictions, reading_notes, run_facts
+    from leaderboard.interchange.reader import read_log
+
+    if tool not in TOOLS:
+        raise InvalidInput(Problem("logs of this tool cannot be read", "TOOL", f"'{tool}'", did_you_mean(tool, TOOLS)))
+    check_out_path(out)
+    folder = DatasetFolder.open(data)
+    logs, parts = [], []
+    for file in files:
+        log = read_log(file, tool=tool, filter_name=filter_)
+        task = _task_of(log, folder)
+        rows, rules = _rows(folder, task, subset), _rules(folder, task, log, label_map or ())
+        predictions = log_predictions(log, rows, rules, _source(source, log, folder, task))
+        typer.echo(reading_notes(log, predictions), err=True)
+        logs.append(log)
+        parts.append(predictions)
+    joined = joined_predictions(parts, logs)
+    facts = run_facts(logs)
+    sources = set(joined["source"])
+    paradigm = "few-shot" if facts["shots"] else "zero-shot" if sources == {NO_SOURCE} else "other"
+    versions = facts.pop("versions")
+    card = make_card(folder, name=name or logs[0].model, paradigm=paradigm, subset=subset, **facts)
+    write_outputs(joined, card.model_copy(update={"versions": card.versions | versions}), out)
+
+
+def _task_of(log: "EvaluationLog", folder: "DatasetFolder") -> str:
+    """Find the task whose rows a log is about, by the id of its first item."""
+    from leaderboard.interchange.log import refuse_log
+    from leaderboard.interchange.predictions import OWN_IDS
+
+    first = log.samples["id"][0]
+    try:
+        task = ExampleId.parse(first).task
+    except ValueError:
+        refuse_log(log.path, "the items have no ids of a dataset folder", f"'{first}'", OWN_IDS)
+    if task not in folder.manifest.tasks:
+        cure = f"give the --data that the log is about; this one has {', '.join(folder.manifest.tasks)}"
+        refuse_log(log.path, "the log is about another dataset", f"'{first}'", cure)
+    return task
+
+
+def _rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame":
+    tagged = folder.task(task).kind is TaskKind.TAGGING
+    return folder.test(task, subset, ["id", *([TOKENS] if tagged else [])])
+
+
+def _rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
+    from baselines.models.labels import match_labels, parse_label_map
+    from baselines.prompting.task_prompt import TaskPrompt
+    from leaderboard.interchange.predictions import AnswerRules
+
+    info, mapped = folder.task(task), parse_label_map(label_map)
+    prompt = TaskPrompt.of(folder, task)
+    if info.kind is not TaskKind.CLASSIFICATION:
+        return AnswerRules(prompt.prediction, None)
+    return AnswerRules(
+        prompt.prediction,
+        lambda names, shares: match_labels(names, info.labels, place=str(log.path), label_map=mapped).frame(shares),
+    )
+
+
+def _source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder", task: str) -> str:
+    from baselines.runs import chosen_sources
+
+    if source is None and log.facts.shots:
+        what, cure = "the log has demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"
+        raise InvalidInput(Problem(what, "--source", f"{log.facts.shots} shots in {log.path}", cure))
+    if source in (None, NO_SOURCE, ELSEWHERE):
+        return source or NO_SOURCE
+    return chosen_sources(folder, task, [source])[0]

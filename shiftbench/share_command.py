@@ -1,0 +1,120 @@
+"""The command ``share``. Everything heavier than typer is imported inside it."""
+
+import tempfile
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from validation.command_line import JsonOption, write_json
+
+if TYPE_CHECKING:
+    from leaderboard.interchange.every_eval_ever import Evaluator
+
+
+class ShareFormat(StrEnum):
+    """Whose form results are written in."""
+
+    EVAL_RESULTS = "eval-results"
+    EVERY_EVAL_EVER = "every-eval-ever"
+    MODEL_INDEX = "model-index"
+    CSV = "csv"
+
+
+class EvaluatorIs(StrEnum):
+    """Who evaluated, seen from who made the model."""
+
+    FIRST_PARTY = "first_party"
+    THIRD_PARTY = "third_party"
+    COLLABORATIVE = "collaborative"
+    OTHER = "other"
+
+
+def share(
+    entry: Annotated[
+        str,
+        typer.Argument(
+            metavar="ENTRY", help="Id of an entry in --store, a prediction file, or what 'score --json' wrote of one."
+        ),
+    ],
+    to: Annotated[
+        ShareFormat,
+        typer.Option("--to", metavar="FORMAT", help="eval-results, model-index (of the Hub), every-eval-ever or csv."),
+    ],
+    data: Annotated[
+        str, typer.Option("--data", metavar="DIR_OR_NAME", help="Dataset folder, or ORG/NAME of a published one.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="PLACE", help="Where the entry is kept: a folder, or hf://datasets/ORG/NAME."),
+    ] = None,
+    card: Annotated[
+        Path | None, typer.Option("--card", metavar="FILE", help="Card of a file. Default: the one beside it.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="ORG/NAME", help="The model's repository. Default: model_url of the card."),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="ORG/NAME", help="Where the data is published. Default: --data, if a name."),
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="URL", help="https page with the whole report, as the source.")
+    ] = None,
+    organization: Annotated[
+        str | None, typer.Option("--organization", metavar="NAME", help="every-eval-ever: who evaluated.")
+    ] = None,
+    evaluator: Annotated[
+        EvaluatorIs,
+        typer.Option(
+            "--evaluator",
+            metavar="WHO",
+            help="every-eval-ever: first_party (who made the model), third_party, collaborative or other.",
+        ),
+    ] = EvaluatorIs.OTHER,
+    create_pr: Annotated[
+        bool, typer.Option("--create-pr", help="Send it as a pull request: to the model, or to EEE_datastore.")
+    ] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Write the results of an entry for a model's page on the Hub, or for other collections of results.
+
+    Example: shiftbench share preds.parquet --to eval-results --data build/dr --dataset ORG/domain-robustness
+    --model ORG/model --out shared
+    """
+    from shiftbench.shared_files import open_shared, send_shared, write_shared
+    from validation.output_files import check_new_folder, replace_folder
+
+    if out is None and not create_pr:
+        raise typer.BadParameter("give --out, a folder to write, or --create-pr")
+    if create_pr and to is ShareFormat.CSV:
+        raise typer.BadParameter("nobody takes this CSV by pull request; give --out alone")
+    if out is not None:
+        check_new_folder(out, "--out")
+    who = _evaluator(to, organization, evaluator)
+    shared = open_shared(entry, data, store=store, card=card, model=model, dataset=dataset, report=report)
+    url = None
+    with tempfile.TemporaryDirectory(prefix="shiftbench-") if out is None else replace_folder(out) as folder:
+        files = write_shared(shared, to, Path(folder), who, lambda line: typer.echo(line, err=True))
+        if create_pr:
+            url = send_shared(shared, to, files)
+            typer.echo(f"pull request: {url}", err=True)
+    if out is not None:
+        for path in sorted(files):
+            typer.echo(f"wrote {out / path}", err=True)
+    write_json({"files": sorted(files), "pull_request": url}, json_)
+
+
+def _evaluator(to: ShareFormat, organization: str | None, evaluator: EvaluatorIs) -> "Evaluator | None":
+    from leaderboard.interchange.every_eval_ever import Evaluator
+
+    if to is not ShareFormat.EVERY_EVAL_EVER:
+        if organization is not None:
+            raise typer.BadParameter("--organization is for --to every-eval-ever")
+        return None
+    if organization is None:
+        raise typer.BadParameter("give --organization: Every Eval Ever names who evaluated")
+    return Evaluator(organization, evaluator.value)

@@ -1,0 +1,229 @@
+"""What ``shiftbench share`` opens, writes and sends: an entry of a store or a file, in one form of results."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pydantic
+
+from builders.folder.hub_folder import check_repository, names_repository
+from builders.folder.reader import DatasetFolder
+from leaderboard.interchange.eval_results import eval_results, tasks_left_out
+from leaderboard.interchange.every_eval_ever import DATASTORE, Evaluator, every_eval_results, place_of
+from leaderboard.interchange.every_eval_samples import why_no_samples, write_samples
+from leaderboard.interchange.model_index import model_index, model_index_metadata
+from leaderboard.interchange.pull_request import send_files, send_metadata
+from leaderboard.interchange.scores_csv import scores_csv
+from leaderboard.interchange.shared_entry import SharedEntry, made_with
+from leaderboard.scoring.score import checked_predictions, score_predictions, token_encoder
+from leaderboard.scoring.shape import Scores
+from leaderboard.store import ENTRY_ID, folder_of, open_store
+from shiftbench.inputs import as_folder
+from validation.cards import Card, Url, card_beside, read_card
+from validation.report import InvalidInput, Problem, first_line
+
+_HUB = "https://huggingface.co/"
+_NO_MODELS = ("datasets", "spaces", "papers", "collections")
+
+
+@dataclass(frozen=True)
+class OpenedEntry:
+    """An entry, its dataset, and its checked predictions; these are None of scores alone."""
+
+    shared: SharedEntry
+    folder: DatasetFolder
+    predictions: pl.DataFrame | None
+
+
+def open_shared(
+    entry: str,
+    data: str,
+    *,
+    store: str | None = None,
+    card: Path | None = None,
+    model: str | None = None,
+    dataset: str | None = None,
+    report: str | None = None,
+) -> OpenedEntry:
+    """Open an entry by its id, or a file as one.
+
+    Args:
+        entry: id of an entry in the store; without a store a prediction file, or a file of scores.
+        data: the dataset folder, or the repository of a published one.
+        store: where the entry is kept.
+        card: of a file; by default the one beside it.
+        model: ``ORG/NAME``; by default what the card's ``model_url`` names.
+        dataset: ``ORG/NAME``; by default ``data``, where that is one.
+        report: https URL.
+    Raises: InvalidInput when something is not there, is not sound, or may not be told.
+    """
+    published = dataset or (data if names_repository(data) else None)
+    folder = as_folder(data)
+    if not folder.has_public_labels:
+        cure = "share what the board shows of it"
+        raise InvalidInput(Problem("scores on withheld labels are not told", str(folder.path), cure=cure))
+    predictions: pl.DataFrame | None
+    if store is not None:
+        if card is not None:
+            cure = "leave out --card, or give the file in place of --store"
+            raise InvalidInput(Problem("an entry has its own card", "--card", str(card), cure))
+        scores, own, predictions, sent = _from_store(entry, store, folder)
+    else:
+        scores, own, predictions = _from_file(entry, folder, card)
+        sent = None
+    repository = model or _repository_of(own)
+    shared = SharedEntry(
+        scores,
+        own,
+        folder.manifest,
+        dataset=published and check_repository(published, "--dataset"),
+        model=repository and check_repository(repository, "--model"),
+        report=report and _checked_url(report),
+        evaluated_at=sent,
+    )
+    return OpenedEntry(shared, folder, predictions)
+
+
+def write_shared(
+    opened: OpenedEntry, to: str, out: Path, evaluator: Evaluator | None, note: Callable[[str], None]
+) -> dict[str, Path]:
+    """Write an entry's files.
+
+    Args:
+        opened: the entry.
+        to: eval-results, model-index, csv or every-eval-ever.
+        out: an empty folder.
+        evaluator: of every-eval-ever, who provides the results.
+        note: takes lines about what is left out.
+    Returns: the files, by path in the repository that they are for.
+    """
+    writers: dict[str, Callable[[SharedEntry], dict[str, str]]] = {
+        "eval-results": eval_results,
+        "model-index": model_index,
+        "csv": scores_csv,
+    }
+    if to not in writers:
+        assert evaluator is not None
+        return _write_every_eval(opened, out, evaluator, note)
+    files = {}
+    for path, text in writers[to](opened.shared).items():
+        files[path] = out / path
+        files[path].parent.mkdir(parents=True, exist_ok=True)
+        files[path].write_text(text, encoding="utf-8")
+    if to == "eval-results":
+        for task in tasks_left_out(opened.shared):
+            note(f"leave out {task}: the dataset's eval.yaml has tasks with labels alone")
+    return files
+
+
+def send_shared(opened: OpenedEntry, to: str, files: dict[str, Path]) -> str:
+    """Send an entry's files as a pull request; returns its URL.
+
+    Args:
+        opened: the entry.
+        to: eval-results, model-index or every-eval-ever.
+        files: by path in the repository.
+    Raises: InvalidInput when the Hub refuses, or cannot be reached.
+    """
+    shared = opened.shared
+    title = f"Scores under domain shift on {shared.manifest.title}"
+    description = made_with(shared.scores)
+    if to == "every-eval-ever":
+        return send_files(files, DATASTORE, "dataset", f"{title}: {shared.card.name}", description)
+    model = shared.model_repository()
+    if to == "model-index":
+        return send_metadata(model_index_metadata(shared), model, title, description)
+    return send_files(files, model, "model", title, description)
+
+
+def _write_every_eval(
+    opened: OpenedEntry, out: Path, evaluator: Evaluator, note: Callable[[str], None]
+) -> dict[str, Path]:
+    shared, place = opened.shared, place_of(opened.shared)
+    files = {place.results: out / place.results}
+    files[place.results].parent.mkdir(parents=True)
+    samples = None
+    reason = why_no_samples(shared) or ("scores alone were given" if opened.predictions is None else "")
+    if not reason and opened.predictions is not None:
+        samples = out / place.samples
+        if write_samples(samples, place, shared, opened.predictions, opened.folder):
+            files[place.samples] = samples
+        else:
+            samples, reason = None, "the licences of the texts do not allow publishing them"
+    if reason:
+        note(f"leave out single texts: {reason}")
+    content = every_eval_results(shared, evaluator, datetime.now(UTC), samples)
+    files[place.results].write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    return files
+
+
+def _from_store(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, pl.DataFrame, str]:
+    """Read an entry of a store: its scores, card, predictions, and when it was sent."""
+    if not ENTRY_ID.fullmatch(identity):
+        cure = "see the board for ids, or leave out --store to share a file"
+        raise InvalidInput(Problem("this is no entry id", "ENTRY", f"'{identity[:80]}'", cure))
+    store = open_store(place)
+    entry = store.entry(identity)
+    folder_of(entry.card, [folder])
+    return store.scores(entry, folder), entry.card, store.checked_rows(identity, folder), entry.submitted_at
+
+
+def _from_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card, pl.DataFrame | None]:
+    """Read a prediction file and score it, or read scores; both with a card."""
+    path = Path(name)
+    if not path.is_file():
+        cure = "give a file, or --store with the id of an entry"
+        raise InvalidInput(Problem("there is no such file", name, cure=cure))
+    own = read_card(card) if card is not None else _card_beside(path)
+    folder_of(own, [folder])
+    if path.suffix == ".json":
+        return _read_scores(path, folder), own, None
+    frame = checked_predictions(path, folder, own.subset)
+    return score_predictions(frame, folder, own.subset, encoder=token_encoder(folder)).scores, own, frame
+
+
+def _card_beside(path: Path) -> Card:
+    card, problems = card_beside(path)
+    if problems:
+        raise InvalidInput(problems)
+    if card is None:
+        cure = "give --card, or write one with 'shiftbench card'"
+        raise InvalidInput(Problem("results are shared with their card, and there is none", str(path), cure=cure))
+    return card
+
+
+def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
+    try:
+        scores = Scores.model_validate_json(path.read_bytes())
+    except pydantic.ValidationError as error:
+        cure = "give what 'shiftbench score FILE --json' wrote of one file"
+        raise InvalidInput(Problem("these are no scores", str(path), first_line(error), cure)) from error
+    if scores.data != folder.content_hash:
+        what, cure = "the scores are on another version of the data", "give the --data that they were made with"
+        raise InvalidInput(Problem(what, str(path), f"{scores.data[:12]}, not {folder.content_hash[:12]}", cure))
+    if not folder.has_public_labels:
+        raise InvalidInput(
+            Problem("scores on withheld labels are not told", str(path), cure="what rounds released is on the board")
+        )
+    return scores
+
+
+def _repository_of(card: Card) -> str | None:
+    """Find the model's repository on the Hub in its card's link; None where it leads elsewhere."""
+    if card.model_url is None or not card.model_url.startswith(_HUB):
+        return None
+    parts = card.model_url.removeprefix(_HUB).split("/")
+    return "/".join(parts[:2]) if len(parts) >= 2 and parts[0] not in _NO_MODELS else None
+
+
+def _checked_url(url: str) -> str:
+    adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(Url)
+    try:
+        return str(adapter.validate_python(url))
+    except pydantic.ValidationError as error:
+        found, cure = f"'{url}'", "give an https address"
+        raise InvalidInput(Problem("this is no link", "--report", found, cure)) from error

@@ -1,0 +1,116 @@
+"""Rows of one's own without labels: domains of which nothing but texts is known, set apart before all else is read."""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from builders.building.own_columns import Columns, FoundColumns, kind_of
+from builders.building.own_rows import name_domains
+from builders.building.own_tables import OwnTable
+from builders.encoder import encoder_texts
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.files import Unlabelled
+from leaderboard.forecasting.samples import Run, Sample, make_sample
+from validation.report import InvalidInput, Problem
+from validation.task_facts import TaskFacts
+from validation.vocabulary import GOLD, TaskKind
+
+
+@dataclass(frozen=True)
+class UnlabelledRows:
+    """Rows of domains without a label.
+
+    Attributes:
+        frame: columns ``id`` (the file's, or else the row's number among them), ``domain`` (its name) and the inputs;
+            no nulls.
+        inputs: names of the input columns.
+        titles: what the file calls the domains, by their names.
+    """
+
+    frame: pl.DataFrame
+    inputs: tuple[str, ...]
+    titles: dict[str, str]
+
+    def facts(self, folder: DatasetFolder) -> TaskFacts:
+        """Gather what checking predictions on these rows needs; the folder, of one task, says what labels there are."""
+        (task,) = folder.manifest.tasks
+        info = folder.task(task)
+        tests = self.frame.select("id", "domain")
+        domains, sources = tuple(sorted(self.titles)), tuple(info.domains)
+        return TaskFacts(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
+
+    def samples(self, predictions: pl.DataFrame, labels: tuple[str, ...]) -> Unlabelled:
+        """Arrange checked predictions on these rows."""
+        found: dict[tuple[Run, str], Sample] = {}
+        for (source, seed, target), part in predictions.partition_by("source", "seed", "target", as_dict=True).items():
+            found[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)
+        texts = dict(zip(self.frame["id"].to_list(), encoder_texts(self.frame, self.inputs), strict=True))
+        return Unlabelled(found, texts)
+
+
+def set_unlabelled_apart(
+    table: OwnTable, columns: Columns, kind: TaskKind | None
+) -> tuple[OwnTable, UnlabelledRows | None]:
+    """Split a table into the rows of domains with labels and those of domains without any.
+
+    Args:
+        table: as it was read.
+        columns: which of its columns hold what; dates that are grouped to domains are not parted.
+        kind: what is predicted; by default told by the names of columns. Only rows of labels are parted.
+    Returns: the table without the unlabelled domains, and their test rows; None where every domain has labels, or
+        where a column is missing, which reading the rows will tell.
+    Raises: InvalidInput when a domain has labels on some of its rows only, when no domain has any, or when an
+        unlabelled row lacks a text or an id of its own.
+    """
+    if (kind or table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
+        return table, None
+    found = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
+    names = found.names
+    if found.problems or "domain" not in names:
+        return table, None
+    label, domain = names[GOLD[TaskKind.CLASSIFICATION]], names["domain"]
+    blank = _blank(table.frame[label])
+    if not blank.any():
+        return table, None
+    rows = table.frame.filter(blank)
+    labelled = table.frame.filter(~blank)
+    if labelled.is_empty():
+        cure = "label the source's rows at least: what a model does there is what forecasts are made from"
+        raise InvalidInput(Problem("no row has a label", table.name, f"{len(rows):,} rows", cure, column=label))
+    mixed = rows.filter(pl.col(domain).is_in(labelled[domain].implode()))
+    if len(mixed):
+        first = int((blank & table.frame[domain].is_in(labelled[domain].implode())).arg_true()[0]) + 1
+        what = f"domain '{mixed[domain][0]}' has labels on some rows and not on others"
+        cure = "label all rows of a domain or none; call the rows without labels another domain"
+        raise InvalidInput(Problem(what, table.name, f"no label in {len(mixed):,} rows", cure, column=label, row=first))
+    titles = {name: text for text, name in name_domains(table.frame[domain], table.name, domain)[0].items()}
+    kept = [name for name in ("domain", *found.inputs, "own_id", "split") if name in names]
+    frame = rows.select(pl.col(names[name]).alias(name) for name in kept)
+    if "split" in frame.columns:
+        frame = frame.filter(pl.col("split") == "test").drop("split")
+    _check(frame, table, names)
+    if "own_id" in frame.columns:
+        frame = frame.rename({"own_id": "id"})
+    else:
+        frame = frame.with_columns(id=pl.int_range(1, pl.len() + 1).cast(pl.String))
+    by_text = {text: name for name, text in titles.items()}
+    frame = frame.with_columns(pl.col("domain").replace_strict(by_text, return_dtype=pl.String))
+    here = set(frame["domain"].unique())
+    kept_titles = {name: text for name, text in titles.items() if name in here}
+    return replace(table, frame=labelled), UnlabelledRows(frame, found.inputs, kept_titles)
+
+
+def _check(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
+    """Refuse rows that lack a value, and ids that repeat."""
+    for name in frame.columns:
+        bad = _blank(frame[name])
+        what = "a row without a label has nothing in this column"
+        if name == "own_id" and not bad.any():
+            bad, what = ~table.frame[names[name]].is_first_distinct(), "an id is repeated"
+        if bad.any():
+            found = f"{int(bad.sum()):,} rows"
+            raise InvalidInput(Problem(what, table.name, found, "fill it in or drop the row", column=names[name]))
+
+
+def _blank(column: pl.Series) -> pl.Series:
+    return column.is_null() | (column.str.strip_chars() == "").fill_null(value=True)

@@ -1,0 +1,57 @@
+"""The command ``verify``. Everything heavier than typer is imported inside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shiftbench.data_options import OwnOptions, opened_data
+from shiftbench.gate_command import FAILED
+from validation.command_line import JsonOption, console, with_options, write_json
+
+
+@with_options
+def verify(
+    claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or file of your own. Default: as claimed."),
+    ] = None,
+    files: Annotated[
+        Path | None,
+        typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: their claimed paths."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="S", help="Store of the entries: a folder, or hf://datasets/ORG/NAME."),
+    ] = None,
+    *,
+    own: OwnOptions,
+    json_: JsonOption = None,
+) -> None:
+    """Check a claim again: find its files, test again with its seeds, and compare every figure.
+
+    Example: shiftbench verify claim.json --data build/dr
+
+    Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
+    """
+    from leaderboard.comparing.claims import check_against_scores, check_claim, read_claim
+    from leaderboard.store import open_store
+    from leaderboard.views.claims import print_claim_check
+    from shiftbench.claims import claim_again, find_files, values_then
+
+    claimed = read_claim(claim)
+    if data is None and not claimed.data:
+        raise typer.BadParameter("the claim names no path of its data: give --data")
+    opened_store = open_store(store) if store is not None else None
+    found_files = find_files(claimed, claim, files, opened_store)
+    with opened_data(data or Path(claimed.data), own, found_files[0].path, claimed.comparisons[0].subset) as opened:
+        found = check_claim(claimed, claim_again(claimed, opened, found_files))
+    if opened_store is not None and found.moved_by:
+        contradicted = check_against_scores(claimed, values_then(claimed, opened_store))
+        found = found.model_copy(update={"facts": (*found.facts, *contradicted)})
+    if json_ != "-":
+        print_claim_check(claimed, found, console())
+    write_json(found.model_dump(mode="json"), json_)
+    if not found.holds:
+        raise typer.Exit(FAILED)

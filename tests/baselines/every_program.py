@@ -1,0 +1,125 @@
+"""Every program that runs a model, once, on tiny models: what the tests on a GPU go through, and a long one without.
+
+Leaves out: ``--method dapt``, whose model must have a mask; ``tests/baselines/robust/test_finetuning.py`` trains it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig, T5ForConditionalGeneration
+
+from baselines import (
+    daicl,
+    finetune_classifier,
+    finetune_qa,
+    finetune_seq2seq,
+    finetune_tagger,
+    mscl,
+    prompt_llm,
+    rag,
+    sbert_lr,
+)
+from baselines.robust.method import OF_DOMAINS, Method
+from baselines.robust.synonyms import SynonymSource
+from baselines.training.options import Adapter, BaseDtype, Precision
+from builders.folder.reader import DatasetFolder
+from tests.baselines.kinds import LETTERS, WORDS
+from tests.baselines.tiny import save_bert, save_llama, words_in
+from tests.baselines.tiny_models import save_sentence_encoder, save_t5
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a program runs.
+
+    Attributes:
+        synthetic: a folder with the tasks ``nli`` and ``sa``.
+        kinds: a folder with the tasks ``tags``, ``questions`` and ``copies``.
+        models: where tiny models are written.
+        out: the prediction file.
+        precision: numbers of trainings.
+    """
+
+    synthetic: DatasetFolder
+    kinds: DatasetFolder
+    models: Path
+    out: Path
+    precision: Precision
+
+    @property
+    def words(self) -> list[str]:
+        return [*words_in(self.synthetic, "sa"), "Text", "Label", ":", *self.synthetic.task("sa").labels]
+
+    def bert(self) -> str:
+        return str(save_bert(self.models, [*self.words, *words_in(self.synthetic, "nli"), *WORDS]))
+
+    def llama(self) -> str:
+        return str(save_llama(self.models, self.words))
+
+    def t5(self) -> str:
+        folder = save_t5(self.models, ["Positive", "Negative"])
+        T5ForConditionalGeneration(AutoConfig.from_pretrained(folder)).save_pretrained(folder)
+        return folder
+
+    def classify(self, model: str, *methods: Method, task: str = "sa", **options: Any) -> None:
+        given: dict[str, Any] = {"epochs": 1, "source": ["lamps"], "synonyms": SynonymSource.EMBEDDINGS} | options
+        finetune_classifier.main(
+            task, self.synthetic.path, self.out, model=model, method=list(methods), precision=self.precision, **given
+        )
+
+    def prompt(self, program: Any, **options: Any) -> None:
+        given: dict[str, Any] = {"source": ["lamps"], "target": ["tents"], "local": True, "shots": 1} | options
+        program.main("sa", self.synthetic.path, self.out, self.llama(), **given)
+
+
+def _with(method: Method) -> Callable[[Place], None]:
+    options: dict[str, Any] = {"source": ["lamps+tents"]} if method in OF_DOMAINS else {}
+    if method is Method.SOUP:
+        options = {"epochs": 2, "keep_state": [1, 2]}
+    return lambda place: place.classify(place.bert(), method, **options)
+
+
+TRAINED: Mapping[str, Callable[[Place], None]] = {
+    "finetune-classifier": lambda place: place.classify(place.bert()),
+    "finetune-classifier: T5": lambda place: place.classify(place.t5()),
+    "finetune-classifier: a decoder with low-rank updates": lambda place: place.classify(
+        place.llama(), adapter=Adapter.LORA, adapter_size=2
+    ),
+    "finetune-classifier: parts, deterministic": lambda place: place.classify(
+        place.bert(), accumulate=2, deterministic=True
+    ),
+    **{f"finetune-classifier --method {method}": _with(method) for method in Method if method is not Method.DAPT},
+    "finetune-tagger": lambda place: finetune_tagger.main(
+        "tags", place.kinds.path, place.out, model=place.bert(), epochs=1, precision=place.precision
+    ),
+    "finetune-qa": lambda place: finetune_qa.main(
+        "questions", place.kinds.path, place.out, model=place.bert(), epochs=1, precision=place.precision
+    ),
+    "finetune-seq2seq": lambda place: finetune_seq2seq.main(
+        "copies", place.kinds.path, place.out, model=save_t5(place.models, LETTERS), from_scratch=True, epochs=1,
+        train_size=200, max_target=8, precision=place.precision,
+    ),
+    "mscl": lambda place: mscl.main(
+        "sa", place.synthetic.path, place.out, source=["lamps"], model=place.bert(), epochs=1, precision=place.precision
+    ),
+    "daicl": lambda place: daicl.main(
+        "sa", place.synthetic.path, place.out, place.llama(), source=["lamps"], target=["tents"], epochs=1,
+        encoder=save_sentence_encoder(place.models / "encoder", place.words), precision=place.precision,
+        base_dtype=BaseDtype.BF16,
+    ),
+}  # fmt: skip
+"""What is trained, each with the precision asked for."""
+
+ASKED: Mapping[str, Callable[[Place], None]] = {
+    "sbert-lr": lambda place: sbert_lr.main(
+        "sa", place.synthetic.path, place.out, encoder=save_sentence_encoder(place.models, place.words)
+    ),
+    "prompt-llm": lambda place: place.prompt(prompt_llm),
+    "prompt-llm --score-labels": lambda place: place.prompt(prompt_llm, score_labels=True),
+    "rag": lambda place: place.prompt(
+        rag, encoder=save_sentence_encoder(place.models / "encoder", place.words)
+    ),
+}  # fmt: skip
+"""What reads with a model that is not trained, in the precision of its files."""

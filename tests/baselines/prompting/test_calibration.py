@@ -1,0 +1,94 @@
+"""Contextual calibration against the matrix of the paper, and through the program with a server that is biased."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import softmax
+
+from baselines.prompt_llm import main
+from baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
+from baselines.prompting.wire import Api
+from builders.folder.reader import DatasetFolder
+from tests.baselines.prompting.chat_server import ChatServer
+from tests.baselines.prompting.test_wire import echoes
+from validation.report import InvalidInput
+
+
+def test_quotients_are_those_of_the_diagonal_matrix() -> None:
+    """Equation 1 as the authors compute it: W = diag(p_cf)^-1, b = 0, p_cf the normalised mean over the inputs."""
+    rng = np.random.default_rng(0)
+    scores, free = rng.normal(-6, 2, size=(5, 4)), rng.normal(-6, 2, size=(5, 3, 4))
+    for row, empty, found in zip(scores, free, calibrated_scores(scores, free), strict=True):
+        p_cf = np.exp(empty).mean(axis=0)
+        weights = np.linalg.inv(np.diag(p_cf / p_cf.sum()))
+        expected = weights @ (np.exp(row) / np.exp(row).sum())
+        np.testing.assert_allclose(softmax(found), expected / expected.sum(), rtol=1e-12)
+
+
+def test_a_prompt_without_bias_changes_nothing() -> None:
+    scores = np.log([[0.2, 0.5, 0.3]])
+    np.testing.assert_allclose(softmax(calibrated_scores(scores, np.zeros((1, 3, 3))), axis=1), np.exp(scores))
+
+
+@pytest.mark.parametrize(
+    ("scores", "free", "message"),
+    [
+        ([0.0, -math.inf], [[0.0, 0.0]], "must be finite"),
+        ([0.0, 0.0], [[0.0, math.nan]], "must be finite"),
+        ([0.0, 0.0], [[0.0, 0.0, 0.0]], "must fit"),
+        ([0.0, 0.0], [0.0, 0.0], "must fit"),
+        ([0.0, 0.0], np.zeros((0, 2)), "must fit"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(scores: Any, free: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        calibrated_scores(scores, free)
+
+
+def test_each_prompt_is_calibrated_by_its_own_words_and_demonstrations(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path
+) -> None:
+    """The server likes one label more by a factor, whatever the input: divided out, the labels are equal."""
+    server.reply = lambda body: echoes(body, lambda token: {" negative": -1.0, " positive": -2.0}.get(token, -50.0))
+    given: dict[str, Any] = {
+        "target": ["tents"], "api": Api.COMPLETIONS, "score_labels": True, "probabilities": True, "calibrate": True,
+    }  # fmt: skip
+    main("sa", synthetic.path, tmp_path / "p.parquet", "m", server.url, shots=0, **given)
+    for shares in pl.read_parquet(tmp_path / "p.parquet")["probabilities"]:
+        assert shares.to_list() == pytest.approx([1 / len(shares)] * len(shares))
+    inputs = [body["prompt"][0].partition("Text: ")[2].rpartition("\nAnswer:")[0] for body in server.asked]
+    assert [inputs.count(text) for text in CONTENT_FREE] == [1, 1, 1]
+    assert len(inputs) == len(synthetic.split("sa", "tents", "test")) + 3
+
+    server.asked.clear()
+    main(
+        "sa", synthetic.path, tmp_path / "q.parquet", "m", server.url,
+        shots=2, source=["lamps"], draws=3, demonstrations="fixed", **given,
+    )  # fmt: skip
+    empty = [
+        body["prompt"][0]
+        for body in server.asked
+        if any(f": {text}\nAnswer:" in body["prompt"][0][-60:] for text in CONTENT_FREE)
+    ]
+    assert len({prompt.partition("\n\n")[0] for prompt in empty}) == 3  # three wordings
+    assert len(empty) == 9
+    assert pl.read_parquet(tmp_path / "q.parquet")["seed"].unique().sort().to_list() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"calibrate": True}, "--calibrate: an answer in words has no probabilities"),
+        ({"draws": 2, "seed": [1]}, "--draws, --seed: draws have seeds of their own"),
+        ({"draws": 9, "shots": 0}, "--draws: no demonstrations are drawn.*found 9 draws; ask for 5 draws"),
+        ({"draws": 2, "shots": 0, "instruction": "Good? {labels}"}, "found 2 draws; leave --draws out"),
+        ({"precision": "bf16"}, "--precision: a server has its own precision"),
+    ],
+)
+def test_options_that_do_not_go_together(given: dict[str, Any], message: str, synthetic: DatasetFolder) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        main("sa", synthetic.path, synthetic.path.parent / "p.parquet", "m", "http://127.0.0.1:9/v1", **given)

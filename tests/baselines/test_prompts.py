@@ -1,0 +1,80 @@
+"""Sentence encoders that want a prompt before each text: their own, by name, or the user's words."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from baselines import finetune_classifier, sbert_lr
+from builders.encoder import Encoder, find_prompt
+from builders.folder.reader import DatasetFolder
+from tests.baselines.tiny import words_in
+from tests.baselines.tiny_models import save_sentence_encoder
+from validation.report import InvalidInput
+
+PROMPTS = {"query": "query: ", "topic": "Instruct: name the topic\nQuery: "}
+WORDS = ("query", ":", "Instruct", "name", "the", "topic", "Query")
+READS = 24
+
+
+def saved_encoder(folder: Path, words: list[str], default: str | None = None, *, include_prompt: bool = True) -> str:
+    options = {"prompts": PROMPTS, "default_prompt_name": default}
+    return save_sentence_encoder(folder, [*WORDS, *words], READS, include_prompt=include_prompt, **options)
+
+
+@pytest.fixture(scope="module")
+def encoder(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved_encoder(tmp_path_factory.mktemp("encoder"), words_in(synthetic, "sa"))
+
+
+@pytest.mark.parametrize("include_prompt", [True, False])
+@pytest.mark.parametrize("name", ["query", "topic"])
+def test_vectors_are_those_of_sentence_transformers(name: str, include_prompt: bool, tmp_path: Path) -> None:
+    where = saved_encoder(tmp_path, ["red", "cup", "boat"], include_prompt=include_prompt)
+    texts = ["red cup", " boat ", "red boat cup"]
+    own = SentenceTransformer(where, device="cpu").encode(texts, prompt_name=name, normalize_embeddings=True)
+    prompted = Encoder(where, tmp_path / "cache", prompt=find_prompt(where, name)).encode(texts)
+    assert prompted == pytest.approx(own, abs=1e-5)
+    # Both lie in one cache, apart.
+    bare = SentenceTransformer(where, device="cpu").encode(texts, normalize_embeddings=True)
+    assert Encoder(where, tmp_path / "cache").encode(texts) == pytest.approx(bare, abs=1e-5)
+    assert np.abs(bare - own).max() > 0.01
+
+
+def test_each_window_of_a_long_text_has_the_prompt(encoder: str, tmp_path: Path) -> None:
+    words = ["the", "topic", "name"] * 13
+    found = Encoder(encoder, tmp_path / "cache", prompt="query: ").encode([" ".join(words)])[0]
+    room = READS - 2 - 2  # marks, and the prompt's two tokens
+    windows = ["query: " + " ".join(words[start : start + room]) for start in range(0, len(words), room)]
+    vectors = SentenceTransformer(encoder, device="cpu").encode(windows, normalize_embeddings=True)
+    assert len(windows) == 2
+    assert found == pytest.approx(vectors.sum(axis=0) / np.linalg.norm(vectors.sum(axis=0)), abs=1e-5)
+    with pytest.raises(InvalidInput, match="the prompt leaves no room for texts; found 14 of 24 tokens"):
+        Encoder(encoder, tmp_path / "cache", prompt="the " * 14).encode(["red"])
+
+
+def test_prompts_are_found_by_name_or_stand_for_themselves(encoder: str, tmp_path: Path) -> None:
+    assert find_prompt(encoder, "query") == "query: "
+    assert find_prompt(encoder, "passage: ") == "passage: "
+    assert find_prompt(encoder, None) == find_prompt(encoder, "") == ""
+    assert find_prompt(saved_encoder(tmp_path, ["red"], "topic"), None) == PROMPTS["topic"]
+    with pytest.raises(InvalidInput, match="no prompt of this name; found 'qeury'; did you mean 'query'"):
+        find_prompt(encoder, "qeury")
+
+
+def test_programs_put_prompts_before_texts(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"source": ["lamps"], "target": ["lamps"]}
+
+    def confidences(program: Any, name: str, **more: Any) -> list[float]:
+        program.main("sa", synthetic.path, tmp_path / f"{name}.parquet", **options, **more)
+        return pl.read_parquet(tmp_path / f"{name}.parquet")["confidence"].to_list()
+
+    for program, more in ((sbert_lr, {"encoder": encoder}), (finetune_classifier, {"model": encoder, "epochs": 1})):
+        named = confidences(program, "named", **more, prompt="query")
+        assert named == confidences(program, "typed", **more, prompt="query: ")
+        assert named != confidences(program, "bare", **more)
+    with pytest.raises(InvalidInput, match="a saved model does not hold its prompt"):
+        confidences(finetune_classifier, "saved", model=encoder, prompt="query", save_model=tmp_path / "models")

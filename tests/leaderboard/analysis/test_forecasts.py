@@ -1,0 +1,65 @@
+"""Forecasts against truth: simulated shifts of known cause, and entries whose predictions are at hand."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.analysis.entries import results_of
+from leaderboard.analysis.forecasts import BOARDS, draw_forecasts, find_forecasts
+from leaderboard.analysis.known_causes import CAUSES, known_shifts
+from leaderboard.forecasting.methods import METHODS
+from leaderboard.forecasting.run import chosen_methods, forecast_task
+from leaderboard.scoring.shape import Scores
+from validation.predictions import check_predictions
+
+from .conftest import both_tasks, entry
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[str, dict[str, float]]:
+    """Mean absolute error by cause and method."""
+    found: dict[str, dict[str, float]] = {}
+    for cause, samples, points in known_shifts():
+        made = forecast_task(samples, chosen_methods(list(METHODS)), points)
+        found[cause] = {each.method: each.error for each in made.errors}
+    return found
+
+
+def test_each_method_sees_the_shift_that_it_assumes(errors: dict[str, dict[str, float]]) -> None:
+    for method in ("bbse", "em"):
+        assert errors["label shift"][method] < 0.02
+        assert errors["subpopulation"][method] > 0.05
+    for method in ("average-confidence", "doc", "importance", "cot"):
+        assert errors["subpopulation"][method] < 0.02
+    for method in ("average-confidence", "doc", "importance", "cot", "source-accuracy"):
+        assert errors["label shift"][method] > 0.03
+
+
+def test_no_method_sees_concept_shift(errors: dict[str, dict[str, float]]) -> None:
+    """What looks at texts and predictions of the target alone is off by all that was lost."""
+    found = errors["concept shift"]
+    seen = {name: error for name, error in found.items() if name in METHODS}
+    assert set(seen) == set(METHODS) - {"agreement-line"}
+    assert min(seen.values()) > 0.15
+
+
+def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Scores) -> None:
+    rows = check_predictions(both_tasks(dealt, 0.15), [dealt.facts(task) for task in dealt.manifest.tasks], "p")
+    known = replace(entry(dealt, good, "Good"), rows=lambda: rows)
+    bare = entry(dealt, good, "Bare")
+    found = find_forecasts(results_of([known, bare], [dealt]))
+    assert set(found.rows["cause"]) == {BOARDS, *CAUSES}
+    mine = found.rows.filter(cause=BOARDS)
+    assert set(mine["entry"]) == {"Good"}
+    assert {"source-accuracy", "mean-drop"} <= set(mine["method"])
+    assert any("1 entry of which no accuracy can be forecast" in line for line in found.left_out)
+    assert draw_forecasts(found.rows, ["A note."]).startswith(b"\x89PNG")
+
+
+def test_without_predictions_at_hand_there_is_no_figure(dealt: DatasetFolder, good: Scores) -> None:
+    found = find_forecasts(results_of([entry(dealt, good, "Bare")], [dealt]))
+    assert found.rows.is_empty()
+    assert found.left_out[0].startswith("no entry has predictions")
+    assert found.rows.schema["truth"] == pl.Float64

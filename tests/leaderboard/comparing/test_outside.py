@@ -1,0 +1,111 @@
+"""Models trained on none of the domains against trained ones: score under shift over the same targets, and no drops."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.comparing.entries import compare_sides
+from leaderboard.comparing.files import Entrant, compare_entrants
+from leaderboard.comparing.shape import TRAINED_MODELS, Comparison, mirrored
+from leaderboard.comparing.words import sentence
+from leaderboard.store import Store
+from tests.leaderboard.comparing.test_entries import sides
+from tests.leaderboard.conftest import Filled, predict
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.repeated import build_repeating_folder
+
+SWAPS = 2000
+
+
+def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, root: Path, n_swaps: int = SWAPS) -> Comparison:
+    paths = [root / "a.parquet", root / "b.parquet"]
+    for frame, path in zip((a, b), paths, strict=True):
+        frame.write_parquet(path)
+    return compare_entrants(*(Entrant(path, folder) for path in paths), n_swaps=n_swaps)
+
+
+def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled, tmp_path: Path) -> None:
+    (pair,) = compare_sides(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path), n_swaps=SWAPS)
+    means = [
+        filled.store.scores(filled.entries[name], filled.folder).tasks[0].summary.mean_st.value
+        for name in ("good", "zero-shot")
+    ]
+    assert [mean.difference.figure for mean in pair.means] == ["mean ST"]
+    assert pair.means[0].difference.value == pytest.approx(means[0] - means[1], abs=1e-9)
+    assert (pair.only_a, pair.only_b) == ((), ())
+    assert len(pair.shifts) == 12
+    for shift in pair.shifts:
+        assert shift.differences[0].p is not None
+        assert [(each.value, each.p) for each in shift.differences[1:]] == [(None, None)] * 2
+    said = sentence(pair, ("Good", "Zero"), "synthetic")
+    assert "Zero was trained on none of these domains" in said
+    assert "drops are not applicable" in said
+    assert "Good scores higher than Zero (mean ST, Good minus Zero: +" in said
+    assert "runs of every source" not in said
+    assert (mirrored(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
+
+
+def test_the_test_exchanges_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
+    """Against a test written out: target by target, signs are drawn of what each group adds to the mean over shifts."""
+    build_repeating_folder(tmp_path / "data", 0.0)
+    folder = DatasetFolder.open(tmp_path / "data")
+    domains = list(folder.task("tales").domains)
+    a, b = predict(folder, domains, 0.2, "tales"), predict(folder, ["none"], 0.18, "tales")
+    rng = np.random.default_rng(5)
+    keep = pl.Series(rng.random(len(b)) < 0.9)  # other errors than A's
+    labels = list(folder.task("tales").labels)
+    b = b.with_columns(prediction=pl.when(keep).then("prediction").otherwise(pl.lit(labels[0])))
+    found = compared(folder, a, b, tmp_path, n_swaps=20_000).means[0].difference
+    pieces = []
+    for target in domains:
+        gold = folder.split("tales", target, "test").select("id", "group", right=pl.col("label").cast(pl.Int64))
+        right = {
+            name: gold.join(frame, on="id").with_columns(
+                hit=pl.col("prediction").replace_strict(labels, range(len(labels))) == pl.col("right")
+            )
+            for name, frame in (("a", a.filter(pl.col("source") != target)), ("b", b))
+        }
+        by_text = {name: frame.group_by("id", "group").agg(pl.col("hit").mean()) for name, frame in right.items()}
+        both = by_text["a"].join(by_text["b"], on=["id", "group"])
+        moved = both.group_by("group").agg(d=(pl.col("hit") - pl.col("hit_right")).sum() / len(gold) / len(domains))
+        pieces.append(moved["d"].to_numpy())
+    moves = np.concatenate(pieces)
+    drawn = np.abs(rng.choice([-1.0, 1.0], size=(20_000, moves.size)) @ moves)
+    p = (1 + (drawn >= abs(moves.sum()) - 1e-12).sum()) / 20_001
+    assert found.value == pytest.approx(moves.sum(), abs=1e-9)
+    assert 0.001 < p < 0.9
+    assert found.p == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 10_000))
+
+
+def test_equal_predictions_are_a_tie_and_more_runs_say_nothing_of_recipes(
+    id_folder: DatasetFolder, tmp_path: Path
+) -> None:
+    trained = id_predictions(id_folder, "sa", "amazon", seeds=range(5))
+    zero = trained.with_columns(source=pl.lit("none"))
+    pair = compared(id_folder, trained, zero, tmp_path)
+    assert [(mean.difference.figure, mean.difference.value, mean.difference.p) for mean in pair.means] == [
+        ("mean OOD", 0.0, 1.0)
+    ]
+    (facts,) = pair.tasks
+    assert (facts.about, facts.runs_a, facts.runs_b, facts.runs_needed) == (TRAINED_MODELS, 5, 5, None)
+
+
+def test_models_trained_elsewhere_meet_zero_shot_ones(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    a, b = predict(synthetic, ["elsewhere"], 0.1), predict(synthetic, ["none"], 0.4)
+    pair = compared(synthetic, a, b, tmp_path)
+    assert pair.tasks[0].outside == "b"
+    assert {shift.source for shift in pair.shifts} == {"elsewhere"}
+    assert pair.means[0].difference.value > 0.05
+
+
+def test_targets_that_one_of_them_lacks_are_left_out(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    domains = list(synthetic.task("nli").domains)
+    ids = synthetic.split("nli", domains[0], "test")["id"].implode()
+    zero = predict(synthetic, ["none"], 0.2).filter(~pl.col("id").is_in(ids))
+    pair = compared(synthetic, predict(synthetic, domains, 0.1), zero, tmp_path)
+    assert {shift.target for shift in pair.shifts} == set(domains[1:])
+    assert len(pair.only_a) == 3
+    assert pair.only_b == ()

@@ -1,0 +1,88 @@
+"""Methods beside each other, in a world where it is known which is better."""
+
+import numpy as np
+import pytest
+
+from leaderboard.forecasting.comparison import Forecasted, compare_methods
+from leaderboard.forecasting.shape import Forecast, ShiftForecast, Standing, TaskForecast
+
+
+def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8) -> TaskForecast:
+    """Forecasts of one model: 'doc' is near the truth, 'atc' as far off as the source score."""
+    rng = np.random.default_rng(seed)
+    names = [f"d{number}" for number in range(domains)]
+    shifts = []
+    for target in names:
+        for source in names:
+            if source == target:
+                continue
+            truth, home = rng.uniform(0.5, 0.8), 0.85
+            doc = truth + rng.normal(0, noise)
+            values = {"source-accuracy": home, "mean-drop": 0.65, "doc": doc, "atc": home + rng.normal(0, 0.001)}
+            made = [
+                Forecast(method=name, value=value, low=value - 0.05, high=value + 0.05)
+                for name, value in values.items()
+            ]
+            made.append(Forecast(method="gde", value=None, reason="there is one seed"))
+            shifts.append(
+                ShiftForecast(
+                    source=source, target=target, n_texts=100, n_runs=1, truth=truth, source_score=home, level=level,
+                    set_on=(), forecasts=tuple(made), expected_macro_f1=None, macro_f1=None,
+                )
+            )  # fmt: skip
+    return TaskForecast(
+        task="t",
+        metric="accuracy",
+        domains=tuple(names),
+        labelled=tuple(names),
+        n_validation=0,
+        shifts=tuple(shifts),
+        errors=(),
+        notes=(),
+    )
+
+
+def standings(found: list[Forecasted], place: int = 0) -> dict[str, Standing]:
+    return {each.method: each for each in compare_methods(found).boards[place].standings}
+
+
+def test_the_better_method_is_found_and_the_equal_one_is_not() -> None:
+    found = standings([Forecasted("b/t", f"model {seed}", task(7, seed)) for seed in range(3)])
+    assert "gde" not in found
+    doc, atc = found["doc"], found["atc"]
+    assert doc.error == pytest.approx(0.02 * np.sqrt(2 / np.pi), rel=0.15)
+    assert doc.skill["source-accuracy"] == pytest.approx(1 - doc.error / found["source-accuracy"].error)
+    # Seven domains, in all of which it is better: 2 of 128 patterns of signs.
+    assert doc.p["source-accuracy"] == pytest.approx(2 / 128)
+    assert atc.skill["source-accuracy"] == pytest.approx(0, abs=0.01)
+    assert atc.p["source-accuracy"] is not None
+    assert (doc.n_models, doc.n_units, doc.n_shifts) == (3, 7, 126)
+    assert doc.held == 7
+    assert atc.held == 0
+    assert doc.interval_score == pytest.approx(0.1, abs=0.01)
+
+
+def test_few_domains_cannot_tell_alone_but_can_over_boards() -> None:
+    found = [Forecasted(f"b/{name}", "model", task(4, seed)) for seed, name in enumerate("xy")]
+    assert standings(found)["doc"].p["source-accuracy"] is None
+    pooled = compare_methods(found).boards[-1]
+    assert pooled.board is None
+    (doc,) = [each for each in pooled.standings if each.method == "doc"]
+    assert doc.n_units == 8
+    assert doc.p["source-accuracy"] == pytest.approx(2 / 256)
+
+
+def test_models_are_ranked_where_there_are_ten() -> None:
+    nine = [Forecasted("b/t", f"model {seed}", task(3, seed)) for seed in range(9)]
+    assert standings(nine)["doc"].rank_correlation is None
+    twelve = [Forecasted("b/t", f"model {seed}", task(3, seed)) for seed in range(12)]
+    doc = standings(twelve)["doc"]
+    assert doc.rank_correlation is not None
+    assert doc.rank_correlation > 0.9
+    assert doc.n_ranked == 6
+
+
+def test_without_a_level_there_is_no_interval_score() -> None:
+    doc = standings([Forecasted("b/t", "model", task(3, 0, level=None))])["doc"]
+    assert doc.interval_score is None
+    assert doc.n_intervals == 0

@@ -1,0 +1,122 @@
+"""Forecasts over a grid: the target is left out of all that is known, and intervals come from other domains."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leaderboard.forecasting.across import Cell
+from leaderboard.forecasting.run import Grid, chosen_methods
+from leaderboard.forecasting.shape import ShiftForecast
+from validation.report import InvalidInput
+
+DOMAINS = tuple("abcdef")
+METHODS = ("source-accuracy", "mean-drop", "doc", "nuclear-norm", "divergence", "average")
+
+
+def grid(seed: int = 0, unknown: tuple[str, ...] = (), sources: tuple[str, ...] = DOMAINS) -> Grid:
+    rng = np.random.default_rng(seed)
+    cells = []
+    for target in DOMAINS:
+        for source in sources:
+            if source == target:
+                continue
+            home, truth = rng.uniform(0.7, 0.9), rng.uniform(0.5, 0.8)
+            doc = truth + rng.normal(0, 0.05)
+            cells.append(
+                Cell(
+                    source, target, 100, 1, None if target in unknown else truth, home, truth + rng.normal(0, 0.02),
+                    rng.uniform(0.1, 0.6), {"source-accuracy": home, "doc": doc, "gde": "there is one seed"},
+                )
+            )  # fmt: skip
+    full = dict.fromkeys(("average-confidence", "atc", "atc-entropy", "agreement-line", "cot"), "not here")
+    full |= dict.fromkeys(("importance", "bbse", "em", "depth"), "not here")
+    return Grid([replace(cell, own={**full, **cell.own}) for cell in cells], METHODS)
+
+
+def shifts(made: Grid, target: str) -> list[ShiftForecast]:
+    return [made.shift(cell) for cell in made.cells if cell.target == target]
+
+
+def test_labels_of_the_target_move_no_forecast_and_no_interval() -> None:
+    """Also as those of a source: accuracies into other domains of models trained on the target are not known."""
+    made = grid()
+    spoilt = Grid(
+        [replace(cell, truth=0.0) if cell.involves({"c"}) else cell for cell in made.cells],
+        METHODS,
+    )
+    for before, after in zip(shifts(made, "c"), shifts(spoilt, "c"), strict=True):
+        assert before.forecasts == after.forecasts
+    assert shifts(made, "a")[0].forecasts != shifts(spoilt, "a")[0].forecasts
+
+
+def test_five_other_domains_give_80_percent_and_are_named() -> None:
+    (first, *_) = shifts(grid(unknown=("f",)), "f")
+    assert first.level == 0.8
+    assert first.set_on == tuple("abcde")
+    assert first.truth is None
+    doc = first.of("doc")
+    assert doc.low is not None
+    assert doc.high is not None
+    assert doc.value is not None
+    assert doc.low < doc.value < doc.high
+
+
+def test_the_reach_is_the_largest_error_where_four_domains_set_it() -> None:
+    made = grid(unknown=("e", "f"))
+    (first, *_) = shifts(made, "f")
+    assert first.set_on == tuple("abcd")
+    sizes = [
+        abs(float(cell.own["doc"]) - cell.truth)
+        for cell in made.cells
+        if cell.truth is not None and not cell.involves({"f"})
+    ]
+    doc = first.of("doc")
+    assert doc.value is not None
+    assert doc.high == pytest.approx(min(doc.value + max(sizes), 1.0))
+
+
+def test_with_three_other_domains_there_is_no_interval() -> None:
+    (first, *_) = shifts(grid(unknown=("d", "e", "f")), "f")
+    assert first.level is None
+    assert all(each.low is None for each in first.forecasts)
+
+
+def test_one_source_alone_is_no_target_and_sets_nothing() -> None:
+    made = grid(unknown=("f",), sources=("a",))
+    (first,) = shifts(made, "f")
+    assert first.set_on == tuple("bcde")
+    assert first.level == 0.8
+    held = made.errors("doc").held  # type: ignore[union-attr]
+    assert held is not None
+    assert held.n_domains == 4
+    # Each of the four is tested on the three others, which allow 75% at most.
+    assert held.level == pytest.approx(0.75)
+
+
+def test_a_method_that_knows_the_truth_errs_nowhere_and_saves_all() -> None:
+    made = grid()
+    oracle = Grid(
+        [replace(cell, own={**cell.own, "doc": cell.truth}) for cell in made.cells if cell.truth is not None], METHODS
+    )
+    found = oracle.errors("doc")
+    assert found is not None
+    assert found.error == 0.0
+    assert found.skill == {"source-accuracy": 1.0, "mean-drop": 1.0}
+    assert found.held is not None
+    assert (found.held.held, found.held.n_domains) == (6, 6)
+
+
+def test_reasons_stand_where_there_is_no_forecast() -> None:
+    made = grid()
+    cell = made.cells[0]
+    assert made.value(cell, "gde") == "there is one seed"
+    lonely = Grid([cell], METHODS)
+    assert lonely.value(cell, "mean-drop") == "no shift between other domains has labels"
+    assert lonely.value(cell, "nuclear-norm") == "a line needs 3 labelled shifts between other domains, there are 0"
+
+
+def test_a_method_that_is_not_there_is_refused_with_the_nearest() -> None:
+    assert chosen_methods(["atc"]) == ("source-accuracy", "mean-drop", "atc")
+    with pytest.raises(InvalidInput, match="did you mean 'atc-entropy'"):
+        chosen_methods(["atc-entrop"])

@@ -1,0 +1,90 @@
+"""Run folders of HELM, invented after its code: its repository carries none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leaderboard.interchange.reader import read_log
+from tests.leaderboard.interchange.logs import completion, helm_state, helm_stats, write_helm
+from validation.report import InvalidInput
+
+
+def test_what_was_generated_is_read(tmp_path: Path) -> None:
+    states = [helm_state(0, " the cat"), helm_state(1, " a dog"), helm_state(1, "x", result={"success": False})]
+    states[2]["train_trial_index"] = 1
+    stats = [helm_stats(0, exact_match=1.0, num_prompt_tokens=9), helm_stats(0, num_completion_tokens=2)]
+    stats += [helm_stats(1, exact_match=0.0, num_prompt_tokens=9, num_completion_tokens=2)]
+    stats += [{**helm_stats(1, exact_match=0.0), "train_trial_index": 1}]
+    log = read_log(write_helm(tmp_path / "run", states, stats), fields=["split"])
+
+    rows = log.samples.select("id", "epoch", "answer", "score.exact_match", "document").rows()
+    split = '{"split":"test"}'
+    assert rows == [("id0", 1, " the cat", 1.0, split), ("id1", 1, " a dog", 0.0, split), ("id1", 2, None, 0.0, split)]
+    assert log.samples["content_hash"].n_unique() == 2
+    assert (log.tool, log.task, log.model, log.version) == ("helm", "quiz", "openai/gpt2", None)
+    facts = log.facts
+    assert (facts.shots, facts.engine, facts.tokens, facts.scorer) == (2, "huggingface", 22, "BasicGenerationMetric")
+
+
+def test_letters_stand_for_references(tmp_path: Path) -> None:
+    mapping = {"A": "the cat", "B": "a dog"}
+    states = [helm_state(place, text, output_mapping=mapping) for place, text in enumerate((" B", "(A) it is", "C"))]
+    stats = [helm_stats(place) for place in range(3)]
+    plain = read_log(write_helm(tmp_path / "plain", states, stats, method="multiple_choice_joint"))
+    assert plain.samples["answer"].to_list() == ["a dog", None, None]
+    pattern = read_log(write_helm(tmp_path / "pattern", states, stats, output_mapping_pattern=r"\(([AB])\)"))
+    assert pattern.samples["answer"].to_list() == [None, "the cat", None]
+
+
+def separate(tmp_path: Path, **scores: float) -> Path:
+    states = []
+    for reference, tokens in enumerate([((" the", -1.0), (" cat", -2.0)), ((" a", -0.5), (" dog", -1.0))]):
+        result = {"success": True, "completions": [completion("", ("Q0", -9.0), *tokens)]}
+        states.append(helm_state(0, reference_index=reference, request_mode="original", result=result))
+    return write_helm(tmp_path / "run", states, [helm_stats(0, **scores)], method="multiple_choice_separate_original")
+
+
+def test_references_that_were_scored_have_likelihoods(tmp_path: Path) -> None:
+    log = read_log(separate(tmp_path))
+    assert log.samples.select("choices", "log_likelihoods", "answer").row(0) == (
+        ["the cat", "a dog"],
+        [-3.0, -1.5],
+        "a dog",
+    )
+
+
+def test_the_choice_that_helm_counted_is_the_answer(tmp_path: Path) -> None:
+    assert read_log(separate(tmp_path, predicted_index=0.0)).samples["answer"].to_list() == ["the cat"]
+
+
+def test_perturbed_copies_are_other_items(tmp_path: Path) -> None:
+    copy = helm_state(0, "no")
+    copy["instance"]["perturbation"] = {"name": "typos"}
+    stats = [helm_stats(0, exact_match=1.0), {**helm_stats(0, exact_match=0.0), "perturbation": {"name": "typos"}}]
+    log = read_log(write_helm(tmp_path / "run", [helm_state(0, "yes"), copy], stats))
+    assert log.samples.select("answer", "score.exact_match").rows() == [("yes", 1.0)]
+
+
+def test_folders_that_are_not_whole_are_refused(tmp_path: Path) -> None:
+    path = write_helm(tmp_path / "run", [helm_state(0, "yes"), helm_state(0, "yes")], [helm_stats(0)])
+    with pytest.raises(InvalidInput, match=r"an item stands in the log twice; found 'id0', epoch 1"):
+        read_log(path)
+    (path / "per_instance_stats.json").write_text("[]")
+    with pytest.raises(InvalidInput, match=r"an instance has no scores; found 'id0', trial 0"):
+        read_log(path)
+    (path / "per_instance_stats.json").write_text("[{")
+    with pytest.raises(InvalidInput, match=r"per_instance_stats.json: the file is not JSON; .*cut off"):
+        read_log(path)
+    (path / "scenario_state.json").write_text(json.dumps({"request_states": []}))
+    with pytest.raises(InvalidInput, match=r"state.json: the file is not what the tool writes there; .*adapter_spec"):
+        read_log(path)
+    (path / "scenario_state.json").write_text("")
+    with pytest.raises(InvalidInput, match=r"scenario_state.json: the file is empty"):
+        read_log(path)
+    (path / "per_instance_stats.json").unlink()
+    (path / "scenario_state.json").write_text(
+        json.dumps({"adapter_spec": {"method": "", "model": "m"}, "request_states": []})
+    )
+    with pytest.raises(InvalidInput, match=r"per_instance_stats.json: the run folder lacks this file"):
+        read_log(path)

@@ -1,0 +1,138 @@
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from leaderboard.interchange.reader import read_log
+from tests.leaderboard.interchange.logs import FIXTURES, inspect_header, inspect_sample, write_eval
+from validation.report import InvalidInput
+
+
+def test_an_archive_is_read(tmp_path: Path) -> None:
+    samples = [inspect_sample(1), inspect_sample(2, "no"), inspect_sample(1, "no", 2), inspect_sample(2, "yes", 2)]
+    log = read_log(write_eval(tmp_path / "log.eval", samples), fields=["genre", "target"])
+
+    rows = log.samples.select("id", "epoch", "answer", "score.match", "document").rows()
+    kept = '{"genre":"prose","target":"yes"}'
+    assert rows == [
+        ("1", 1, "yes", 1.0, kept),
+        ("1", 2, "no", 0.0, kept),
+        ("2", 1, "no", 0.0, kept),
+        ("2", 2, "yes", 1.0, kept),
+    ]
+    assert log.samples["content_hash"].n_unique() == log.samples["prompt_hash"].n_unique() == 2
+    assert (log.tool, log.version, log.task, log.model) == ("inspect", "0.3.285", "quiz", "openai/gpt-4o")
+    facts = log.facts
+    assert (facts.tokens, facts.cost_usd, facts.engine, facts.revision, facts.scorer) == (
+        100,
+        0.25,
+        "openai",
+        "abc",
+        "match",
+    )
+    assert log.epochs == 2
+
+
+def test_letters_stand_for_choices(tmp_path: Path) -> None:
+    def chosen(place: int, letter: str | None) -> dict[str, object]:
+        return inspect_sample(place, choices=["cat", "dog"], scores={"choice": {"value": "C", "answer": letter}})
+
+    samples = [chosen(1, "B"), chosen(2, "Z"), chosen(3, None)]
+    log = read_log(write_eval(tmp_path / "log.eval", samples))
+    assert log.samples["answer"].to_list() == ["dog", None, None]
+
+
+def test_values_of_all_kinds_are_scores(tmp_path: Path) -> None:
+    values = {"a": "P", "b": 0.25, "c": True, "d": "yes", "e": {"x": 1, "y": "C"}, "f": "0.5", "g": "soon", "h": [1]}
+    scores = {name: {"value": value} for name, value in values.items()}
+    log = read_log(write_eval(tmp_path / "log.eval", [inspect_sample(1, scores=scores)]))
+    found = log.samples.select(log.samples.columns[8:]).row(0, named=True)
+    numbers = {"a": 0.5, "b": 0.25, "c": 1.0, "d": 1.0, "e.x": 1.0, "e.y": 1.0, "f": 0.5}
+    assert found == {f"score.{name}": value for name, value in numbers.items()}
+
+
+def test_a_sample_that_failed_has_no_answer_and_older_logs_no_completion(tmp_path: Path) -> None:
+    parts = [{"type": "reasoning", "reasoning": "well"}, {"type": "text", "text": "no"}]
+    older = {"choices": [{"message": {"role": "assistant", "content": parts}}]}
+    samples = [inspect_sample(1, error={"message": "gone"}), inspect_sample(2, output=older)]
+    assert read_log(write_eval(tmp_path / "log.eval", samples)).samples["answer"].to_list() == [None, "no"]
+
+
+def test_ids_in_the_metadata_come_first(tmp_path: Path) -> None:
+    """Tasks that Inspect makes of a dataset on the Hub count their samples, and keep ids as metadata."""
+    samples = [inspect_sample(place, metadata={"id": f"x{place}"}) for place in (1, 2)]
+    assert read_log(write_eval(tmp_path / "log.eval", samples)).samples["id"].to_list() == ["x1", "x2"]
+
+
+def test_json_is_read_with_nan_in_it(tmp_path: Path) -> None:
+    sample = inspect_sample(1, scores={"match": {"value": float("nan")}, "other": {"value": 1}})
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({**inspect_header(), "samples": [sample]}))
+    assert read_log(path).metrics == ("other",)
+
+
+def test_samples_in_chunks_are_read(tmp_path: Path) -> None:
+    whole = inspect_sample(1)
+    shell = {key: value for key, value in whole.items() if key not in ("messages", "events", "metadata")}
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("samples/1_epoch_1/sample.json", json.dumps(shell))
+        archive.writestr("samples/1_epoch_1/metadata.json", json.dumps(whole["metadata"]))
+        archive.writestr("samples/1_epoch_1/messages/0.json", "[]")
+        archive.writestr("header.json", json.dumps(inspect_header()))
+    log = read_log(path, fields=["genre"])
+    assert log.samples.select("id", "answer", "document").row(0) == ("1", "yes", '{"genre":"prose"}')
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({"version": 3}, r"a version of Inspect's logs that is not known; found version 3; convert it"),
+        (
+            {"status": "cancelled"},
+            r"the evaluation did not finish; found status 'cancelled'; finish it with 'inspect eval-",
+        ),
+        ({"eval": {"task": "quiz"}}, r"the header is not what the tool writes there; found .*`model`"),
+    ],
+)
+@pytest.mark.parametrize("form", ["eval", "json"])
+def test_other_headers_are_refused(tmp_path: Path, header: dict[str, object], message: str, form: str) -> None:
+    path = tmp_path / f"log.{form}"
+    if form == "eval":
+        write_eval(path, [inspect_sample(1)], **header)
+    else:
+        path.write_text(json.dumps({**inspect_header(**header), "samples": [inspect_sample(1)]}))
+        message = message.replace("the header", "the log")
+    with pytest.raises(InvalidInput, match=message):
+        read_log(path)
+
+
+def test_what_is_cut_off_or_twice_is_refused(tmp_path: Path) -> None:
+    text = json.dumps({**inspect_header(), "samples": [inspect_sample(1), inspect_sample(1)]})
+    path = tmp_path / "log.json"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=r"an item stands in the log twice; found '1', epoch 1"):
+        read_log(path)
+    path.write_text(text[:-100])
+    with pytest.raises(InvalidInput, match=r"the log is not JSON; .*cut off or was changed"):
+        read_log(path)
+    archive = write_eval(tmp_path / "log.eval", [inspect_sample(1)])
+    archive.write_bytes(archive.read_bytes()[:-100])
+    with pytest.raises(InvalidInput, match=r"this is no whole zip archive; .*cut off or was changed"):
+        read_log(archive)
+    with zipfile.ZipFile(tmp_path / "running.eval", "w") as running:
+        running.writestr("_journal/start.json", "{}")
+    with pytest.raises(InvalidInput, match=r"the evaluation did not finish; found no entry 'header\.json'"):
+        read_log(tmp_path / "running.eval")
+
+
+def test_logs_that_inspect_wrote() -> None:
+    (archive,) = (FIXTURES / "inspect").glob("*.eval")
+    (text,) = (FIXTURES / "inspect").glob("*.json")
+    log, other = read_log(archive), read_log(text)
+    assert (log.version, log.model, log.facts.engine) == ("0.3.285", "openai-api/stub/m", "openai-api")
+    assert (len(log.samples), log.epochs, log.metrics, log.facts.tokens) == (40, 2, ("pattern",), 480)
+    assert log.samples["id"].str.starts_with("synthetic/sa/lamps/test/").all()
+    shorter = log.samples.join(other.samples, on=["id", "epoch"], how="semi").sort("id")
+    assert (len(shorter), shorter.equals(other.samples.sort("id"))) == (3, True)

@@ -1,0 +1,199 @@
+"""Results in other tools' forms: their own readers give back the figures that were scored."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from huggingface_hub import ModelCardData, parse_eval_result_entries
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.interchange.eval_results import eval_results, tasks_left_out
+from leaderboard.interchange.eval_yaml import benchmark_tasks
+from leaderboard.interchange.every_eval_ever import Evaluator, every_eval_results, place_of
+from leaderboard.interchange.every_eval_samples import why_no_samples, write_samples
+from leaderboard.interchange.figures import figures_of, headlines
+from leaderboard.interchange.model_index import model_index
+from leaderboard.interchange.scores_csv import COLUMNS, scores_csv
+from leaderboard.interchange.shared_entry import SharedEntry
+from leaderboard.scoring.score import checked_predictions
+from tests.leaderboard.conftest import Filled, predict
+from tests.leaderboard.id_folder import id_predictions
+from tests.leaderboard.interchange.conftest import schema, shared_entry
+from validation.report import InvalidInput
+
+NOW = datetime(2026, 9, 1, tzinfo=UTC)
+
+
+def checked(folder: DatasetFolder, frames: Sequence[pl.DataFrame], tmp_path: Path) -> pl.DataFrame:
+    pl.concat(frames).write_parquet(tmp_path / "p.parquet")
+    return checked_predictions(tmp_path / "p.parquet", folder)
+
+
+def test_the_headline_is_mean_st_with_its_drop_and_interval_in_the_notes(good: SharedEntry) -> None:
+    ((path, text),) = eval_results(replace(good, report="https://example.org/r", evaluated_at=NOW.isoformat())).items()
+    assert path == ".eval_results/data.yaml"
+    (entry,) = parse_eval_result_entries(yaml.safe_load(text))
+    summary = good.scores.tasks[0].summary
+    assert (entry.dataset_id, entry.task_id) == ("org/data", "nli")
+    assert entry.value == pytest.approx(100 * summary.mean_st.value, abs=0.005)  # type: ignore[operator]
+    assert entry.date == NOW.isoformat()
+    assert entry.source_url == "https://example.org/r"
+    assert entry.notes is not None
+    for estimate in (summary.mean_st, summary.average_drop):
+        assert estimate.low is not None
+        assert f"{100 * estimate.low:.1f}" in entry.notes
+    assert "average drop" in entry.notes
+    assert good.scores.data[:12] in entry.notes
+
+
+def test_zero_shot_models_also_have_a_value_on_each_domain(filled: Filled, tmp_path: Path) -> None:
+    shared = shared_entry(filled.folder, checked(filled.folder, [predict(filled.folder, ["none"], 0.2)], tmp_path))
+    (text,) = eval_results(shared).values()
+    entries = {entry.task_id: entry.value for entry in parse_eval_result_entries(yaml.safe_load(text))}
+    assert list(entries) == ["nli", *(f"nli.{domain}" for domain in filled.folder.task("nli").domains)]
+    shifts = {f"nli.{shift.target}": shift.st.value for shift in shared.scores.tasks[0].shifts}
+    assert all(entries[name] == pytest.approx(100 * value, abs=0.005) for name, value in shifts.items() if value)
+
+
+def test_tasks_with_one_training_domain_share_mean_ood(id_folder: DatasetFolder, tmp_path: Path) -> None:
+    frames = [id_predictions(id_folder, "sa", "amazon"), id_predictions(id_folder, "ner", "few_nerd")]
+    shared = shared_entry(id_folder, checked(id_folder, frames, tmp_path))
+    id_ood = shared.scores.tasks[0].id_ood
+    assert id_ood is not None
+    best = headlines(shared.scores)["sa"]
+    assert (best.name, best.estimate) == ("mean_ood", id_ood.mean_ood)
+    (text,) = eval_results(shared).values()
+    values = {entry.task_id: entry for entry in parse_eval_result_entries(yaml.safe_load(text))}
+    assert values["sa"].value == pytest.approx(100 * id_ood.mean_ood.value, abs=0.005)  # type: ignore[operator]
+    assert "drop from ID to mean OOD" in (values["sa"].notes or "")
+    assert set(values) <= {"sa", *(f"sa.{domain}" for domain in id_folder.task("sa").domains)}
+    assert tasks_left_out(shared) == ["ner"]
+    assert set(benchmark_tasks(id_folder.manifest)) == {"sa", "nli"}
+    only_ner = shared_entry(id_folder, checked(id_folder, frames[1:], tmp_path))
+    with pytest.raises(InvalidInput, match=r"none of the entry's tasks is in the dataset's eval\.yaml"):
+        eval_results(only_ner)
+
+
+def test_a_pairing_shares_its_depth_f1(good: SharedEntry) -> None:
+    (task,) = good.scores.tasks
+    paired = task.model_copy(update={"summary": task.summary.model_copy(update={"basis": "pairing"})})
+    best = headlines(good.scores.model_copy(update={"tasks": (paired,)}))["nli"]
+    assert (best.name, best.metric, best.estimate) == ("depth_f1@0", "depth_f1", task.summary.depth_f1["0"])
+
+
+def test_what_a_reader_must_know_stands_in_the_notes(good: SharedEntry) -> None:
+    (task,) = good.scores.tasks
+    summary = task.summary.model_copy(update={"at_floor": True, "complete": False})
+    marks = {"partial_data": True, "unverified_data": True, "synthetic_data": True}
+    tasks = (task.model_copy(update={"summary": summary}),)
+    warned = replace(good, scores=good.scores.model_copy(update={"tasks": tasks, **marks}))
+    notes = warned.notes(headlines(warned.scores)["nli"])
+    for words in ("not shown to be above", "some shifts are missing", "partial data", "unverified data", "synthetic"):
+        assert words in notes
+        assert (words in good.notes(headlines(good.scores)["nli"])) == (words == "synthetic")
+
+
+def test_a_subset_has_no_place_on_the_hub(good: SharedEntry) -> None:
+    few = replace(good, scores=good.scores.model_copy(update={"subset": "fewshot"}))
+    with pytest.raises(InvalidInput, match="leaderboards are of whole test splits"):
+        eval_results(few)
+
+
+@pytest.mark.parametrize(("missing", "message"), [("dataset", "--dataset ORG/NAME"), ("model", "--model ORG/NAME")])
+def test_repositories_must_be_known(good: SharedEntry, missing: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        model_index(replace(good, **{missing: None}))
+
+
+def test_the_hubs_own_class_reads_the_model_index(good: SharedEntry) -> None:
+    (text,) = model_index(good).values()
+    read = ModelCardData(**yaml.safe_load(text)).eval_results
+    assert read is not None
+    score, drop = read
+    summary = good.scores.tasks[0].summary
+    assert score.metric_value == pytest.approx(100 * summary.mean_st.value, abs=0.005)  # type: ignore[operator]
+    assert drop.metric_value == pytest.approx(100 * summary.average_drop.value, abs=0.005)  # type: ignore[operator]
+    assert (score.dataset_type, score.dataset_config, score.task_type) == ("org/data", "nli", "text-classification")
+    assert score.metric_name is not None
+    assert score.metric_name.endswith("higher is better")
+    assert drop.metric_name is not None
+    assert drop.metric_name.endswith("lower is better")
+    assert score.metric_args is not None
+    assert score.metric_args["interval_low"] == pytest.approx(100 * summary.mean_st.low, abs=0.005)  # type: ignore[operator]
+
+
+def test_the_csv_has_every_figure_once(good: SharedEntry) -> None:
+    (text,) = scores_csv(good).values()
+    header, *rows = csv.reader(io.StringIO(text))
+    assert tuple(header) == COLUMNS
+    keys = [tuple(row[header.index(name)] for name in ("task", "figure", "source", "target")) for row in rows]
+    assert len(set(keys)) == len(keys) == len(figures_of(good.scores))
+    shift = good.scores.tasks[0].shifts[0]
+    row = rows[keys.index(("nli", "sd", shift.source, shift.target))]
+    assert float(row[header.index("value")]) == shift.sd.value
+    assert row[header.index("lower_is_better")] == "true"
+
+
+def test_every_eval_ever_is_valid_by_its_schemas(good: SharedEntry, filled: Filled, tmp_path: Path) -> None:
+    place, samples = place_of(good), tmp_path / "samples.jsonl"
+    frame = checked_predictions(filled.files["good"], filled.folder)
+    n_lines = write_samples(samples, place, good, frame, filled.folder)
+    content = every_eval_results(good, Evaluator("The lab", "first_party"), NOW, samples)
+    assert list(schema("eval.schema.json").iter_errors(content)) == []
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    assert n_lines == len(lines) == len(frame) == content["detailed_evaluation_results"]["total_rows"]
+    validator = schema("instance_level_eval.schema.json")
+    assert [error for line in lines[::40] for error in validator.iter_errors(line)] == []
+    assert content["detailed_evaluation_results"]["file_path"] == place.samples
+
+    results = {result["evaluation_result_id"]: result for result in content["evaluation_results"]}
+    summary = good.scores.tasks[0].summary
+    mean, drop = results["nli/mean_st"], results["nli/average_drop"]
+    assert mean["score_details"]["score"] == summary.mean_st.value
+    interval = mean["score_details"]["uncertainty"]["confidence_interval"]
+    assert (interval["lower"], interval["upper"]) == (summary.mean_st.low, summary.mean_st.high)
+    assert (mean["metric_config"]["lower_is_better"], drop["metric_config"]["lower_is_better"]) == (False, True)
+    # Every line refers to a result; the share of right ones in it is the accuracy behind that result.
+    assert {line["evaluation_result_id"] for line in lines} <= set(results)
+    own = [line for line in lines if line["evaluation_result_id"] == "nli/st/harbour->kitchen"]
+    (shift,) = [each for each in good.scores.tasks[0].shifts if (each.source, each.target) == ("harbour", "kitchen")]
+    accuracy = sum(line["evaluation"]["is_correct"] for line in own) / len(own)
+    assert accuracy == pytest.approx(shift.secondary["accuracy"])
+
+
+def test_the_same_scores_have_the_same_place(good: SharedEntry) -> None:
+    assert place_of(good) == place_of(replace(good, report="https://example.org/r"))
+    assert place_of(good) != place_of(replace(good, model="lab/other"))
+
+
+def test_a_schema_that_is_broken_is_noticed(good: SharedEntry) -> None:
+    content = every_eval_results(good, Evaluator("The lab"), NOW)
+    del content["evaluation_results"][0]["metric_config"]["lower_is_better"]
+    content["model_info"]["additional_details"]["parameters"] = 3
+    assert len(list(schema("eval.schema.json").iter_errors(content))) == 2
+
+
+def test_single_texts_are_passed_on_only_as_cards_and_licences_say(
+    good: SharedEntry, filled: Filled, tmp_path: Path
+) -> None:
+    assert why_no_samples(good) == ""
+    for share in (None, False):
+        card = good.card.model_copy(update={"share_predictions": share})
+        assert "share_predictions: true" in why_no_samples(replace(good, card=card))
+    manifest = good.manifest.model_copy(update={"label_key": "secret"})
+    assert why_no_samples(replace(good, manifest=manifest)) == "labels are withheld"
+    # Texts of a closed domain are left out; of closed domains alone no file is left.
+    nli = good.manifest.tasks["nli"]
+    domains = {name: facts.model_copy(update={"rebuild_only": True}) for name, facts in nli.domains.items()}
+    tasks = {"nli": nli.model_copy(update={"domains": domains})}
+    closed = DatasetFolder(filled.folder.path, good.manifest.model_copy(update={"tasks": tasks}))
+    frame = checked_predictions(filled.files["good"], filled.folder)
+    assert write_samples(tmp_path / "none.jsonl", place_of(good), good, frame, closed) == 0
+    assert not (tmp_path / "none.jsonl").exists()

@@ -1,0 +1,83 @@
+"""The heat map: colours and words by the tests alone, every text escaped, links to each pair."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from leaderboard.comparing.entries import Side
+from leaderboard.comparing.shape import Comparison, Difference, MeanComparison, mirrored
+from leaderboard.views.compare_page import Choice, compare_page
+from leaderboard.views.pairwise_part import Pairwise, pairwise_table
+from tests.leaderboard.conftest import SCRIPT, Visible
+
+IDS = [f"{n:016x}" for n in range(5)]
+NAMES = ["A", "B", SCRIPT, "D", "D"]
+
+
+def pair(a: int, b: int, value: float, p: float) -> Comparison:
+    difference = Difference(figure="mean ST", value=value, p=p, p_corrected=p)
+    mean = MeanComparison(task="nli", source=None, targets=("x",), difference=difference, ranked=True)
+    return Comparison(
+        a=IDS[a], b=IDS[b], data="d", subset="all", metric_version="1", n_swaps=100, seed=0, shifts=(), means=(mean,),
+        only_a=(), only_b=(),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def found() -> Pairwise:
+    """A beats B and the script; all others tie; the last shares no shift with A."""
+    pairs = [pair(0, 1, 0.04, 0.001), pair(0, 2, 0.05, 0.04), pair(0, 3, 0.06, 0.2), pair(1, 2, 0.01, 0.05)]
+    pairs += [
+        pair(1, 3, 0.02, 0.9),
+        pair(1, 4, 0.0, 1.0),
+        pair(2, 3, 0.01, 1.0),
+        pair(2, 4, 0.0, 1.0),
+        pair(3, 4, 0.0, 1.0),
+    ]
+    sides = [Side(identity, name, Path("p"), "d", "all") for identity, name in zip(IDS, NAMES, strict=True)]
+    both = {(each.a, each.b): each for one in pairs for each in (one, mirrored(one))}
+    return Pairwise(sides, [0.8, 0.76, 0.75, 0.74, None], both, "nli")
+
+
+def test_the_test_decides_and_not_the_order(found: Pairwise) -> None:
+    drawn = pairwise_table(found)
+    shown = Visible(drawn)
+    assert "No entry here is shown to be better than A, D (000000) and D (000000)" in shown.text
+    assert shown.text.count("\N{ALMOST EQUAL TO}") == 2 * 7 + 1  # seven ties in both directions, and the key
+    # Two pairs are told apart: both cells of each are coloured.
+    assert drawn.count("background:") == 4
+    assert "2 of 9 pairs can be told apart" in shown.text
+    assert shown.text.count("n/a") == 2 + 1  # no shared shift, and a score that there is not
+    rows = re.findall(r"<tr>.*?</tr>", drawn)[1:]
+    counts = [tuple(re.findall(r'<td class="sb-num">(\d+)</td>', row)) for row in rows]
+    assert counts == [("2", "1", "0"), ("0", "3", "1"), ("0", "3", "1"), ("0", "4", "0"), ("0", "3", "0")]
+
+
+def test_every_cell_leads_to_its_pair_and_says_all_in_words(found: Pairwise) -> None:
+    drawn = pairwise_table(found)
+    words = "A minus B: +4.0 points, corrected p 0.0010, A is better"
+    assert f'/compare?id={IDS[0]}&amp;id={IDS[1]}&amp;task=nli" aria-label="{words}"' in drawn
+    assert "B minus A: \N{MINUS SIGN}4.0 points, corrected p 0.0010, A is better" in drawn
+    assert "A minus D" in drawn
+    assert "corrected p 0.2000, not told apart" in drawn
+
+
+def test_entries_that_share_nothing_have_no_table(found: Pairwise) -> None:
+    shown = Visible(pairwise_table(dataclasses.replace(found, pairs={})))
+    assert "No two of these entries share a shift" in shown.text
+    assert "table" not in shown.tags
+
+
+def test_names_are_text(found: Pairwise) -> None:
+    assert SCRIPT not in pairwise_table(found)
+    assert "script" not in Visible(pairwise_table(found)).tags
+
+
+def test_the_form_has_room_for_one_more(found: Pairwise) -> None:
+    choices = [Choice(identity, identity) for identity in IDS]
+    drawn = compare_page(choices, IDS, found, task="nli")
+    assert drawn.count("<select") == 6
+    assert drawn.count('selected=""') == 5
+    assert compare_page(choices, IDS[:2], None).count("<select") == 4

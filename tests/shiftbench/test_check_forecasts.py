@@ -1,0 +1,72 @@
+"""``shiftbench check`` on a file in which a domain has no labels: it is forecast from the others."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from shiftbench.command import app
+from validation.report import InvalidInput
+
+SITES = ("books", "films", "games", "music", "tools", "north")
+OPTIONS = ["--domain-column", "site", "--label-column", "verdict", "--text-column", "body", "--data", "mine.csv"]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rng, found = np.random.default_rng(3), []
+    for site in SITES:
+        for number in range(80):
+            chance = float(rng.uniform(0.55, 0.95))
+            is_good = bool(rng.random() < 0.5)
+            says_good = is_good == (rng.random() < chance)
+            body = f"{site} {number} {'good' if says_good else 'bad'} {chance:.4f}"
+            verdict = None if site == "north" else ("pos" if is_good else "neg")
+            found.append((site, body, verdict))
+    pl.DataFrame(found, schema=["site", "body", "verdict"], orient="row").write_csv(tmp_path / "mine.csv")
+    (tmp_path / "calibrated_model.py").write_text(
+        "def classify(texts):\n"
+        "    found = []\n"
+        "    for text in texts:\n"
+        "        *_, word, chance = text.split()\n"
+        "        p = float(chance) if word == 'good' else 1 - float(chance)\n"
+        "        found.append({'pos': p, 'neg': 1 - p})\n"
+        "    return found\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def check(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["check", "calibrated_model:classify", *OPTIONS, *arguments])
+
+
+def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> None:
+    result = check("--trained-on", "books", "--json", "out.json")
+    assert result.exit_code == 0, result.exception
+    text = " ".join(result.output.split())
+    assert "on north (average of methods; 80% interval, set on 4 domains; left out in turn at 75%, it held on" in text
+    assert "No method without labels sees a change of what labels mean" in text
+    content = json.loads((place / "out.json").read_text())
+    assert [each["domain"] for each in content["domains"]] == sorted(SITES[:-1])
+    (shift,) = content["forecasts"]["tasks"][0]["shifts"]
+    assert shift["target"] == "north"
+    assert {each["method"]: each["value"] for each in shift["forecasts"]}["doc"] == pytest.approx(0.75, abs=0.08)
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert "Domains without labels: forecasts of accuracy" in page
+    again = check("--trained-on", "books", "--json", "again.json")
+    assert "report.unlabelled.parquet: taken up" in again.output
+    assert json.loads((place / "again.json").read_text())["forecasts"] == content["forecasts"]
+
+
+def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> None:
+    result = check()
+    assert isinstance(result.exception, InvalidInput)
+    assert "domains without labels can be forecast from a home domain only" in str(result.exception)
+    assert not (place / "report.html").exists()

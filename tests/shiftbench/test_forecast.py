@@ -1,0 +1,289 @@
+"""The command ``forecast``: own files with domains without labels, dataset folders, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from builders.building.synthetic import build_synthetic
+from builders.folder.reader import DatasetFolder
+from leaderboard.store import Store
+from shiftbench.command import app
+from tests.conftest import WordEncoder
+from validation.cards import read_card
+from validation.report import InvalidInput
+
+LABELS = ["neg", "pos"]
+ACCURACIES = {"Site A": 0.9, "Site B": 0.8, "Site C": 0.75, "Site D": 0.78, "Site E": 0.83, "Site F": 0.8}
+N = 150
+
+
+def own_rows() -> tuple[pl.DataFrame, pl.DataFrame, float]:
+    """Rows of six sites, the last without labels, and calibrated predictions; and the accuracy on the last site."""
+    rng = np.random.default_rng(0)
+    rows, predictions, right = [], [], []
+    for site, accuracy in ACCURACIES.items():
+        for number in range(N):
+            label = LABELS[rng.integers(2)]
+            chance = float(np.clip(rng.beta(8 * accuracy, 8 * (1 - accuracy)), 0.5, 0.99))
+            is_right = rng.random() < chance
+            predicted = label if is_right else LABELS[1 - LABELS.index(label)]
+            sure = [round(chance, 6), round(1 - chance, 6)]
+            identity = f"{site[-1]}{number}"
+            shown = None if site == "Site F" else label
+            rows.append({"id": identity, "site": site, "text": f"{label} {rng.integers(10**6)}", "label": shown})
+            probabilities = sure if predicted == "neg" else sure[::-1]
+            predictions.append(
+                {"source": "Site A", "id": identity, "prediction": predicted, "probabilities": probabilities}
+            )
+            if site == "Site F":
+                right.append(is_right)
+    return pl.DataFrame(rows), pl.DataFrame(predictions), float(np.mean(right))
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    rows, predictions, _ = own_rows()
+    rows.write_csv(tmp_path / "mine.csv")
+    predictions.write_parquet(tmp_path / "preds.parquet")
+    return tmp_path
+
+
+def run(folder: Path, *options: str, data: str = "mine.csv", file: str = "preds.parquet") -> dict:
+    columns = ["--id-column", "id", "--domain-column", "site", "--label-column", "label"] if data == "mine.csv" else []
+    command = ["forecast", str(folder / file), "--data", str(folder / data), *columns, *options]
+    result = CliRunner().invoke(app, [*command, "--json", "-"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout))
+
+
+def refused(folder: Path, *options: str) -> str:
+    with pytest.raises(InvalidInput) as error:
+        run(folder, *options)
+    return str(error.value)
+
+
+def test_a_site_without_labels_is_forecast_with_an_interval(own: Path) -> None:
+    _, _, truth = own_rows()
+    (task,) = run(own, "--report", str(own / "f.html"))["tasks"]
+    assert task["labelled"] == ["Site B", "Site C", "Site D", "Site E"]
+    (shift,) = [each for each in task["shifts"] if each["target"] == "Site F"]
+    assert shift["truth"] is None
+    assert shift["level"] == 0.8
+    assert shift["set_on"] == task["labelled"]
+    by_name = {each["method"]: each for each in shift["forecasts"]}
+    assert by_name["average-confidence"]["value"] == pytest.approx(truth, abs=0.06)
+    assert by_name["doc"]["low"] < by_name["doc"]["value"] < by_name["doc"]["high"]
+    assert by_name["gde"]["reason"] == "there is one seed; disagreement needs a second run of the same source"
+    errors = {each["method"]: each for each in task["errors"]}
+    assert errors["doc"]["held"]["n_domains"] == 4
+    page = (own / "f.html").read_text(encoding="utf-8")
+    assert "Accuracy between" in page
+    assert "80% interval, set on 4 domains" in page
+    assert "concept shift" in page
+
+
+def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) -> None:
+    (task,) = run(own)["tasks"]
+    rows, _, _ = own_rows()
+    known = rows.with_columns(pl.col("label").fill_null("neg"))
+    known.write_csv(own / "mine.csv")
+    (told,) = run(own)["tasks"]
+    before, after = ([each for each in found["shifts"] if each["target"] == "Site F"] for found in (task, told))
+    for one, other in zip(before[0]["forecasts"], after[0]["forecasts"], strict=True):
+        assert one["method"] == other["method"]
+        for name in ("value", "low", "high"):
+            assert one[name] == (None if one[name] is None else pytest.approx(other[name], abs=1e-9))
+    assert after[0]["truth"] is not None
+
+
+def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
+    columns = ["--id-column", "id", "--domain-column", "site", "--label-column", "label"]
+    command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns, "--method", "doc"]
+    text = CliRunner().invoke(app, command, catch_exceptions=False).output
+    print("\n" + next(line for line in text.splitlines() if "80% interval" in line))
+    assert (
+        "on Site F (difference of confidences; 80% interval, set on 4 domains; left out in turn at 75%, it held" in text
+    )
+    assert "No method without labels sees a change of what labels mean" in text
+    assert "ATC" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.with_columns(pl.col("probabilities").list.reverse()), "labels may stand in another order"),
+        (
+            lambda f: f.with_columns(probabilities=pl.lit([0.5, 0.6], dtype=pl.List(pl.Float64))),
+            "do not add up to 1",
+        ),
+        (lambda f: f.filter(~pl.col("id").str.starts_with("A")), "no run has predictions on labelled held-out texts"),
+        (lambda f: f.filter(pl.col("id") != "F3"), "test ids are missing"),
+        (lambda f: f.filter(~pl.col("id").str.starts_with("F")), "no row without a label has a prediction"),
+    ],
+)
+def test_predictions_that_cannot_be_used_are_refused(own: Path, change, words: str) -> None:  # type: ignore[no-untyped-def]
+    _, predictions, _ = own_rows()
+    change(predictions).write_parquet(own / "preds.parquet")
+    assert words in refused(own)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda f: f.with_columns(label=pl.when(pl.col("id") == "F7").then(pl.lit("neg")).otherwise("label")),
+            "domain 'Site F' has labels on some rows and not on others",
+        ),
+        (lambda f: f.with_columns(label=pl.lit("")), "no row has a label"),
+        (
+            lambda f: f.with_columns(text=pl.when(pl.col("id") == "F7").then(pl.lit("")).otherwise("text")),
+            "a row without a label has nothing in this column",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_used_are_refused(own: Path, change, words: str) -> None:  # type: ignore[no-untyped-def]
+    rows, _, _ = own_rows()
+    change(rows).write_csv(own / "mine.csv")
+    assert words in refused(own)
+
+
+def test_targets_and_methods_that_are_not_there_are_refused(own: Path) -> None:
+    assert "no such method" in refused(own, "--method", "magic")
+    assert "is what the model was trained on" in refused(own, "--target", "Site A")
+    assert "no such target" in refused(own, "--target", "Site X")
+
+
+def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
+    rows, predictions, _ = own_rows()
+    copied = rows.filter(site="Site B").head(3).with_columns(id=pl.concat_str(pl.lit("t"), "id"), site=pl.lit("Site A"))
+    splits = [rows.with_columns(split=pl.lit("test")), copied.with_columns(split=pl.lit("train"))]
+    pl.concat(splits).write_csv(own / "mine.csv")
+    predictions.write_parquet(own / "preds.parquet")
+    (task,) = run(own, "--split-column", "split", "--method", "doc")["tasks"]
+    assert any("3 test texts of 'Site B' stand in the train texts of 'Site A'" in note for note in task["notes"])
+
+
+def test_one_label_alone_is_said(own: Path) -> None:
+    _, predictions, _ = own_rows()
+    at_f = pl.col("id").str.starts_with("F")
+    sure = pl.lit([0.9, 0.1], dtype=pl.List(pl.Float64))
+    constant = predictions.with_columns(
+        prediction=pl.when(at_f).then(pl.lit("neg")).otherwise("prediction"),
+        probabilities=pl.when(at_f).then(sure).otherwise("probabilities"),
+    )
+    constant.write_parquet(own / "preds.parquet")
+    (task,) = run(own)["tasks"]
+    assert any("One label alone is predicted on" in note for note in task["notes"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, word_encoder: WordEncoder) -> Path:
+    out = tmp_path_factory.mktemp("forecast") / "data"
+    build_synthetic(out, encoder=word_encoder, n_train=90, n_test=60)  # type: ignore[arg-type]
+    command = ["train", "tfidf-lr", "nli", "--data", str(out), "--probabilities", "--validation"]
+    CliRunner().invoke(app, [*command, "--out", str(out.parent / "preds.parquet")], catch_exceptions=False)
+    return out.parent
+
+
+def test_validation_rows_beside_the_file_are_read(folder: Path) -> None:
+    (task,) = run(folder, data="data")["tasks"]
+    dataset = DatasetFolder.open(folder / "data")
+    splits = [facts.splits for facts in dataset.task("nli").domains.values()]
+    assert task["n_validation"] == sum(each["validation"].rows for each in splits)
+    assert not any("There are no validation rows" in note for note in task["notes"])
+
+
+def test_validation_rows_that_lack_a_row_are_refused(folder: Path, tmp_path: Path) -> None:
+    for name in ("preds.parquet", "preds.validation.parquet"):
+        pl.read_parquet(folder / name)[1:].write_parquet(tmp_path / name)
+    pl.read_parquet(folder / "preds.parquet").write_parquet(tmp_path / "preds.parquet")
+    with pytest.raises(InvalidInput, match="test ids are missing"):
+        run(tmp_path, data=str(folder / "data"))
+
+
+def test_a_folder_that_withholds_its_labels_is_forecast_from_validation_rows(tmp_path: Path) -> None:
+    build_synthetic(tmp_path / "both", n_train=40, n_test=20, withhold_labels=True)
+    public = str(tmp_path / "both" / "public")
+    command = ["train", "tfidf-lr", "nli", "--data", public, "--probabilities", "--validation"]
+    CliRunner().invoke(app, [*command, "--out", str(tmp_path / "preds.parquet")], catch_exceptions=False)
+    (task,) = run(tmp_path, "--method", "doc", data="both/public")["tasks"]
+    assert task["labelled"] == []
+    assert task["errors"] == []
+    assert any("No other domain has labels" in note for note in task["notes"])
+    doc = task["shifts"][0]["forecasts"][-1]
+    assert doc["value"] is not None
+    assert doc["low"] is None
+    (tmp_path / "preds.validation.parquet").unlink()
+    with pytest.raises(InvalidInput, match=r"predict validation rows of the source into NAME\.validation"):
+        run(tmp_path, data="both/public")
+
+
+def test_what_has_no_accuracy_is_refused(tmp_path: Path) -> None:
+    rows = [{"id": f"{site}{n}", "site": site, "tokens": "a b", "tags": "B-X O"} for site in "ab" for n in range(3)]
+    pl.DataFrame(rows).write_csv(tmp_path / "tags.csv")
+    predictions = [{"source": "a", "id": row["id"], "prediction": row["tags"]} for row in rows]
+    pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
+    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--id-column", "id"]
+    with pytest.raises(InvalidInput, match="what is forecast is a mean over texts, and span F1 is none"):
+        CliRunner().invoke(app, [*command, "--domain-column", "site"], catch_exceptions=False)
+
+
+def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Path) -> None:
+    dataset, preds = DatasetFolder.open(folder / "data"), folder / "preds.parquet"
+    store = Store(tmp_path / "store")
+    store.submit(preds, read_card(folder / "preds.card.yaml"), [dataset])
+    shifts = run(folder, "--method", "doc", data="data")["tasks"][0]["shifts"]
+    rows = [
+        {"task": "nli", "source": each["source"], "target": each["target"], "seed": 0, "value": each["truth"]}
+        for each in shifts
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "oracle.csv")
+
+    def compared(*options: str) -> dict:
+        command = ["score-forecasts", *options, "--data", str(folder / "data"), "--json", "-"]
+        result = CliRunner().invoke(app, command, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return dict(json.loads(result.stdout))
+
+    (board,) = compared(str(tmp_path / "oracle.csv"), "--predictions", str(preds))["boards"]
+    by_name = {each["method"]: each for each in board["standings"]}
+    assert by_name["oracle"]["error"] == 0.0
+    assert by_name["oracle"]["skill"]["source-accuracy"] == 1.0
+    assert by_name["doc"]["p"]["source-accuracy"] is None  # four domains cannot tell
+    page = tmp_path / "page.html"
+    (stored,) = compared("--store", str(tmp_path / "store"), "--method", "doc", "--report", str(page))["boards"]
+    text = page.read_text(encoding="utf-8")
+    assert "forecasts against truth, 1 model" in text
+    assert "concept shift" in text
+    assert len(stored["models"]) == 1
+    assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
+
+
+def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
+    rng, rows, predictions = np.random.default_rng(4), [], []
+    for site, chance in zip("abcdef", (0.9, 0.8, 0.7, 0.75, 0.8, 0.6), strict=True):
+        for number in range(60):
+            identity = f"{site}{number}"
+            context = f"In {site} there is a river {number} and a hill."
+            rows.append((identity, site, context, "What is there?", f"river {number}"))
+            answer = f"river {number}" if rng.random() < chance else "hill"
+            predictions.append({"source": "a", "id": identity, "prediction": answer})
+    columns = ["id", "domain", "context", "question", "answer"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(tmp_path / "qa.csv")
+    pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
+    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "qa.csv"), "--id-column", "id"]
+    result = CliRunner().invoke(app, [*command, "--json", "-"], catch_exceptions=False)
+    (task,) = json.loads(result.stdout)["tasks"]
+    assert task["metric"] == "token_f1"
+    by_name = {each["method"]: each for each in task["shifts"][0]["forecasts"]}
+    right = np.mean([each["prediction"].startswith("river") for each in predictions if each["id"].startswith("a")])
+    assert by_name["source-accuracy"]["value"] == pytest.approx(right)
+    assert by_name["mean-drop"]["low"] is not None
+    assert {by_name[name]["reason"] for name in ("doc", "atc", "cot", "bbse", "em", "agreement-line")} == {
+        "the task's outputs are no labels"
+    }
+    assert any("Outputs are no labels" in note for note in task["notes"])

@@ -1,0 +1,187 @@
+"""Logs of other tools as prediction files: ids, answers, seeds, card; and what is refused with nothing written."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from scipy.special import softmax
+
+from builders.building.synthetic import build_synthetic
+from builders.folder.reader import DatasetFolder
+from tests.command_line import run
+from tests.leaderboard.interchange.logs import (
+    DATE,
+    FIXTURES,
+    helm_state,
+    helm_stats,
+    inspect_sample,
+    lm_eval_choice,
+    lm_eval_text,
+    write_eval,
+    write_helm,
+    write_lm_eval,
+)
+from validation.cards import read_card
+from validation.vocabulary import UNPARSED
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
+    """The rows that the tools were run on."""
+    out = tmp_path_factory.mktemp("data") / "synthetic"
+    build_synthetic(out, n_train=60, n_test=20)
+    return DatasetFolder.open(out)
+
+
+@pytest.fixture
+def ids(folder: DatasetFolder) -> list[str]:
+    return folder.split("sa", "lamps", "test")["id"].to_list()
+
+
+def recorded(name: str, ending: str) -> Path:
+    (path,) = (FIXTURES / name).glob(f"*{ending}")
+    return path
+
+
+def imported(tool: str, log: Path, folder: DatasetFolder, out: Path, *more: object) -> pl.DataFrame:
+    done = run("import", tool, log, "--data", folder.path, "--out", out, *more)
+    assert done.returncode == 0, done.stderr
+    scored = run("score", out, "--data", folder.path, "--json", out.with_suffix(".json"))
+    assert scored.returncode == 0, scored.stderr
+    return pl.read_parquet(out)
+
+
+def refused(tool: str, logs: list[Path], folder: DatasetFolder, out: Path, *more: object) -> str:
+    """Return the one error, after checking that nothing was written."""
+    done = run("import", tool, *logs, "--data", folder.path, "--out", out, *more)
+    assert done.returncode == 1, done.stderr
+    assert not out.exists()
+    assert not out.with_name(f"{out.stem}.card.yaml").exists()
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    return line
+
+
+def test_likelihoods_of_lm_eval(folder: DatasetFolder, tmp_path: Path) -> None:
+    log = recorded("lm_eval", ".jsonl")
+    frame = imported("lm-eval", log, folder, tmp_path / "p.parquet")
+
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    scores = [[float(value) for value, _ in line["filtered_resps"]] for line in lines]
+    shares = softmax(scores, axis=1)
+    assert frame["id"].to_list() == [line["doc"]["id"] for line in lines]
+    assert frame["prediction"].to_list() == [("negative", "positive")[row.argmax()] for row in shares]
+    assert frame["confidence"].to_list() == pytest.approx(shares.max(axis=1).tolist())
+    assert frame["probabilities"].to_list()[0] == pytest.approx(shares[0].tolist())
+    right = [line["acc"] for line in lines]
+    gold = folder.split("sa", "lamps", "test").join(frame, on="id")
+    labels = pl.Series(["negative", "positive"])
+    assert (labels.gather(gold["label"]) == gold["prediction"]).cast(float).to_list() == right
+    card = read_card(tmp_path / "p.card.yaml")
+    assert (card.paradigm, card.shots, card.parameters, card.data) == ("zero-shot", 0, 18720, folder.content_hash)
+    assert card.run["engine"] == "hf"
+    assert len(card.run["prompts"]) == 12
+
+
+def test_what_a_chat_wrote_to_lm_eval(folder: DatasetFolder, tmp_path: Path) -> None:
+    frame = imported("lm-eval", recorded("lm_eval_chat", ".jsonl"), folder, tmp_path / "p.parquet")
+    assert frame.columns == ["source", "id", "prediction", "seed"]
+    assert set(frame["prediction"]) == {"negative", "positive", UNPARSED}
+
+
+def test_epochs_of_inspect_are_seeds(folder: DatasetFolder, tmp_path: Path) -> None:
+    frame = imported("inspect", recorded("inspect", ".eval"), folder, tmp_path / "p.parquet")
+    chat = imported("lm-eval", recorded("lm_eval_chat", ".jsonl"), folder, tmp_path / "chat.parquet")
+    for seed in (0, 1):  # the same server answered both tools
+        assert frame.filter(seed=seed).sort("id")["prediction"].equals(chat.sort("id")["prediction"])
+    assert len(frame) == 40
+    assert read_card(tmp_path / "p.card.yaml").tokens == 480
+
+
+def test_a_run_folder_of_helm(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    states, stats = [], []
+    for place, own in enumerate(ids):
+        states.append(helm_state(place, " Positive" if place % 2 else "none of them"))
+        states[-1]["instance"]["extra_data"] = {"id": own}
+        stats.append(helm_stats(place, exact_match=0.0))
+    log = write_helm(tmp_path / "run", states, stats, max_train_instances=0)
+    frame = imported("helm", log, folder, tmp_path / "p.parquet")
+    assert dict(zip(frame["id"], frame["prediction"], strict=True)) == {
+        own: "positive" if place % 2 else UNPARSED for place, own in enumerate(ids)
+    }
+
+
+def test_answers_are_read_by_our_rules(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    texts = ["<think>negative?</think> Positive", "NEGATIVE!", "neither", "[invalid]"]
+    log = write_lm_eval(tmp_path, [lm_eval_text(n, text, doc={"id": ids[n]}) for n, text in enumerate(texts)])
+    run("import", "lm-eval", log, "--data", folder.path, "--out", tmp_path / "p.csv")
+    assert pl.read_csv(tmp_path / "p.csv")["prediction"].to_list() == ["positive", "negative", UNPARSED, UNPARSED]
+
+
+def test_demonstrations_need_a_source(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    log = write_lm_eval(tmp_path, [lm_eval_text(0, "positive", doc={"id": ids[0]})])
+    results = {"lm_eval_version": "0.4.13", "model_name": "org/m", "config": {}, "n-shot": {"quiz": 4}}
+    (tmp_path / f"results_{DATE}.json").write_text(json.dumps(results))
+    out = tmp_path / "p.parquet"
+    assert "--source: the log has demonstrations; found 4 shots" in refused("lm-eval", [log], folder, out)
+    assert "did you mean 'tents'?" in refused("lm-eval", [log], folder, out, "--source", "tent")
+    run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--source", "tents", "--name", "Mine")
+    card = read_card(tmp_path / "p.card.yaml")
+    assert (card.name, card.base_model, card.paradigm, card.shots) == ("Mine", "org/m", "few-shot", 4)
+    assert pl.read_parquet(out)["source"].to_list() == ["tents"]
+
+
+def test_choices_with_other_names_are_mapped(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    choices = {"good": -0.1, "bad": -3.0}
+    log = write_lm_eval(tmp_path, [lm_eval_choice(0, choices, doc={"id": ids[0]})])
+    out = tmp_path / "p.parquet"
+    assert "good" in refused("lm-eval", [log], folder, out)
+    mapped = ("--label-map", "good=positive", "--label-map", "bad=negative")
+    run("import", "lm-eval", log, "--data", folder.path, "--out", out, *mapped)
+    frame = pl.read_parquet(out)
+    assert frame["prediction"].to_list() == ["positive"]
+    assert frame["probabilities"].to_list()[0] == pytest.approx(softmax([-3.0, -0.1]).tolist())
+
+
+def test_the_filter_that_is_read_is_named(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    lines = [lm_eval_text(0, text, name, doc={"id": ids[0]}) for name, text in (("strict", "?"), ("loose", "positive"))]
+    log, out = write_lm_eval(tmp_path, lines), tmp_path / "p.parquet"
+    done = run("import", "lm-eval", log, "--data", folder.path, "--out", out)
+    assert "1 answer of " in done.stderr
+    assert "by what was written; filter 'strict', not 'loose'; 1 unparsed" in done.stderr
+    assert read_card(tmp_path / "p.card.yaml").run["filter"] == "strict"
+    run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--filter", "loose")
+    assert pl.read_parquet(out)["prediction"].to_list() == ["positive"]
+
+
+def test_other_items_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    out, other = tmp_path / "p.parquet", ids[0][:-12] + "0123456789ab"
+
+    def log_of(name: str, *own: str) -> Path:
+        return write_lm_eval(tmp_path / name, [lm_eval_text(n, "x", doc={"id": each}) for n, each in enumerate(own)])
+
+    error = refused("lm-eval", [log_of("a", "q0")], folder, out)
+    assert "the items have no ids of a dataset folder; found 'q0'; run the task" in error
+    error = refused("lm-eval", [log_of("b", ids[0], other)], folder, out)
+    assert f"none of the dataset's test rows; found '{other}'; run" in error
+    error = refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out)
+    assert "the log is about another dataset; found 'synthetic/qa/" in error
+
+
+def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "p.parquet"
+    line = lm_eval_text(0, "positive", doc={"id": ids[0]})
+    first, second = (write_lm_eval(tmp_path / "m", [line], task) for task in ("one", "two"))
+    assert f"an item stands in two of the logs; found '{ids[0]}'" in refused("lm-eval", [first, second], folder, out)
+    third = write_lm_eval(tmp_path / "other", [line])
+    assert "the logs differ in their model; found 'other', where" in refused("lm-eval", [first, third], folder, out)
+
+
+def test_other_logs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "p.parquet"
+    log = write_eval(tmp_path / "log.eval", [inspect_sample(1, id=ids[0])])
+    assert "this is no log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
+    assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out)
+    assert "only logs of lm-eval have filters" in refused("inspect", [log], folder, out, "--filter", "none")
+    log.write_bytes(log.read_bytes()[:-60])
+    assert "this is no whole zip archive" in refused("inspect", [log], folder, out)

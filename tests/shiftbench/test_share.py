@@ -1,0 +1,215 @@
+"""``shiftbench share``: files of entries and of files, pull requests to a Hub on the loopback interface, bad input."""
+
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import huggingface_hub
+import polars as pl
+import pytest
+import yaml
+from huggingface_hub import HfApi
+
+from builders.building.synthetic import build_synthetic
+from builders.folder.reader import DatasetFolder
+from leaderboard.interchange.every_eval_ever import DATASTORE
+from leaderboard.interchange.pull_request import send_files
+from tests.command_line import run
+from tests.hub.clients import finish, start
+from tests.hub.server import WRITE, LoopbackHub, running_hub
+from tests.hub.spaces import stored_model
+from tests.leaderboard.conftest import Filled
+from validation.cards import Card, write_card
+from validation.report import InvalidInput
+
+NAMES = ("--dataset", "org/data", "--model", "lab/model")
+
+
+@pytest.fixture
+def sent(filled: Filled, tmp_path: Path) -> Path:
+    """A prediction file with a card that lets everybody have it."""
+    path = Path(shutil.copy(filled.files["good"], tmp_path / "preds.parquet"))
+    write_card(filled.card("good").model_copy(update={"share_predictions": True}), tmp_path / "preds.card.yaml")
+    return path
+
+
+@pytest.fixture
+def scored(filled: Filled, sent: Path) -> tuple[str | Path, ...]:
+    """What the command takes of scores that were computed before."""
+    place = sent.with_name("scores.json")
+    scores = filled.store.scores(filled.entries["good"], filled.folder)
+    place.write_text(scores.model_dump_json())
+    return place, "--card", sent.with_name("preds.card.yaml")
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[LoopbackHub]:
+    with running_hub(tmp_path / "hub") as running:
+        running.stored.create(stored_model("lab/model"), private=False)
+        running.stored.create(DATASTORE, private=False)
+        yield running
+
+
+@pytest.fixture
+def here(hub: LoopbackHub, basic_uploads: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the Hub's client of this process ask the loopback Hub."""
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", hub.url)
+    monkeypatch.setenv("HF_TOKEN", WRITE)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_an_entry_of_a_store_and_its_file_share_the_same_results(filled: Filled, sent: Path, tmp_path: Path) -> None:
+    data = ("--data", filled.folder.path, *NAMES)
+    entry = filled.entries["good"]
+    done = run("share", entry.id, "--store", filled.store.root, "--to", "eval-results", "--out", tmp_path / "a", *data)
+    assert done.returncode == 0, done.stderr
+    done = run("share", sent, "--to", "eval-results", "--out", tmp_path / "b", *data)
+    assert done.returncode == 0, done.stderr
+    first, second = (yaml.safe_load((tmp_path / out / ".eval_results/data.yaml").read_text()) for out in "ab")
+    assert first[0].pop("date") == entry.submitted_at
+    assert first == second
+
+
+def test_scores_alone_are_shared_without_single_texts(
+    filled: Filled, scored: tuple[str | Path, ...], tmp_path: Path
+) -> None:
+    to = ("--to", "every-eval-ever", "--organization", "The lab", *NAMES)
+    done = run("share", *scored, *to, "--out", tmp_path / "eee", "--data", filled.folder.path)
+    assert done.returncode == 0, done.stderr
+    assert "leave out single texts: scores alone were given" in done.stderr
+    assert [Path(path).suffix for path in files(tmp_path / "eee")] == [".json"]
+
+
+def test_model_and_dataset_are_taken_from_card_and_data(filled: Filled, sent: Path, tmp_path: Path) -> None:
+    card = filled.card("good").model_copy(update={"model_url": "https://huggingface.co/lab/model"})
+    write_card(card, tmp_path / "preds.card.yaml")
+    done = run("share", sent, "--to", "csv", "--data", filled.folder.path, "--out", tmp_path / "out", "--json", "-")
+    assert json.loads(done.stdout) == {"files": ["scores.csv"], "pull_request": None}
+    assert (tmp_path / "out/scores.csv").read_text().splitlines()[1].startswith("lab/model,synthetic,")
+
+
+def test_a_pull_request_brings_the_file_to_the_model(
+    filled: Filled, scored: tuple[str | Path, ...], hub: LoopbackHub, here: None
+) -> None:
+    done = run(
+        "share", *scored, "--to", "eval-results", "--data", filled.folder.path, *NAMES, "--create-pr", "--json", "-"
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["pull_request"].endswith("/discussions/1")
+    model = stored_model("lab/model")
+    assert hub.stored.files(model) == {}  # nothing is merged
+    (path,) = hub.stored.files(model, "refs/pr/1")
+    assert path == ".eval_results/data.yaml"
+    title = hub.stored.by_name[model].commit("refs/pr/1").title
+    assert title.startswith("Scores under domain shift on Synthetic demo")
+
+
+def test_the_older_form_is_merged_into_the_models_readme(
+    filled: Filled, scored: tuple[str | Path, ...], hub: LoopbackHub, tmp_path: Path
+) -> None:
+    repository = hub.stored.by_name[stored_model("lab/model")]
+    readme = hub.stored.store(b"---\nlicense: mit\n---\n# A model\n", lfs=False)
+    repository.add("main", "a card", {**repository.commit("main").files, "README.md": readme})
+    words = ("share", *scored, "--to", "model-index", "--data", filled.folder.path, *NAMES, "--create-pr")
+    code, _, err = finish(start(hub, tmp_path, "-m", "shiftbench", *map(str, words)))
+    assert code == 0, err
+    text = hub.stored.files(repository.name, "refs/pr/1")["README.md"].decode()
+    front = yaml.safe_load(text.split("---")[1])
+    assert front["license"] == "mit"
+    assert front["model-index"][0]["results"][0]["dataset"]["type"] == "org/data"
+    assert text.endswith("# A model\n")
+
+
+def test_results_and_texts_go_to_the_datastore(
+    filled: Filled, sent: Path, hub: LoopbackHub, here: None, tmp_path: Path
+) -> None:
+    to = ("--to", "every-eval-ever", "--organization", "The lab", "--create-pr", "--out", tmp_path / "eee")
+    done = run("share", sent, "--data", filled.folder.path, *NAMES, *to)
+    assert done.returncode == 0, done.stderr
+    there = hub.stored.files(DATASTORE, "refs/pr/1")
+    assert sorted(there) == files(tmp_path / "eee")
+    assert [path.partition("/model/")[0] for path in there] == ["data/shiftbench/lab"] * 2
+
+
+def test_no_network_is_one_clear_message(tmp_path: Path, waits: list[float]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nowhere = HfApi(endpoint=f"http://127.0.0.1:{free.getsockname()[1]}", token=WRITE)
+    (tmp_path / "a.yaml").write_text("[]")
+    with pytest.raises(InvalidInput, match="lab/model: the Hub cannot be reached"):
+        send_files({"a.yaml": tmp_path / "a.yaml"}, "lab/model", "model", "a title", "", nowhere)
+
+
+def test_a_refused_pull_request_leaves_no_file(
+    filled: Filled, scored: tuple[str | Path, ...], hub: LoopbackHub, here: None, tmp_path: Path
+) -> None:
+    names = ("--dataset", "org/data", "--model", "lab/none")
+    words = ("--data", filled.folder.path, *names, "--create-pr", "--out", tmp_path / "out")
+    done = run("share", *scored, "--to", "eval-results", *words)
+    assert done.returncode == 1
+    assert "lab/none: the Hub has no such place, or the token may not see it" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["0123456789abcdef", "--store", "{store}"], "the store has no such entry"),
+        (["good", "--store", "{store}"], "this is no entry id"),
+        (["{tmp}/none.parquet"], "there is no such file"),
+        (["{lonely}"], "results are shared with their card, and there is none"),
+        (["{card}", "--card", "{card}"], "unknown column"),
+        (["{broken}", "--card", "{card}"], "these are no scores"),
+        (["{preds}", "--model", "model"], "this is no repository of the Hub"),
+        (["{preds}", "--report", "http://example.org"], "this is no link"),
+        (["{preds}", "--out", "{tmp}"], "the output folder is taken"),
+    ],
+)
+def test_bad_input_is_one_clear_message_and_no_file(
+    options: list[str], message: str, filled: Filled, sent: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.json").write_text('{"benchmark": "dr"}')
+    lonely = shutil.copy(filled.files["good"], tmp_path / "lonely.parquet")
+    places = {
+        "store": filled.store.root, "tmp": tmp_path, "lonely": lonely, "broken": tmp_path / "broken.json",
+        "card": tmp_path / "preds.card.yaml", "preds": sent,
+    }  # fmt: skip
+    words = [word.format(**places) for word in options]
+    if "--out" not in words:
+        words += ["--out", str(tmp_path / "out")]
+    done = run("share", *words, "--to", "csv", "--data", filled.folder.path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_withheld_board_is_refused(tmp_path: Path) -> None:
+    build_synthetic(tmp_path / "pair", n_train=30, n_test=20, encoder=None, withhold_labels=True)
+    gold = DatasetFolder.open(tmp_path / "pair/gold")
+    rows = gold.test("nli", columns=["id"]).with_columns(source=pl.lit("none"), prediction=pl.lit("neutral"))
+    rows.write_parquet(tmp_path / "preds.parquet")
+    card = Card(name="m", paradigm="zero-shot", data=gold.content_hash, share_predictions=True)
+    write_card(card, tmp_path / "preds.card.yaml")
+    for side in ("public", "gold"):
+        words = ("--to", "csv", "--data", tmp_path / "pair" / side, "--out", tmp_path / "out")
+        done = run("share", tmp_path / "preds.parquet", *words)
+        assert done.returncode == 1
+        assert "withheld" in done.stderr
+        assert not (tmp_path / "out").exists()
+
+
+def test_options_that_do_not_fit_are_named(sent: Path, filled: Filled, tmp_path: Path) -> None:
+    words = ("share", sent, "--data", filled.folder.path, *NAMES)
+    for more, message in (
+        (("--to", "csv"), "give --out"),
+        (("--to", "csv", "--create-pr"), "nobody takes this CSV"),
+        (("--to", "every-eval-ever", "--out", tmp_path / "out"), "give --organization"),
+    ):
+        done = run(*words, *more)
+        assert done.returncode == 2
+        assert message in done.stderr

@@ -1,0 +1,228 @@
+"""A claim is checked again from its files: what agrees, what was changed, what other metrics moved, what is missing."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from builders.folder.reader import DatasetFolder
+from leaderboard.scoring.shape import METRIC_VERSION
+from shiftbench.command import app
+from tests.leaderboard.comparing.test_files import predictions
+from tests.leaderboard.conftest import Filled
+from validation.report import InvalidInput
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture(scope="module")
+def made(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two prediction files and the claim about them."""
+    place = tmp_path_factory.mktemp("claim")
+    domains = list(synthetic.task("nli").domains)
+    for name, error, seed in (("good", 0.05, 0), ("bad", 0.6, 1)):
+        predictions(synthetic, error, domains, seed).write_csv(place / f"{name}.csv")
+    files = [str(place / "good.csv"), str(place / "bad.csv")]
+    options = ["--data", str(synthetic.path), "--swaps", "400", "--names", "Good,Bad"]
+    assert run("compare", *files, *options, "--json", str(place / "claim.json")).exit_code == 0
+    return place
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def verified(made: Path, tmp_path: Path, change: Change, *options: str) -> Result:
+    content = json.loads((made / "claim.json").read_text())
+    change(content)
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(content))
+    return run("verify", str(path), *options)
+
+
+def ranked(claim: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in claim["comparisons"][0]["means"] if each["ranked"])["difference"]
+    return found
+
+
+def test_a_claim_states_all_that_it_takes_to_check_it(made: Path, synthetic: DatasetFolder) -> None:
+    claim = json.loads((made / "claim.json").read_text())
+    (pair,) = claim["comparisons"]
+    assert claim["package"].startswith("shiftbench ")
+    (hypothesis,) = claim["hypothesis"]
+    assert "Good and Bad, these trained models, have the same mean ST" in hypothesis
+    assert [len(entry["sha256"]) for entry in claim["entries"]] == [64, 64]
+    assert (pair["data"], pair["n_swaps"], pair["seed"]) == (synthetic.content_hash, 400, 0)
+    assert pair["depth_encoder"] == "word-encoder@1"
+
+
+def test_a_true_claim_holds_wherever_its_files_are(made: Path, tmp_path: Path) -> None:
+    found = json.loads(run("verify", str(made / "claim.json"), "--json", "-").stdout)
+    assert found["holds"]
+    assert {each["status"] for each in found["figures"]} == {"agrees"}
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    for name in ("good.csv", "bad.csv"):
+        shutil.copy(made / name, moved)
+
+    def forget(claim: dict[str, Any]) -> None:
+        for entry in claim["entries"]:
+            entry["file"] = f"gone/{Path(entry['file']).name}"
+
+    result = verified(made, tmp_path, forget, "--files", str(moved))
+    assert result.exit_code == 0, result.output
+    assert "The claim holds. 41 figures: 41 as claimed; every conclusion stands." in result.stdout
+
+
+def changed_value(claim: dict[str, Any]) -> None:
+    ranked(claim)["value"] += 0.02
+
+
+def changed_p(claim: dict[str, Any]) -> None:
+    ranked(claim)["p_corrected"] = 0.3
+
+
+def changed_hypothesis(claim: dict[str, Any]) -> None:
+    claim["hypothesis"] = ["Good is the better recipe."]
+
+
+def changed_about(claim: dict[str, Any]) -> None:
+    claim["comparisons"][0]["tasks"][0]["about"] = "recipes"
+
+
+def changed_size(claim: dict[str, Any]) -> None:
+    claim["comparisons"][0]["shifts"][0]["n"] = 3000
+
+
+def dropped_shift(claim: dict[str, Any]) -> None:
+    del claim["comparisons"][0]["shifts"][3]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (changed_value, "mean ST"),
+        (changed_p, "differs: another conclusion"),
+        (changed_hypothesis, "hypothesis differs: claimed Good is the better recipe."),
+        (changed_about, "tasks differs"),
+        (changed_size, "3000 texts"),
+        (dropped_shift, "not there"),
+    ],
+)
+def test_a_claim_that_was_changed_does_not_hold(made: Path, tmp_path: Path, change: Change, words: str) -> None:
+    result = verified(made, tmp_path, change)
+    assert result.exit_code == 3, result.output
+    assert words in result.stdout
+    assert "The claim does not hold" in result.stdout
+
+
+def test_after_rescoring_figures_may_move_and_conclusions_must_stand(made: Path, tmp_path: Path) -> None:
+    def older(claim: dict[str, Any]) -> None:
+        claim["comparisons"][0]["metric_version"] = "4"
+        ranked(claim)["value"] -= 0.01
+
+    result = verified(made, tmp_path, older)
+    assert result.exit_code == 0, result.output
+    assert "metric_version 4 -> 5: figures may move" in result.stdout
+    assert "41 figures: 40 as claimed, 1 moved; every conclusion stands." in result.stdout
+
+    def without_skill(claim: dict[str, Any]) -> None:
+        older(claim)
+        claim["comparisons"][0]["tasks"][0]["at_floor"] = "b"
+
+    result = verified(made, tmp_path, without_skill)
+    assert result.exit_code == 0, "what shows no skill may move with the metric, too"
+    assert "tasks [{" in result.stdout
+
+    def reversed_(claim: dict[str, Any]) -> None:
+        older(claim)
+        ranked(claim)["value"] *= -1
+
+    result = verified(made, tmp_path, reversed_)
+    assert result.exit_code == 3
+    assert "moved: another conclusion" in result.stdout
+    assert "1 conclusion fallen" in result.stdout
+
+
+def test_entries_of_a_store_are_found_by_id(filled: Filled, tmp_path: Path) -> None:
+    files = [str(filled.store.predictions(filled.entries[name])) for name in ("good", "poor")]
+    path = tmp_path / "claim.json"
+    options = ["--data", str(filled.folder.path), "--swaps", "400", "--names", "Good,Poor"]
+    assert run("compare", *files, *options, "--json", str(path)).exit_code == 0
+    claim = json.loads(path.read_text())
+    for entry, name in zip(claim["entries"], ("good", "poor"), strict=True):
+        entry |= {"entry": filled.entries[name].id, "file": f"{name}.parquet"}
+    path.write_text(json.dumps(claim))
+    with pytest.raises(InvalidInput, match="a file that the claim names is missing"):
+        run("verify", str(path))
+    trials = [filled.entries[name].card.tuning_trials for name in ("good", "poor")]
+    claim["comparisons"][0] |= {"tuning_trials_a": trials[0], "tuning_trials_b": 7}
+    path.write_text(json.dumps(claim))
+    result = run("verify", str(path), "--store", str(filled.store.root))
+    assert f"tuning_trials_b differs: claimed 7; found {trials[1]}" in result.stdout, "cards of entries are read"
+    assert "41 figures: 41 as claimed" in result.stdout
+
+
+def test_after_rescoring_the_scores_of_then_are_still_checked(filled: Filled, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(filled.store.root, store)
+    shutil.copytree(store / "scores" / METRIC_VERSION, store / "scores" / "4")
+    ids = [filled.entries[name].id for name in ("good", "poor")]
+    files = [str(store / "entries" / identity / "predictions.parquet") for identity in ids]
+    path = tmp_path / "claim.json"
+    options = ["--data", str(filled.folder.path), "--swaps", "400", "--names", "Good,Poor"]
+    assert run("compare", *files, *options, "--json", str(path)).exit_code == 0
+    claim = json.loads(path.read_text())
+    for entry, identity in zip(claim["entries"], ids, strict=True):
+        entry["entry"] = identity
+    cards = [filled.entries[name].card for name in ("good", "poor")]
+    trials = {f"tuning_trials_{side}": card.tuning_trials for side, card in zip("ab", cards, strict=True)}
+    claim["comparisons"][0] |= {"metric_version": "4", **trials}
+    path.write_text(json.dumps(claim))
+    assert run("verify", str(path), "--store", str(store)).exit_code == 0
+    shift = claim["comparisons"][0]["shifts"][0]
+    shift["differences"][0]["value"] += 0.03
+    path.write_text(json.dumps(claim))
+    assert run("verify", str(path)).exit_code == 0, "without the store nobody knows the scores of then"
+    result = run("verify", str(path), "--store", str(store))
+    assert result.exit_code == 3
+    assert f"ST of nli {shift['source']} -> {shift['target']}, Good - Poor differs: claimed 0." in result.stdout
+    assert "by scores of metric version 4" in result.stdout
+
+
+def test_what_cannot_be_checked_is_refused(
+    made: Path, tmp_path: Path, synthetic: DatasetFolder, filled: Filled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def renamed(claim: dict[str, Any]) -> None:
+        claim["entries"][1]["name"] = "Worse"
+
+    with pytest.raises(InvalidInput, match="comparisons must be of the first entry with each other one"):
+        verified(made, tmp_path, renamed)
+
+    def swapped(claim: dict[str, Any]) -> None:
+        first, second = claim["entries"]
+        first["file"], second["file"] = second["file"], first["file"]
+
+    with pytest.raises(InvalidInput) as error:
+        verified(made, tmp_path, swapped)
+    assert [problem.what for problem in error.value.problems] == [
+        f"this is not the file that was compared as '{name}'" for name in ("Good", "Bad")
+    ]
+
+    def older_data(claim: dict[str, Any]) -> None:
+        claim["comparisons"][0]["data"] = "0" * 64
+
+    with pytest.raises(InvalidInput, match="the claim is about other data"):
+        verified(made, tmp_path, older_data)
+    cut = tmp_path / "cut.json"
+    cut.write_text((made / "claim.json").read_text()[:900])
+    with pytest.raises(InvalidInput, match="this is no claim: Invalid JSON"):
+        run("verify", str(cut))
+    cut.write_text('{"comparisons": []}')
+    with pytest.raises(InvalidInput, match="key 'hypothesis': this is no claim: Field required"):
+        run("verify", str(cut))
