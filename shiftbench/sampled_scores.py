@@ -73,15 +73,17 @@ def score_sampled(
     draw = read_draw(sampled)
     (table,) = read_tables([data])
     rows = read_rows(table, replace(columns, group=draw.group_column))
-    frame = with_predictions(rows, predictions)
     unknown = [each for each in draw.probabilities if each not in set(rows.frame["id"])]
     if unknown:
         what, cure = "a drawn text is not in the data", f"give as --data the file that {sampled.name} was drawn from"
         raise InvalidInput(Problem(what, str(data), f"no row with id {unknown[0]!r}", cure, column=rows.names["id"]))
+    # The drawn texts may have labels in the data by now, which neither calibrate confidences nor take texts out.
+    is_drawn = pl.col("id").is_in(list(draw.probabilities))
+    undrawn = replace(rows, frame=rows.frame.with_columns(label=pl.when(~is_drawn).then("label")))
+    frame = with_predictions(undrawn, predictions)
     known = sorted({*rows.labels, *frame["prediction"], *labels})
     found = read_labels(sampled, draw, rows.names, known)
-    # The drawn texts may have their labels in the data by now.
-    frame = frame.filter(pl.col("label").is_null() | pl.col("id").is_in(list(found)))
+    frame = frame.filter(pl.col("label").is_null())
     return [_score(frame.filter(domain=each.domain), each, draw, found, data) for each in draw.domains]
 
 

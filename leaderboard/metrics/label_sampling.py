@@ -163,7 +163,7 @@ def expected_width(confidence: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def enough_expected(confidence: ArrayLike, n: float) -> bool:
-    """Tell whether ``ENOUGH`` errors and as many hits are to be expected among ``n`` texts drawn at random.
+    """Check whether ``ENOUGH`` errors and as many hits are to be expected among ``n`` texts drawn at random.
 
     Args:
         confidence: calibrated, in [0, 1], shape (n_texts,).

@@ -97,6 +97,14 @@ def test_the_labelled_texts_give_accuracy_by_domain(drawn: Path) -> None:
     assert "Wilson" in shown
 
 
+def test_labels_that_the_data_has_by_now_change_nothing(drawn: Path) -> None:
+    before = score(drawn, "--json", "-")
+    drawn_ids = pl.read_csv(drawn / "to_label.csv")["key"].str.strip_prefix("'")
+    labelled = pl.when(pl.col("key").is_in(drawn_ids.implode())).then(pl.lit("pos")).otherwise("verdict")
+    edit(drawn, labelled.alias("verdict"), "mine.csv")
+    assert score(drawn, "--json", "-") == before
+
+
 def test_one_domain_and_groups(tmp_path: Path) -> None:
     write_rows(tmp_path)
     edit(tmp_path, (pl.col("number") // 3).cast(pl.String).alias("document"), "mine.csv")
