@@ -93,7 +93,7 @@ def score(
         others = {
             "--subset": subset != "all", "--reference": reference, "--encoder": encoder, "--depth": depth,
             "--margin": margin is not None, "--names": names, "--format": format_ is not TableFormat.TABLE,
-            "--labels-by-index": labels_by_index, "--report": report,
+            "--labels-by-index": labels_by_index, "--report": report, "--log-to": log_to,
         }  # fmt: skip
         _score_sampled(
             predictions, data, own, sampled, labels, [name for name, given in others.items() if given], json_
