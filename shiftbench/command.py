@@ -32,6 +32,7 @@ from shiftbench.export_command import export
 from shiftbench.forecast_command import forecast, score_forecasts
 from shiftbench.gate_command import gate
 from shiftbench.import_command import import_logs
+from shiftbench.label_command import label
 from shiftbench.predict_command import predict
 from shiftbench.publish_command import publish
 from shiftbench.score_command import score
@@ -116,8 +117,8 @@ app.add_typer(attacks, name="attack")
 
 
 for command in (
-    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, forecast,
-    score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
+    check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, label,
+    forecast, score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
     protocol, bench, coverage, logged(grid, _of_grid), analyse, demo,
 ):  # fmt: skip
     app.command()(command)

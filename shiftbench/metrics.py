@@ -43,6 +43,14 @@ from leaderboard.metrics.drop_comparison import average_over_models, drops_by_di
 from leaderboard.metrics.equivalence import check_margin, equivalence_p
 from leaderboard.metrics.generation import bert_score, rouge_l
 from leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
+from leaderboard.metrics.label_sampling import (
+    confidence_correlation,
+    draw_groups,
+    draw_probabilities,
+    enough_expected,
+    expected_width,
+    group_values,
+)
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature, label_shift_parts
 from leaderboard.metrics.ledger import flip_counts, flip_ledger
 from leaderboard.metrics.limits import exact_p, limit_p
@@ -77,6 +85,7 @@ from leaderboard.metrics.robustness import (
     summarise,
     target_drop,
 )
+from leaderboard.metrics.sampled_accuracy import sampled_accuracy
 from leaderboard.metrics.selective import excess_aurc, failure_auroc, risk_coverage
 from leaderboard.metrics.significance import bonferroni, order_chi_square, scenario_chi_square
 from leaderboard.metrics.tagging import span_counts, span_f1, spans, tag_notation, tag_scheme
@@ -104,6 +113,7 @@ __all__ = [
     "brier_scores",
     "check_margin",
     "combined_interval",
+    "confidence_correlation",
     "confusion_counts",
     "counts_at_prior",
     "crossed_test",
@@ -112,16 +122,20 @@ __all__ = [
     "depth_weights",
     "difficulty_verdict",
     "divergence_correlations",
+    "draw_groups",
+    "draw_probabilities",
     "draw_sizes",
     "drops_by_difficulty",
     "effective_interval",
     "effective_n",
     "effective_robustness",
     "effective_size",
+    "enough_expected",
     "equal_mass_bins",
     "equivalence_p",
     "exact_p",
     "excess_aurc",
+    "expected_width",
     "failure_auroc",
     "fit_line",
     "fit_temperature",
@@ -129,6 +143,7 @@ __all__ = [
     "flip_ledger",
     "flip_signs",
     "frequent_words",
+    "group_values",
     "group_weights",
     "half_weights",
     "holm",
@@ -185,6 +200,7 @@ __all__ = [
     "rouge_l",
     "run_moments",
     "run_spread",
+    "sampled_accuracy",
     "sampling_spread",
     "scenario",
     "scenario_chi_square",

@@ -57,6 +57,14 @@ def score(
     depth: Annotated[
         bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
     ] = False,
+    sampled: Annotated[
+        Path | None,
+        typer.Option("--sampled", metavar="FILE", help="Of a CSV: what 'shiftbench label' wrote, filled in."),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option("--labels", metavar="A,B", help="With --sampled: labels that neither data nor predictions have."),
+    ] = None,
     margin: MarginOption = None,
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
@@ -75,10 +83,24 @@ def score(
     Own data: shiftbench score preds.csv --data my.csv --domain-column domain --label-column label --id-column id
 
     Several files, or --format, give one table of all models, each tested against the best.
+
+    With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample would give.
     """
     from leaderboard.views.terminal import print_scores
     from leaderboard.views.titles import with_titles
 
+    if sampled is not None:
+        others = {
+            "--subset": subset != "all", "--reference": reference, "--encoder": encoder, "--depth": depth,
+            "--margin": margin is not None, "--names": names, "--format": format_ is not TableFormat.TABLE,
+            "--labels-by-index": labels_by_index, "--report": report, "--log-to": log_to,
+        }  # fmt: skip
+        _score_sampled(
+            predictions, data, own, sampled, labels, [name for name, given in others.items() if given], json_
+        )
+        return
+    if labels is not None:
+        raise typer.BadParameter("--labels is for --sampled")
     if not is_own_file(data):
         refuse_options([*own.given, *(["--depth"] if depth else [])])
     elif subset != "all" or reference is not None:
@@ -115,6 +137,29 @@ def _log(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", r
         return
     for path, (name, scores) in scored.items():
         log_scores(tracker, name, scores, sound_card(path), {"report": report} if report is not None else {})
+
+
+def _score_sampled(
+    files: Sequence[Path],
+    data: Path,
+    options: OwnOptions,
+    sampled: Path,
+    labels: str | None,
+    others: Sequence[str],
+    json_: str | None,
+) -> None:
+    """Estimate one model's accuracy from labelled samples of a file of one's own, and print it."""
+    from shiftbench.sampled_scores import print_sampled, score_sampled
+
+    if others or len(files) > 1:
+        raise typer.BadParameter(f"--sampled is for one file, without {others[0] if others else 'a second'}")
+    if not is_own_file(data):
+        raise typer.BadParameter("--sampled is for a CSV; --data is a dataset folder")
+    more = [each.strip() for each in labels.split(",")] if labels else []
+    found = score_sampled(files[0], data, options.columns, sampled, more)
+    if json_ != "-":
+        print_sampled(found, console())
+    write_json({"sampled": [each.model_dump(mode="json") for each in found]}, json_)
 
 
 def _score_several(

@@ -16,7 +16,7 @@ from builders.folder.reader import DatasetFolder
 from tests.command_line import COMMAND, run, run_process
 
 COMMANDS = (
-    *("build", "validate", "train", "score", "submit", "serve", "publish", "compare"),
+    *("build", "validate", "train", "score", "submit", "serve", "publish", "compare", "label"),
     *("attack", "protocol", "demo", "grid", "analyse", "plan", "predict", "gate", "forecast", "score-forecasts"),
 )
 

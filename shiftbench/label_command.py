@@ -1,0 +1,98 @@
+"""The command ``label``. Everything heavier than typer is imported inside it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shiftbench.data_options import OwnOptions
+from validation.command_line import PredictionsArgument, with_options, writable_file
+from validation.report import InvalidInput, Problem, did_you_mean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shiftbench.label_draws import DomainDraw
+
+
+@with_options
+def label(
+    predictions: PredictionsArgument,
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="File of your own; rows without labels.")],
+    budget: Annotated[int, typer.Option("--budget", metavar="N", help="Texts to label, in all.", min=1)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FILE", help="CSV to fill in; what was drawn is kept beside it.", callback=writable_file
+        ),
+    ],
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", metavar="NAME", help="Draw from this domain alone; repeat. Default: all, evenly."),
+    ] = None,
+    group_column: Annotated[
+        str | None,
+        typer.Option("--group-column", metavar="NAME", help="What rows share, such as a document: drawn together."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.", min=0)] = 0,
+    *,
+    own: OwnOptions,
+) -> None:
+    """Choose which texts to label, so that few labels tell a model's accuracy on domains without any.
+
+    Example: shiftbench label preds.parquet --data mine.csv --id-column id --budget 100 --out to_label.csv
+
+    Then: shiftbench score preds.parquet --data mine.csv --id-column id --sampled to_label.csv
+    """
+    from builders.building.own_tables import read_tables
+    from shiftbench.label_draws import draw_file, draw_texts, write_draw
+    from shiftbench.label_rows import read_rows, with_predictions
+
+    if out.suffix.lower() != ".csv":
+        raise typer.BadParameter("--out must end in .csv")
+    (table,) = read_tables([data])
+    rows = read_rows(table, replace(own.columns, group=group_column))
+    frame = _chosen(with_predictions(rows, predictions), domain or [], data)
+    n_domains = frame["domain"].n_unique()
+    if not n_domains <= budget <= len(frame):
+        what = "the budget does not fit the texts"
+        cure = f"give {n_domains:,} (one a domain) to {len(frame):,} (all texts without a label)"
+        raise InvalidInput(Problem(what, "--budget", f"{budget:,}", cure))
+    draw = draw_texts(frame, budget, seed, group_column)
+    write_draw(draw, rows, out)
+    for each in draw.domains:
+        typer.echo(_domain_line(each))
+    typer.echo(f"{out}: {len(draw.probabilities):,} texts to label; {draw_file(out)} holds what was drawn, keep it")
+
+
+def _chosen(frame: "pl.DataFrame", domains: list[str], data: Path) -> "pl.DataFrame":
+    """Keep the rows without a label, of some domains or of all; InvalidInput where there are none."""
+    import polars as pl
+
+    frame = frame.filter(pl.col("label").is_null())
+    if frame.is_empty():
+        cure = "give the file with the rows that nobody has labelled, their label left empty"
+        raise InvalidInput(Problem("every row has a label", str(data), cure=cure))
+    here = frame["domain"].unique(maintain_order=True).to_list()
+    for name in domains:
+        if name not in here:
+            raise InvalidInput(
+                Problem("no such domain has texts without a label", "--domain", repr(name), did_you_mean(name, here))
+            )
+    return frame.filter(pl.col("domain").is_in(domains)) if domains else frame
+
+
+def _domain_line(draw: "DomainDraw") -> str:
+    """Write how a domain will be estimated, and what to expect of that."""
+    from leaderboard.metrics.label_sampling import ENOUGH
+
+    start = f"{draw.domain}: {draw.budget:,} of {draw.n_texts:,} texts"
+    if draw.method == "wilson":
+        return f"{start}, at random (Wilson's interval): fewer than {ENOUGH} errors or hits are to be expected"
+    by_confidence = 100 * (1 - (1 - draw.rho**2) ** 0.5)
+    return (
+        f"{start}, by confidence (PPI++): expect an interval {100 * (1 - draw.expected_width):.0f}% narrower than from "
+        f"as many at random, if confidences are calibrated ({by_confidence:.0f}% from the correlation alone, "
+        f"sqrt(1 - rho^2) with rho {draw.rho:.2f})"
+    )

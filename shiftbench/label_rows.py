@@ -1,0 +1,181 @@
+"""Texts of one's own that may be drawn for labelling: their domains, groups, and what one model predicts of them."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from builders.building.own_columns import Columns, FoundColumns, kind_of
+from builders.building.own_tables import OwnTable
+from builders.specs.transforms import as_texts
+from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
+from validation.prediction_files import read_predictions
+from validation.predictions import check_predictions
+from validation.report import InvalidInput, Problem, and_more
+from validation.task_facts import TaskFacts
+from validation.vocabulary import GOLD, TaskKind, source_parts
+
+LEAST_LABELLED = 50
+"""Labelled rows below which confidences are taken as they are: a temperature from fewer is mostly chance."""
+_LABEL = GOLD[TaskKind.CLASSIFICATION]
+_EVEN = (0.5, 0.5)
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """Rows of a file, with and without labels.
+
+    Attributes:
+        frame: columns ``id``, ``domain`` (as written), ``label`` (null where there is none), the inputs, ``group`` and
+            ``row`` (in the file, from 1); no other nulls.
+        inputs: the input columns.
+        names: the file's own name of each column.
+        file: the file.
+    """
+
+    frame: pl.DataFrame
+    inputs: tuple[str, ...]
+    names: dict[str, str]
+    file: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """List the labels that rows have."""
+        return tuple(self.frame["label"].drop_nulls().unique().sort())
+
+    def facts(self, predictions: pl.DataFrame) -> TaskFacts:
+        """Gather what checking predictions needs: every row without a label has one, rows with a label may.
+
+        What is predicted may be any label.
+        """
+        domains = tuple(self.frame["domain"].unique().sort())
+        parts = {part for source in predictions["source"].unique() for part in source_parts(source)}
+        labels = tuple(sorted({*self.labels, *predictions["prediction"]}))
+        wanted = pl.col("label").is_null() | pl.col("id").is_in(predictions["id"].implode())
+        tests = self.frame.filter(wanted).select("id", "domain")
+        sources = tuple(sorted({*domains, *parts}))  # a model may have been trained on domains that are not in the file
+        return TaskFacts("own", "own", TaskKind.CLASSIFICATION, labels, domains, tests, sources)
+
+
+def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
+    """Read the rows of a file; a label column that is not there has no label in it.
+
+    Args:
+        table: the file, as it was read. Without a column of domains all of its rows are one.
+        columns: which of its columns hold what. Without a column of groups, equal texts are a group.
+    Raises: InvalidInput when a column is missing, an id repeats, or a row lacks an id, a domain or a text.
+    """
+    if (table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION:
+        cure = "name the columns of a label and a text with --label-column and --text-column"
+        raise InvalidInput(Problem("only texts that get a label can be drawn", table.name, cure=cure))
+    if columns.id is None:
+        cure = "name the column of ids with --id-column, and give these ids in the prediction file"
+        raise InvalidInput(Problem("rows to be labelled need ids of their own", table.name, cure=cure))
+    if (columns.label or _LABEL) not in table.frame.columns:
+        empty = pl.lit(None, pl.String).alias(columns.label or _LABEL)
+        table = replace(table, frame=table.frame.with_columns(empty))
+    if columns.domain is None and table.domain is None and table.path is not None:
+        table = replace(table, domain=table.path.stem)
+    found = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
+    if found.problems:
+        raise InvalidInput(found.problems)
+    names = {"id" if use == "own_id" else use: name for use, name in found.names.items()}
+    frame = table.frame.select(pl.col(name).alias(use) for use, name in names.items())
+    if "domain" not in names:
+        frame = frame.with_columns(domain=pl.lit(table.domain))
+    frame = frame.with_row_index("row", offset=1).with_columns(
+        pl.when(pl.col("label").str.strip_chars() != "").then("label")
+    )
+    if "split" in names:
+        frame = frame.filter((pl.col("split") == "test") | pl.col("label").is_not_null()).drop("split")
+    rows = LabelRows(frame, found.inputs, names, table.name)
+    _check(rows)
+    if "group" not in names:
+        rows = replace(rows, frame=frame.with_columns(group=as_texts(frame.select("domain", *found.inputs))))
+    return rows
+
+
+def _check(rows: LabelRows) -> None:
+    """Refuse rows that lack a value, and ids that repeat."""
+    problems = []
+    for name in ("id", "domain", *rows.inputs, "group"):
+        if name in rows.frame.columns:
+            blank = rows.frame.filter((pl.col(name).str.strip_chars() == "").fill_null(value=True))["row"]
+            problems += _problem(rows, name, blank, "nothing stands here", "fill it in or drop the row")
+    repeated = rows.frame.filter(~pl.col("id").is_first_distinct())["row"]
+    problems += _problem(rows, "id", repeated, "an id is repeated", "give every row an id of its own")
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _problem(rows: LabelRows, name: str, bad: pl.Series, what: str, cure: str) -> list[Problem]:
+    if bad.is_empty():
+        return []
+    column, more = rows.names.get(name, name), and_more(len(bad) - 1)
+    return [Problem(what + more, rows.file, cure=cure, column=column, row=int(bad[0]))]
+
+
+def with_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
+    """Read one model's predictions and join them to the rows.
+
+    Args:
+        rows: the rows.
+        path: the prediction file.
+    Returns: rows as ``LabelRows.frame`` has them that have a prediction, with ``prediction`` and ``confidence``, the
+        latter calibrated on the rows with a label (``calibrated``).
+    Raises: InvalidInput when predictions do not fit the rows, there are several sources or seeds, or a confidence is
+        missing.
+    """
+    frame = read_predictions(path)
+    unknown = ~frame["id"].is_in(rows.frame["id"].implode())
+    if unknown.any():
+        row = int(unknown.arg_true()[0])
+        found = repr(frame["id"][row]) + and_more(int(unknown.sum()) - 1, "unknown id")
+        cure = f"ids are those in column '{rows.names['id']}' of {rows.file}, such as '{rows.frame['id'][0]}'"
+        raise InvalidInput(Problem("an id is unknown", str(path), found, cure, column="id", row=row + 1))
+    frame = _one_run(check_predictions(frame.drop("probabilities", strict=False), [rows.facts(frame)], str(path)), path)
+    joined = rows.frame.join(
+        frame.select("id", "prediction", "confidence"), on="id", how="inner", maintain_order="left"
+    )
+    return joined.with_columns(confidence=calibrated(joined))
+
+
+def _one_run(predictions: pl.DataFrame, path: Path) -> pl.DataFrame:
+    file = str(path)
+    runs = predictions.select("source", "seed").unique(maintain_order=True)
+    if len(runs) > 1:
+        found = (
+            f"{len(runs)} runs, such as {' and '.join(f'{source!r} {seed}' for source, seed in runs.head(2).rows())}"
+        )
+        cure = "keep the rows of one source and seed"
+        raise InvalidInput(Problem("texts are drawn for one model", file, found, cure, column="source"))
+    if "confidence" not in predictions.columns:
+        cure = "add to each row the probability of its own prediction; 'shiftbench predict' writes it"
+        raise InvalidInput(Problem("there are no confidences", file, cure=cure, column="confidence"))
+    missing = predictions["confidence"].is_null()
+    if missing.any():
+        what = "a confidence is missing" + and_more(int(missing.sum()) - 1)
+        row = int(missing.arg_true()[0]) + 1
+        raise InvalidInput(Problem(what, file, cure="give every row one", column="confidence", row=row))
+    return predictions
+
+
+def calibrated(rows: pl.DataFrame) -> NDArray[np.float64]:
+    """Calibrate confidences by one temperature, fitted on the rows that have a label.
+
+    A confidence is read as the probability that the prediction is right rather than wrong.
+
+    Args:
+        rows: columns ``confidence``, ``prediction`` and ``label`` (null where there is none).
+    Returns: the confidences of all rows; as they were where fewer than ``LEAST_LABELLED`` rows have a label.
+    """
+    sure = rows["confidence"].to_numpy()
+    known = rows.filter(pl.col("label").is_not_null())
+    if len(known) < LEAST_LABELLED:
+        return sure
+    of_known = known["confidence"].to_numpy()
+    wrong = (known["label"] != known["prediction"]).cast(pl.Int64).to_numpy()
+    temperature = fit_temperature(np.column_stack([of_known, 1 - of_known]), wrong)
+    return adjust_to_prior(np.column_stack([sure, 1 - sure]), _EVEN, _EVEN, temperature)[:, 0]

@@ -1,0 +1,173 @@
+"""Accuracy by domain from texts that were drawn and labelled."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+from pydantic import BaseModel
+
+from builders.building.own_columns import Columns
+from builders.building.own_tables import read_tables
+from leaderboard.metrics.label_sampling import ENOUGH
+from leaderboard.metrics.sampled_accuracy import sampled_accuracy
+from leaderboard.views.numbers import points
+from leaderboard.views.terminal import print_table
+from shiftbench.label_draws import DomainDraw, Draw, group_codes, read_draw, read_labels
+from shiftbench.label_rows import read_rows, with_predictions
+from validation.report import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FEW = ENOUGH // 2
+"""Errors or hits among the labelled texts below which a tuned interval is marked."""
+
+
+class SampledScore(BaseModel):
+    """Accuracy on one domain.
+
+    Attributes:
+        domain: its name, as the data writes it.
+        n_texts, n_labelled: its texts without a label in the data, and those that were drawn and labelled.
+        n_errors: errors among them, as counted.
+        method: ``ppi++`` or ``wilson``.
+        accuracy: a fraction.
+        low, high: its 95% interval; None with fewer than 5 groups.
+        trust: lambda, the weight of the confidences.
+        random_low, random_high: the interval that as many texts, drawn at random, would have had; None likewise.
+        expected_width: width that was expected, as a multiple of that of a random sample.
+        note: what to know before believing the interval; empty where there is nothing.
+    """
+
+    domain: str
+    n_texts: int
+    n_labelled: int
+    n_errors: int
+    method: Literal["ppi++", "wilson"]
+    accuracy: float
+    low: float | None
+    high: float | None
+    trust: float
+    random_low: float | None
+    random_high: float | None
+    expected_width: float
+    note: str = ""
+
+
+def score_sampled(
+    predictions: Path, data: Path, columns: Columns, sampled: Path, labels: Sequence[str] = ()
+) -> list[SampledScore]:
+    """Estimate a model's accuracy on every domain that texts were drawn of.
+
+    Args:
+        predictions: of the model that the texts were drawn for, or of another one.
+        data: the file that they were drawn from.
+        columns: which of its columns hold what, as they were named for the draw.
+        sampled: the drawn texts, labelled; the record of the draw lies beside it.
+        labels: all labels that there are, beside those of the data and of the predictions.
+    Raises: InvalidInput with everything that is wrong.
+    """
+    draw = read_draw(sampled)
+    (table,) = read_tables([data])
+    rows = read_rows(table, replace(columns, group=draw.group_column))
+    unknown = [each for each in draw.probabilities if each not in set(rows.frame["id"])]
+    if unknown:
+        what, cure = "a drawn text is not in the data", f"give as --data the file that {sampled.name} was drawn from"
+        raise InvalidInput(Problem(what, str(data), f"no row with id {unknown[0]!r}", cure, column=rows.names["id"]))
+    # The drawn texts may have labels in the data by now, which neither calibrate confidences nor take texts out.
+    is_drawn = pl.col("id").is_in(list(draw.probabilities))
+    undrawn = replace(rows, frame=rows.frame.with_columns(label=pl.when(~is_drawn).then("label")))
+    frame = with_predictions(undrawn, predictions)
+    known = sorted({*rows.labels, *frame["prediction"], *labels})
+    found = read_labels(sampled, draw, rows.names, known)
+    frame = frame.filter(pl.col("label").is_null())
+    return [_score(frame.filter(domain=each.domain), each, draw, found, data) for each in draw.domains]
+
+
+def _score(frame: pl.DataFrame, domain: DomainDraw, draw: Draw, labels: dict[str, str], data: Path) -> SampledScore:
+    """Estimate the accuracy on one domain."""
+    if len(frame) != domain.n_texts:
+        what = f"domain '{domain.domain}' has other texts than when it was drawn from"
+        found = f"{len(frame):,} texts, where there were {domain.n_texts:,}"
+        raise InvalidInput(Problem(what, str(data), found, "give the file that the texts were drawn from"))
+    drawn = frame.filter(pl.col("id").is_in(list(labels)))
+    gold = drawn["id"].replace_strict(labels, return_dtype=pl.String)
+    correct = (gold == drawn["prediction"]).to_numpy()
+    tuned = domain.method == "ppi++"
+    estimate = sampled_accuracy(
+        correct,
+        drawn["confidence"].to_numpy(),
+        drawn["id"].replace_strict(draw.probabilities, return_dtype=pl.Float64).to_numpy(),
+        group_codes(drawn["group"]),
+        frame["confidence"].to_numpy(),
+        trust=None if tuned else 0,
+    )
+    at_random = (_or_none(estimate.random_low), _or_none(estimate.random_high))
+    low, high = (_or_none(estimate.low), _or_none(estimate.high)) if tuned else at_random
+    n_errors = int((~correct).sum())
+    few = tuned and min(n_errors, len(drawn) - n_errors) < FEW
+    return SampledScore(
+        domain=domain.domain,
+        n_texts=domain.n_texts,
+        n_labelled=len(drawn),
+        n_errors=n_errors,
+        method=domain.method,
+        accuracy=estimate.value,
+        low=low,
+        high=high,
+        trust=estimate.trust,
+        random_low=at_random[0],
+        random_high=at_random[1],
+        expected_width=domain.expected_width,
+        note=f"fewer than {FEW} errors or hits: the interval may be too narrow" if few else "",
+    )
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def print_sampled(scores: Sequence[SampledScore], console: "Console") -> None:
+    """Print accuracy by domain, in points, beside what a random sample would have given."""
+    heads = (
+        "domain",
+        "labelled",
+        "errors",
+        "accuracy",
+        "95% interval",
+        "at random",
+        "narrower by",
+        "expected",
+        "method",
+    )
+    rows = [
+        (
+            each.domain,
+            f"{each.n_labelled:,} of {each.n_texts:,}",
+            str(each.n_errors),
+            points(each.accuracy),
+            _interval(each.low, each.high),
+            _interval(each.random_low, each.random_high),
+            _narrower(each),
+            f"{100 * (1 - each.expected_width):.0f}%",
+            "PPI++" if each.method == "ppi++" else "Wilson",
+        )
+        for each in scores
+    ]
+    print_table(console, "Accuracy from labelled samples, in points", heads, rows)
+    for each in scores:
+        if each.note:
+            console.print(f"{each.domain}: {each.note}", highlight=False, markup=False)
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "none" if low is None or high is None else f"{points(low)} to {points(high)}"
+
+
+def _narrower(each: SampledScore) -> str:
+    if each.low is None or each.high is None or each.random_low is None or each.random_high is None:
+        return "n/a"
+    return f"{100 * (1 - (each.high - each.low) / (each.random_high - each.random_low)):.0f}%"

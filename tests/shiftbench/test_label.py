@@ -1,0 +1,227 @@
+"""``shiftbench label`` and ``score --sampled``: from texts without labels to an accuracy with its interval."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.command_line import run
+
+COLUMNS = ("--id-column", "key", "--domain-column", "site", "--text-column", "body", "--label-column", "verdict")
+OTHER = {"pos": "neg", "neg": "pos"}
+N, N_TINY = 300, 12
+
+
+def write_rows(folder: Path) -> dict[str, str]:
+    """Write mine.csv, where 'old' alone has labels, and preds.csv; returns the true label of every id."""
+    rng, rows, said, truth = np.random.default_rng(3), [], [], {}
+    for site in ("shop", "Sci Fi", "tiny", "old"):
+        for number in range(N_TINY if site == "tiny" else N):
+            confidence, prediction = 0.5 + 0.5 * rng.beta(1, 1.2), str(rng.choice(["pos", "neg"]))
+            key = f"={site}{number}" if site == "tiny" else f"{site}{number}"
+            truth[key] = prediction if rng.random() < confidence else OTHER[prediction]
+            rows.append((key, site, f"text {site} {number}", truth[key] if site == "old" else ""))
+            said.append(("old", key, prediction, round(confidence, 4)))
+    names = ["source", "id", "prediction", "confidence"]
+    pl.DataFrame(rows, schema=["key", "site", "body", "verdict"], orient="row").write_csv(folder / "mine.csv")
+    pl.DataFrame(said, schema=names, orient="row").write_csv(folder / "preds.csv")
+    return truth
+
+
+def draw(folder: Path, *more: object, budget: int = 250) -> str:
+    result = run(
+        "label", folder / "preds.csv", "--data", folder / "mine.csv", *COLUMNS,
+        "--budget", budget, "--out", folder / "to_label.csv", *more,
+    )  # fmt: skip
+    return (result.stdout + result.stderr).replace(f"{folder}/", "")
+
+
+def score(folder: Path, *more: object) -> str:
+    result = run(
+        "score", folder / "preds.csv", "--data", folder / "mine.csv", *COLUMNS,
+        "--sampled", folder / "to_label.csv", *more,
+    )  # fmt: skip
+    return (result.stdout + result.stderr).replace(f"{folder}/", "")
+
+
+def edit(folder: Path, change: pl.Expr, name: str = "to_label.csv") -> None:
+    frame = pl.read_csv(folder / name, infer_schema=False).with_row_index("number")
+    frame.with_columns(change).drop("number").write_csv(folder / name)
+
+
+@pytest.fixture
+def drawn(tmp_path: Path) -> Path:
+    """A folder with texts that were drawn and labelled."""
+    truth = write_rows(tmp_path)
+    draw(tmp_path)
+    edit(tmp_path, pl.col("key").str.strip_prefix("'").replace_strict(truth).alias("verdict"))
+    return tmp_path
+
+
+def test_label_writes_texts_without_what_was_predicted(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    said = draw(tmp_path)
+    frame = pl.read_csv(tmp_path / "to_label.csv", infer_schema=False)
+    assert frame.columns == ["key", "site", "body", "verdict", "draw_probability"]
+    assert frame["verdict"].is_null().all()
+    assert dict(frame.group_by("site").len().iter_rows()) == {"shop": 119, "Sci Fi": 119, "tiny": N_TINY}
+    assert "shop: 119 of 300 texts, by confidence (PPI++): expect an interval" in said
+    assert "sqrt(1 - rho^2)" in said
+    assert "tiny: 12 of 12 texts, at random (Wilson's interval): fewer than 20 errors" in said
+    record = json.loads((tmp_path / "to_label.draw.json").read_text())
+    assert len(record["probabilities"]) == 250
+    before = (tmp_path / "to_label.csv").read_bytes()
+    draw(tmp_path)
+    assert (tmp_path / "to_label.csv").read_bytes() == before
+    draw(tmp_path, "--seed", "1")
+    assert (tmp_path / "to_label.csv").read_bytes() != before
+
+
+def test_the_labelled_texts_give_accuracy_by_domain(drawn: Path) -> None:
+    found = json.loads(score(drawn, "--json", "-"))["sampled"]
+    assert [(each["domain"], each["method"]) for each in found] == [
+        ("shop", "ppi++"), ("Sci Fi", "ppi++"), ("tiny", "wilson")
+    ]  # fmt: skip
+    predicted = pl.read_csv(drawn / "preds.csv", infer_schema=False)
+    truth = write_rows(drawn)
+    for each in found:
+        here = predicted.filter(pl.col("id").str.strip_prefix("=").str.starts_with(each["domain"]))
+        right = (here["id"].replace_strict(truth) == here["prediction"]).mean()
+        assert each["low"] < right < each["high"]
+    assert found[2]["accuracy"] == pytest.approx(1 - found[2]["n_errors"] / N_TINY)
+    assert (found[2]["low"], found[2]["high"]) == (found[2]["random_low"], found[2]["random_high"])
+    shown = score(drawn)
+    assert "narrower by" in shown
+    assert "Wilson" in shown
+
+
+def test_labels_that_the_data_has_by_now_change_nothing(drawn: Path) -> None:
+    before = score(drawn, "--json", "-")
+    drawn_ids = pl.read_csv(drawn / "to_label.csv")["key"].str.strip_prefix("'")
+    labelled = pl.when(pl.col("key").is_in(drawn_ids.implode())).then(pl.lit("pos")).otherwise("verdict")
+    edit(drawn, labelled.alias("verdict"), "mine.csv")
+    assert score(drawn, "--json", "-") == before
+
+
+def test_one_domain_and_groups(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    edit(tmp_path, (pl.col("number") // 3).cast(pl.String).alias("document"), "mine.csv")
+    draw(tmp_path, "--domain", "shop", "--group-column", "document", budget=60)
+    frame = pl.read_csv(tmp_path / "to_label.csv", infer_schema=False)
+    assert frame["site"].unique().to_list() == ["shop"]
+    numbers = frame["key"].str.strip_prefix("shop").cast(pl.Int64)
+    assert set((numbers // 3).value_counts()["count"]) == {3}
+    edit(tmp_path, pl.lit("pos").alias("verdict"))
+    assert json.loads(score(tmp_path, "--json", "-"))["sampled"][0]["n_labelled"] == 60
+
+
+def test_a_file_without_labels_or_domains_is_one_domain(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    pl.read_csv(tmp_path / "mine.csv").drop("site", "verdict").write_csv(tmp_path / "mine.csv")
+    files = (tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--id-column", "key", "--text-column", "body")
+    result = run("label", *files, "--budget", 150, "--out", tmp_path / "to_label.csv")
+    assert "mine: 150 of 912 texts, by confidence" in result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (pl.when(pl.col("number") > 3).then("verdict").alias("verdict"), "row 1: a label is missing (and 3 more rows)"),
+        (pl.lit("0.5").alias("draw_probability"), "a probability was changed (and 249 more rows); found 0.5"),
+        (pl.when(pl.col("number") > 0).then("key").otherwise(pl.lit("who")).alias("key"), "this id was not drawn"),
+        (pl.col("key").first().alias("key"), "row 2: an id is repeated (and 248 more rows)"),
+        (pl.lit("poss").alias("verdict"), "a label is unknown (and 249 more rows); found 'poss'; did you mean 'pos'?"),
+        (pl.col("verdict").alias("draw_probability"), "a probability was changed"),
+    ],
+)
+def test_labels_that_are_not_those_of_the_draw(drawn: Path, change: pl.Expr, message: str) -> None:
+    edit(drawn, change)
+    said = score(drawn)
+    assert message in said
+    assert "narrower" not in said
+
+
+def test_rows_that_were_left_out_are_missed(drawn: Path) -> None:
+    pl.read_csv(drawn / "to_label.csv", infer_schema=False).tail(-2).write_csv(drawn / "to_label.csv")
+    assert "a drawn text is missing (and 1 more text); found no row with id 'shop" in score(drawn)
+    assert "neither" not in score(drawn, "--labels", "neither")
+
+
+def test_labels_that_nobody_predicts(drawn: Path) -> None:
+    edit(drawn, pl.lit("neither").alias("verdict"))
+    assert "a label is unknown" in score(drawn)
+    found = json.loads(score(drawn, "--labels", "neither", "--json", "-"))["sampled"]
+    assert found[2]["accuracy"] == 0
+    assert "errors or hits: the interval may be too narrow" in found[0]["note"]
+
+
+def test_other_data_than_the_draw_was_made_from(drawn: Path) -> None:
+    rows = pl.read_csv(drawn / "mine.csv", infer_schema=False)
+    labelled = pl.read_csv(drawn / "to_label.csv")["key"]
+    kept = rows.filter(
+        pl.col("key").is_in(labelled.implode()) | pl.col("key").str.ends_with("1") | (pl.col("site") == "tiny")
+    )
+    said = pl.read_csv(drawn / "preds.csv", infer_schema=False).filter(pl.col("id").is_in(kept["key"].implode()))
+    kept.write_csv(drawn / "mine.csv")
+    said.write_csv(drawn / "preds.csv")
+    assert "domain 'shop' has other texts than when it was drawn from; found" in score(drawn)
+    rows.filter(pl.col("site") == "old").write_csv(drawn / "mine.csv")
+    pl.read_csv(drawn / "preds.csv").head(0).write_csv(drawn / "preds.csv")
+    (drawn / "to_label.draw.json").write_text("{}")
+    assert "to_label.draw.json: the record of the draw is damaged" in score(drawn)
+    (drawn / "to_label.draw.json").unlink()
+    assert "the record of the draw is missing" in score(drawn)
+
+
+@pytest.mark.parametrize(
+    ("more", "budget", "message"),
+    [
+        ((), 1000, "--budget: the budget does not fit the texts; found 1,000; give 3 (one a domain) to 612"),
+        ((), 2, "--budget: the budget does not fit the texts; found 2"),
+        (
+            ("--domain", "shpo"),
+            9,
+            "--domain: no such domain has texts without a label; found 'shpo'; did you mean 'shop'?",
+        ),
+        (("--domain", "old"), 9, "no such domain has texts without a label"),
+    ],
+)
+def test_budgets_and_domains_that_do_not_fit(tmp_path: Path, more: tuple[str, ...], budget: int, message: str) -> None:
+    write_rows(tmp_path)
+    assert message in draw(tmp_path, *more, budget=budget)
+    assert not list(tmp_path.glob("to_label*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("preds.csv", pl.lit(None).alias("confidence"), "preds.csv, column 'confidence'"),
+        ("preds.csv", (pl.col("number") % 2).cast(pl.String).alias("seed"), "test ids are missing"),
+        ("preds.csv", pl.lit("x").alias("id"), "row 1: an id is unknown; found 'x' (and 911 more unknown ids)"),
+        ("mine.csv", pl.lit("pos").alias("verdict"), "mine.csv: every row has a label"),
+        ("mine.csv", pl.lit("shop1").alias("key"), "column 'key', row 2: an id is repeated (and 910 more rows)"),
+        ("mine.csv", pl.lit(" ").alias("body"), "column 'body', row 1: nothing stands here (and 911 more rows)"),
+    ],
+)
+def test_rows_and_predictions_that_do_not_fit(tmp_path: Path, name: str, change: pl.Expr, message: str) -> None:
+    write_rows(tmp_path)
+    edit(tmp_path, change, name)
+    assert message in draw(tmp_path)
+    assert not list(tmp_path.glob("to_label*"))
+
+
+def test_no_confidences_several_models_and_no_ids(tmp_path: Path) -> None:
+    write_rows(tmp_path)
+    predicted = pl.read_csv(tmp_path / "preds.csv")
+    predicted.drop("confidence").write_csv(tmp_path / "preds.csv")
+    assert "column 'confidence': there are no confidences" in draw(tmp_path)
+    twice = [predicted.with_columns(seed=pl.lit(seed)) for seed in (0, 1)]
+    pl.concat(twice).write_csv(tmp_path / "preds.csv")
+    assert "texts are drawn for one model; found 2 runs, such as 'old' 0 and 'old' 1" in draw(tmp_path)
+    result = run("label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--budget", 9, "--out", "x.csv")
+    assert "rows to be labelled need ids of their own" in result.stderr
+    result = run("label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--budget", 9, "--out", "x.parquet")
+    assert result.returncode == 2
+    assert "--sampled is for one file, without --depth" in score(tmp_path, "--depth")
