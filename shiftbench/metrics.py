@@ -41,7 +41,25 @@ from leaderboard.metrics.difficulty_verdict import difficulty_verdict
 from leaderboard.metrics.divergence import divergence_correlations, frequent_words, js_divergence, js_divergence_matrix
 from leaderboard.metrics.drop_comparison import average_over_models, drops_by_difficulty, theorem_one
 from leaderboard.metrics.equivalence import check_margin, equivalence_p
+from leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
+from leaderboard.metrics.forecasts.agreement_line import agreement_on_the_line
+from leaderboard.metrics.forecasts.average import average_forecast
+from leaderboard.metrics.forecasts.average_confidence import average_confidence
+from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares, joint_counts
+from leaderboard.metrics.forecasts.depth_curve import score_by_depth
+from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
+from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
+from leaderboard.metrics.forecasts.divergence_line import score_by_divergence
+from leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
+from leaderboard.metrics.forecasts.importance_weighting import importance_weighted
+from leaderboard.metrics.forecasts.mean_drop import less_mean_drop
+from leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
+from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
+from leaderboard.metrics.forecasts.prior_by_em import shares_by_em
+from leaderboard.metrics.forecasts.source_accuracy import source_accuracy
+from leaderboard.metrics.forecasts.thresholded_confidence import thresholded_confidence
 from leaderboard.metrics.generation import bert_score, rouge_l
+from leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
 from leaderboard.metrics.home_advantage import home_advantage, home_weights, on_scale
 from leaderboard.metrics.label_sampling import (
     confidence_correlation,
@@ -102,13 +120,20 @@ from leaderboard.metrics.worst import posterior_worst
 
 __all__ = [
     "accuracy",
+    "accuracy_at_shares",
+    "accuracy_by_norm",
     "adjust_to_prior",
     "against_others",
+    "agreement_of_seeds",
+    "agreement_on_the_line",
     "annotator_tables",
+    "average_confidence",
+    "average_forecast",
     "average_over_models",
     "baseline_line",
     "bert_score",
     "bin_counts",
+    "black_box_shares",
     "bonferroni",
     "brier_scores",
     "check_margin",
@@ -116,12 +141,15 @@ __all__ = [
     "confidence_correlation",
     "confusion_counts",
     "counts_at_prior",
+    "coverage_by_domain",
     "crossed_test",
     "depth_f1",
     "depth_slope",
     "depth_weights",
+    "difference_of_confidences",
     "difficulty_verdict",
     "divergence_correlations",
+    "domain_quantile",
     "draw_groups",
     "draw_probabilities",
     "draw_sizes",
@@ -135,6 +163,8 @@ __all__ = [
     "equivalence_p",
     "exact_p",
     "excess_aurc",
+    "expected_confusion",
+    "expected_macro_f1",
     "expected_width",
     "failure_auroc",
     "fit_line",
@@ -150,29 +180,37 @@ __all__ = [
     "home_advantage",
     "home_weights",
     "id_ood_shape",
+    "importance_weighted",
     "in_domain_difference",
     "influences",
     "interval",
+    "interval_level",
+    "interval_score",
     "intraclass_correlation",
+    "joint_counts",
     "js_divergence",
     "js_divergence_matrix",
     "label_shift_parts",
     "least_deep",
     "least_draws",
+    "less_mean_drop",
     "limit_p",
     "macro_f1",
+    "mean_by_domain",
     "mean_drop_variance",
     "mean_slope",
     "minimum_detectable",
     "next_domain",
     "normal_sizes",
     "normalise_answers",
+    "nuclear_norm",
     "on_scale",
     "one_against_others",
     "order_chi_square",
     "overconfidence",
     "p_of_interval",
     "paired_influences",
+    "paired_test",
     "pass_on",
     "pearson",
     "per_class_f1",
@@ -206,7 +244,12 @@ __all__ = [
     "scenario_chi_square",
     "scenario_shares",
     "scenario_support",
+    "score_by_depth",
+    "score_by_divergence",
+    "shares_by_em",
     "shift_scores",
+    "skill",
+    "source_accuracy",
     "source_drop",
     "source_drop_variance",
     "span_counts",
@@ -225,8 +268,10 @@ __all__ = [
     "target_drop",
     "target_drop_variance",
     "theorem_one",
+    "thresholded_confidence",
     "top_label_brier_scores",
     "training_spread",
+    "transported_confidence",
     "tte_depth",
     "weighted_score",
     "wilson_interval",

@@ -9,8 +9,8 @@ from leaderboard.forecasting.methods import ACROSS, FLOORS, METHODS, NO_HOME, NO
 from leaderboard.forecasting.samples import TaskSamples
 from leaderboard.forecasting.text_vectors import ShiftVectors
 from leaderboard.metrics.classification import confusion_counts, macro_f1
+from leaderboard.metrics.forecasts._checks import NoForecastError
 from leaderboard.metrics.forecasts.average import average_forecast
-from leaderboard.metrics.forecasts.checks import NoForecastError
 from leaderboard.metrics.forecasts.divergence_line import score_by_divergence
 from leaderboard.metrics.forecasts.expected_confusion import expected_macro_f1
 from leaderboard.metrics.forecasts.mean_drop import less_mean_drop

@@ -8,10 +8,10 @@ import numpy as np
 
 from leaderboard.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
 from leaderboard.forecasting.text_vectors import ShiftVectors, TextPair
+from leaderboard.metrics.forecasts._checks import NoForecastError
 from leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
 from leaderboard.metrics.forecasts.average_confidence import average_confidence
 from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
-from leaderboard.metrics.forecasts.checks import NoForecastError
 from leaderboard.metrics.forecasts.depth_curve import score_by_depth
 from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
 from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.metrics.forecasts.checks import fit_line
+from leaderboard.metrics.forecasts._checks import fit_line
 
 
 def score_by_divergence(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leaderboard.metrics.depth import effective_size
-from leaderboard.metrics.forecasts.checks import NoForecastError, shares
+from leaderboard.metrics.forecasts._checks import NoForecastError, shares
 
 MIN_EFFECTIVE = 30
 """Effective source texts below which the weighted mean is a handful of texts."""

@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from leaderboard.metrics.forecasts.checks import shares
+from leaderboard.metrics.forecasts._checks import shares
 
 
 def source_accuracy(correct: ArrayLike) -> float:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from leaderboard.metrics.forecasts._checks import NoForecastError
 from leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
 from leaderboard.metrics.forecasts.average import average_forecast
 from leaderboard.metrics.forecasts.average_confidence import average_confidence
-from leaderboard.metrics.forecasts.checks import NoForecastError
 from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
 from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
 from leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1

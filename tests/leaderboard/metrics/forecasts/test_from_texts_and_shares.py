@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
+from leaderboard.metrics.forecasts._checks import NoForecastError, fit_line
 from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
-from leaderboard.metrics.forecasts.checks import NoForecastError, fit_line
 from leaderboard.metrics.forecasts.depth_curve import score_by_depth
 from leaderboard.metrics.forecasts.divergence_line import score_by_divergence
 from leaderboard.metrics.forecasts.importance_weighting import importance_weighted
