@@ -149,7 +149,7 @@ def _pictures(scores: "Scores", folder: Path) -> dict[str, Path]:
         if task.shifts:
             path = folder / f"{task.task}-matrix.png"
             ScoreResult(scores).plot("matrix", task.task).savefig(path)
-            found[f"{task.task}/matrix"] = path
+            found[path.stem] = path
     return found
 
 

@@ -77,7 +77,12 @@ def test_the_report_says_first_what_one_model_cannot_show(place: Path) -> None:
     text = Visible((place / "report.html").read_text(encoding="utf-8")).text
     assert text.index(ONE_MODEL) < text.index("Loses")
     assert text.index("Loses") < text.index("Score by domain")
-    for words in ("Confidence by domain", "Errors by domain", "garden: 12 test texts, fewer than 30", "5 of the texts"):
+    for words in (
+        "Confidence by domain",
+        "Errors by domain",
+        "garden: 12 test texts, fewer than 30",
+        "5 texts that it got wrong",
+    ):
         assert words in text
     assert "ki" in text  # ids as the CSV has them
     assert "own/own" not in text

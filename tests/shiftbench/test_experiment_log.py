@@ -80,7 +80,7 @@ def test_several_files_are_several_runs_of_trackio(filled: Filled, sent: Path, p
     assert set(found) == {"Ours", "Theirs"}
     for name, metrics in found.items():
         assert metrics["nli/mean_st"] == scores[name]["tasks"][0]["summary"]["mean_st"]["value"]
-        assert metrics["nli/matrix"]["_type"] == "trackio.image"
+        assert metrics["nli-matrix"]["_type"] == "trackio.image"
     assert json.loads(configs["Ours"])["name"] == "Good model"
     assert list((place / "trackio/media").rglob("*.png"))
 

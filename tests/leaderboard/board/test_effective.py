@@ -34,10 +34,10 @@ def test_an_entry_is_compared_with_the_others_above_chance(own: str, away: str) 
     assert found.expected == pytest.approx(0.71 - value)
     text = Visible(above_line_part(found)).text
     assert "Effective robustness" in text
-    assert "only the line's extension speaks" not in text
+    assert "the line is extrapolated" not in text
     outer = effective_robustness_of(board(own, away), "c")
     assert outer is not None
-    assert "only the line's extension speaks" in Visible(above_line_part(outer)).text
+    assert "the line is extrapolated" in Visible(above_line_part(outer)).text
 
 
 def test_what_has_too_few_others_or_no_score_at_home_is_not_compared() -> None:
