@@ -142,10 +142,16 @@ def check(
         content["forecasts"] = None if done.forecasts is None else done.forecasts.model_dump(mode="json")
         scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
+    if done.forecasts is not None:
+        typer.echo(f"{_unlabelled_file(report)}: the predictions on rows without labels", err=True)
     write_json(content, json_)
     if log_to is not None:
         settings = {"model": served_model or model, "file": data.name, "trained_on": trained_on or ELSEWHERE}
         log_scores(log_to, settings["model"], scores, None, {"report": report}, settings)
+
+
+def _unlabelled_file(report: Path) -> Path:
+    return report.with_name(f"{report.stem}.unlabelled.parquet")
 
 
 def _encoder(name: str | None) -> "Encoder":
@@ -237,8 +243,7 @@ class _Checked:
         if rows.unlabelled is not None:
             from shiftbench.check_forecasts import forecast_unlabelled
 
-            apart = report.with_name(f"{report.stem}.unlabelled.parquet")
-            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, apart)
+            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, _unlabelled_file(report))
         return cls(rows, check, scores, place, warnings, forecasts)
 
     def write(self, report: Path, data: str) -> None:

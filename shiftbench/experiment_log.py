@@ -157,6 +157,7 @@ def _log_to_mlflow(run: Run) -> None:
     import mlflow
     from mlflow.exceptions import MlflowException
 
+    typer.echo(f"logging {run.name} to {mlflow.get_tracking_uri()}; 'mlflow ui' shows it", err=True)
     try:
         mlflow.set_experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT))
         with mlflow.start_run(run_name=run.name):
@@ -172,6 +173,7 @@ def _log_to_mlflow(run: Run) -> None:
 def _log_to_trackio(run: Run) -> None:
     import trackio
 
+    typer.echo(f"logging {run.name} to the project '{PROJECT}' of Trackio; 'trackio show' shows it", err=True)
     try:
         trackio.init(PROJECT, run.name, config=dict(run.params), embed=False, auto_log_cpu=False, auto_log_gpu=False)
         shown: dict[str, Any] = {name: _shown(path) for name, path in run.files.items()}

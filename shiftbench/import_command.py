@@ -1,5 +1,6 @@
 """The command ``import``: logs of other tools as prediction files. Everything heavier than typer is imported inside."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,7 +62,13 @@ def import_logs(
     from baselines.program import check_out_path, make_card, write_outputs
     from builders.folder.reader import DatasetFolder
     from leaderboard.interchange.log import TOOLS
-    from leaderboard.interchange.predictions import joined_predictions, log_predictions, reading_notes, run_facts
+    from leaderboard.interchange.predictions import (
+        joined_predictions,
+        log_predictions,
+        public_model_name,
+        reading_notes,
+        run_facts,
+    )
     from leaderboard.interchange.reader import read_log
 
     if tool not in TOOLS:
@@ -69,21 +76,33 @@ def import_logs(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     logs, parts = [], []
+    tests: set[str] = set()
     for file in files:
         log = read_log(file, tool=tool, filter_name=filter_)
         task = _task_of(log, folder)
         rows, rules = _rows(folder, task, subset), _rules(folder, task, log, label_map or ())
         predictions = log_predictions(log, rows, rules, _source(source, log, folder, task))
         typer.echo(reading_notes(log, predictions), err=True)
+        tests.update(rows["id"])
         logs.append(log)
         parts.append(predictions)
     joined = joined_predictions(parts, logs)
+    _tell_partial(set(joined["id"]), tests)
     facts = run_facts(logs)
     sources = set(joined["source"])
     paradigm = "few-shot" if facts["shots"] else "zero-shot" if sources == {NO_SOURCE} else "other"
     versions = facts.pop("versions")
-    card = make_card(folder, name=name or logs[0].model, paradigm=paradigm, subset=subset, **facts)
+    card = make_card(folder, name=name or public_model_name(logs[0].model), paradigm=paradigm, subset=subset, **facts)
     write_outputs(joined, card.model_copy(update={"versions": card.versions | versions}), out)
+
+
+def _tell_partial(found: set[str], tests: set[str]) -> None:
+    """Say which domains are not there whole, as after a run with a limit: no score can be made of them."""
+    wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, found))
+    for domain, n in sorted(given.items()):
+        if n < wanted[domain]:
+            what = f"{n:,} of {wanted[domain]:,} test rows of '{domain}' are in these logs"
+            typer.echo(f"{what}: 'shiftbench score' refuses a domain that is not whole", err=True)
 
 
 def _task_of(log: "EvaluationLog", folder: "DatasetFolder") -> str:

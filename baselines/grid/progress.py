@@ -50,8 +50,12 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
     Args:
         trials: the grid, in the order of its files.
         out: folder for the files, as in ``run_grid``.
+    Raises: InvalidInput when none is done.
     """
     runs = out / "runs"
+    if len(not_done(trials, runs)) == len(trials):
+        cure = "give the command without --collect"
+        raise InvalidInput(Problem("no trial of this grid is done", str(runs), cure=cure))
     with _alone_in(out):
         _tell(trials, not_done(trials, runs), runs)
         for entry in by_entry(trials):

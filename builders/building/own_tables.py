@@ -70,7 +70,7 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
         return
     if not path.is_dir():
-        raise InvalidInput(Problem("there is no such file", str(path), cure="check --raw"))
+        raise InvalidInput(Problem("there is no such file", str(path), cure="check the path"))
     found = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if file.suffix.lower() in _SUFFIXES)
     if not found:
         raise InvalidInput(Problem("the folder holds no file of one's own data", str(path), cure=_CURE))

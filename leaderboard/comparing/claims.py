@@ -107,6 +107,8 @@ def read_claim(path: Path) -> Claim:
     Raises: InvalidInput when it is no claim, is cut off, or contradicts itself.
     """
     cure = "give the file that 'shiftbench compare --json' wrote"
+    if not path.is_file():
+        raise InvalidInput(Problem("there is no such file", str(path), cure=cure))
     try:
         return Claim.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:

@@ -61,11 +61,15 @@ def forecast_predictions(
         targets: the domains to forecast; empty takes all. Others still set intervals.
     Returns: forecasts by task; tasks of tags are left out, and refused where nothing else is there.
     Raises: InvalidInput as ``task_samples`` and ``chosen_methods``; or when a target is no domain, or is what every
-        model was trained on.
+        model was trained on; or when validation rows are there, of other tasks alone.
     """
     chosen, more = chosen_methods(methods), unlabelled or Unlabelled()
     tasks = predictions["task"].unique(maintain_order=True).to_list()
     able = [task for task in tasks if folder.task(task).kind in SCORES]
+    if validation is not None and not set(validation["task"].unique()) & set(tasks):
+        what, of = "the validation rows beside the file are of other tasks", validation["task"].unique().sort()
+        cure = "put the file of the same training there, or move it away"
+        raise InvalidInput(Problem(what, name, ", ".join(of), cure))
     found = []
     for task in able or tasks[:1]:
         rows = predictions.filter(pl.col("task") == task)

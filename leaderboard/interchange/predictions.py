@@ -5,6 +5,7 @@ How an answer is read is given by the caller, because the rules belong to the pr
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
     tokens = [log.facts.tokens for log in logs if log.facts.tokens is not None]
     costs = [log.facts.cost_usd for log in logs if log.facts.cost_usd is not None]
     return {
-        "base_model": first.model,
+        "base_model": public_model_name(first.model),
         "parameters": facts.parameters,
         "shots": facts.shots,
         "tokens": sum(tokens) if len(tokens) == len(logs) else None,
@@ -144,6 +145,11 @@ def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
         "versions": {first.tool: first.version or "not stated"},
         "run": {name: value[:500] for name, value in run.items() if value},
     }
+
+
+def public_model_name(model: str) -> str:
+    """Return a model's name without the folders of whoever ran it: a Hub id as it is, of a path its last part."""
+    return PurePath(model).name if PurePath(model).is_absolute() or model.startswith((".", "~")) else model
 
 
 def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:

@@ -197,6 +197,14 @@ def test_validation_rows_beside_the_file_are_read(folder: Path) -> None:
     assert not any("There are no validation rows" in note for note in task["notes"])
 
 
+def test_validation_rows_of_another_task_are_refused(folder: Path, tmp_path: Path) -> None:
+    command = ["train", "majority", "sa", "--data", str(folder / "data"), "--validation", "--probabilities"]
+    CliRunner().invoke(app, [*command, "--out", str(tmp_path / "preds.parquet")], catch_exceptions=False)
+    pl.read_parquet(folder / "preds.parquet").write_parquet(tmp_path / "preds.parquet")
+    with pytest.raises(InvalidInput, match="are of other tasks; found sa"):
+        run(tmp_path, data=str(folder / "data"))
+
+
 def test_validation_rows_that_lack_a_row_are_refused(folder: Path, tmp_path: Path) -> None:
     for name in ("preds.parquet", "preds.validation.parquet"):
         pl.read_parquet(folder / name)[1:].write_parquet(tmp_path / name)

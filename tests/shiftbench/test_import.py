@@ -9,6 +9,8 @@ from scipy.special import softmax
 
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
+from leaderboard.interchange.predictions import public_model_name
+from shiftbench.import_command import _tell_partial
 from tests.command_line import run
 from tests.leaderboard.interchange.logs import (
     DATE,
@@ -81,6 +83,19 @@ def test_likelihoods_of_lm_eval(folder: DatasetFolder, tmp_path: Path) -> None:
     assert (card.paradigm, card.shots, card.parameters, card.data) == ("zero-shot", 0, 18720, folder.content_hash)
     assert card.run["engine"] == "hf"
     assert len(card.run["prompts"]) == 12
+
+
+def test_a_model_is_named_without_the_folders_of_who_ran_it() -> None:
+    names = {"ORG/model": "ORG/model", "/home/me/llama": "llama", "./out/llama": "llama", "~/llama": "llama"}
+    assert {name: public_model_name(name) for name in names} == names
+
+
+def test_domains_that_are_not_there_whole_are_named(
+    folder: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    n = folder.task("sa").domains["lamps"].splits["test"].rows
+    _tell_partial(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
+    assert f"3 of {n} test rows of 'lamps' are in these logs" in capsys.readouterr().err
 
 
 def test_what_a_chat_wrote_to_lm_eval(folder: DatasetFolder, tmp_path: Path) -> None:

@@ -88,6 +88,12 @@ def test_a_tasks_placebo_is_run_last_and_is_in_its_entry(tmp_path: Path) -> None
     assert not (tmp_path / "nli.placebo").exists()
 
 
+def test_of_a_grid_of_which_nothing_is_done_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no trial of this grid is done"):
+        collect_done(GRID, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_done_of_a_stopped_grid_is_written_without_running_anything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -260,6 +260,6 @@ def test_a_refused_csv_leaves_an_older_folder_as_it_was(tmp_path: Path) -> None:
 def test_a_task_needs_a_name_and_the_csv_to_be_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="'My Task'; use lower case, digits, - and _"):
         build_own("My Task", csv_file(tmp_path, GOOD), tmp_path / "out")
-    with pytest.raises(InvalidInput, match=r"b\.csv: there is no such file; check --raw"):
+    with pytest.raises(InvalidInput, match=r"b\.csv: there is no such file; check the path"):
         build_own("reviews", tmp_path / "b.csv", tmp_path / "out")
     assert not (tmp_path / "out").exists()
