@@ -33,6 +33,12 @@ def until(page: Any, met: Callable[[], bool]) -> None:
         page.wait_for_timeout(30)
 
 
+def follow(page: Any, element: Any) -> None:
+    """Click what leads to another page, and wait for that page: a click alone may return before it is there."""
+    with page.expect_navigation():
+        element.click()
+
+
 def ready_to_submit(page: Any) -> None:
     page.get_by_role("button", name="Check", exact=True).wait_for()
 

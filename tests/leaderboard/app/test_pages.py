@@ -11,7 +11,7 @@ import pytest
 from builders.folder.reader import DatasetFolder
 from leaderboard.app.server import serve
 from leaderboard.store import Store
-from tests.leaderboard.app.chromium import TASK, Open, entries, ready_to_submit, until, violations
+from tests.leaderboard.app.chromium import TASK, Open, entries, follow, ready_to_submit, until, violations
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import SCRIPT, Filled
 from tests.leaderboard.id_folder import fill_id_store
@@ -126,9 +126,9 @@ def test_the_board_works_without_script(browser: Any, pages_served: tuple[str, F
         page = context.new_page()
         page.goto(pages_served[0] + TASK)
         page.locator("input[name=q]").fill("poor")
-        page.get_by_role("button", name="Apply").click()
+        follow(page, page.get_by_role("button", name="Apply"))
         assert entries(page) == ["Poor model"]
-        page.get_by_role("rowheader").get_by_role("link", name="Poor model").click()
+        follow(page, page.get_by_role("rowheader").get_by_role("link", name="Poor model"))
         assert page.locator("h1").inner_text() == "Poor model"
     finally:
         context.close()
@@ -155,7 +155,7 @@ def test_heads_explain_themselves_and_intervals_unfold_without_script(
         page.keyboard.press("Escape")
         assert not note.is_visible()
         assert "[" not in first.locator("td.sb-fig").first.inner_text()
-        page.get_by_role("link", name="Intervals in full").click()
+        follow(page, page.get_by_role("link", name="Intervals in full"))
         assert "[" in first.locator("td.sb-fig").first.inner_text()
         # The picture is folded there; its marks lead to entries.
         mark = page.locator(".sb-map svg a").first
@@ -185,7 +185,7 @@ def test_the_front_page_leads_to_the_boards(pages_served: tuple[str, Filled], op
 def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> None:
     url, filled = pages_served
     page = open_page(url + TASK)
-    page.get_by_role("rowheader").get_by_role("link", name="Poor model").click()
+    follow(page, page.get_by_role("rowheader").get_by_role("link", name="Poor model"))
     page.wait_for_selector("svg[role=img]")
     assert page.locator("h1").inner_text() == "Poor model"
     assert f"id={filled.entries['poor'].id}" in page.url
@@ -205,7 +205,7 @@ def test_entries_are_picked_and_compared(pages_served: tuple[str, Filled], open_
     for name in ("Good model", "Poor model"):
         row = page.locator("#board-rows tr").filter(has=page.get_by_role("link", name=name, exact=True))
         row.locator("input[type=checkbox]").check()
-    page.get_by_role("button", name="Compare picked").click()
+    follow(page, page.get_by_role("button", name="Compare picked"))
     page.wait_for_selector("table")
     text = page.locator("main").inner_text()
     assert "Good model" in text
@@ -224,7 +224,7 @@ def test_picks_survive_search_and_sorting(pages_served: tuple[str, Filled], open
     page.get_by_role("checkbox", name="Compare Poor model").check()
     page.locator("#board-rows thead").get_by_role("link", name="Entry").click()
     page.locator("#board-rows thead th[aria-sort]").filter(has_text="Entry").wait_for()
-    page.get_by_role("button", name="Compare picked").click()
+    follow(page, page.get_by_role("button", name="Compare picked"))
     page.wait_for_selector("table")
     assert page.url.count("id=") == 2
 
@@ -235,13 +235,13 @@ def test_picks_survive_without_script(pages_served: tuple[str, Filled], browser:
         page = context.new_page()
         page.goto(pages_served[0] + TASK)
         page.get_by_role("checkbox", name="Compare Good model").check()
-        page.get_by_role("button", name="Keep picks").click()
+        follow(page, page.get_by_role("button", name="Keep picks"))
         assert page.get_by_role("checkbox", name="Compare Good model").is_checked()
         page.locator("input[name=q]").fill("poor")
-        page.get_by_role("button", name="Apply").click()
+        follow(page, page.get_by_role("button", name="Apply"))
         assert entries(page) == ["Poor model"]
         page.locator("#sb-compare .sb-tray input").uncheck()
-        page.get_by_role("button", name="Keep picks").click()
+        follow(page, page.get_by_role("button", name="Keep picks"))
         assert page.locator(".sb-tray").count() == 0
     finally:
         context.close()

@@ -9,7 +9,7 @@ import yaml
 
 from leaderboard.app.server import serve
 from leaderboard.store import Store
-from tests.leaderboard.app.chromium import TASK, Open, entries, ready_to_submit
+from tests.leaderboard.app.chromium import TASK, Open, entries, follow, ready_to_submit
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.conftest import SCRIPT, Filled
 from validation.cards import write_card
@@ -85,7 +85,7 @@ def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open
         page.get_by_role("button", name="Submit", exact=True).click()
         page.get_by_text("The same file and card were sent before").wait_for()
         entry = page.locator("#answer a").first.inner_text()
-        page.locator("#answer a").first.click()
+        follow(page, page.locator("#answer a").first)
         page.wait_for_selector("svg[role=img]")
         assert page.locator("h1").inner_text() == "From the page"
         board = open_page(server.url + TASK)
