@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -29,6 +30,8 @@ from tqdm import tqdm
 
 from builders.building.synthetic_grid import build_grid, noisy_predictions
 from builders.folder.reader import DatasetFolder
+from leaderboard.bench.static_copy import record
+from leaderboard.bench.static_copy import serving as serving_copy
 from leaderboard.board import index_cache
 from leaderboard.store import Entry, Store
 from leaderboard.store.entries import entry_bytes
@@ -43,6 +46,9 @@ _TEMPLATES = 4
 _TASK = "nli"
 _SMALL = 0.02
 """Test sizes behind the many entries, as a share of Table 2's: pages show scores, whatever they were made from."""
+_ROW = "#board-rows tbody tr"
+_COMPARED = "main table"
+"""What a comparison's page has when it is done; before, it has a bar of its progress."""
 _PICTURE = ".sb-figure svg"
 """A picture on an entry's page that is not folded away, as that of its rank over time is."""
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
@@ -174,9 +180,10 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
             yield from _pages(browser, url, url + _board_address(DatasetFolder.open(folders[0]), _TASK), store)
+            yield _under("full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0)
+            yield from _comparisons(browser, url, folders[-1], place)
         finally:
             browser.close()
-        yield _under("full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0)
 
 
 def _board_address(folder: DatasetFolder, task: str) -> str:
@@ -184,20 +191,37 @@ def _board_address(folder: DatasetFolder, task: str) -> str:
     return with_query(BOARD, [("board", f"{folder.manifest.benchmark}/{task}@{folder.content_hash[:8]}")])
 
 
-def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]:
-    def cold(address: str, wanted: str) -> float:
-        with closing(browser.new_context()) as context:
-            page = context.new_page()
-            begun = time.perf_counter()
-            page.goto(address, wait_until="commit")
-            page.wait_for_selector(wanted)
-            return time.perf_counter() - begun
+def _cold(browser: Any, address: str, wanted: str) -> float:
+    """Seconds until a browser that has nothing of the site yet shows an element."""
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+        begun = time.perf_counter()
+        page.goto(address, wait_until="commit")
+        page.wait_for_selector(wanted)
+        return time.perf_counter() - begun
 
+
+def _beside_plain_files(browser: Any, name: str, address: str) -> Timing:
+    """Time a board, cold, in turn with a copy of it that a plain server of files sends."""
+    with closing(browser.new_context()) as context:
+        answers = record(context.new_page(), address)
+    parts = urlsplit(address)
+    with serving_copy(answers) as plain:
+        copied = f"{plain}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
+        turns = [(_cold(browser, address, _ROW), _cold(browser, copied, _ROW)) for _ in range(TIMES)]
+    ours, theirs = (statistics.median(turn[side] for turn in turns) for side in (0, 1))
+    timing = _under(name, ours, 0.8)
+    return replace(timing, yardstick="the same page as plain files", yardstick_seconds=theirs, cost_ratio=ours / theirs)
+
+
+def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]:
     identities = store.ids()
     asked = cycle(identities)  # a small run has fewer than are asked for
-    yield _under("first row of the overall board, cold", _median_of(lambda: cold(url, "#board-rows tbody tr")), 0.8)
-    yield _under("first row of a task's board, cold", _median_of(lambda: cold(board, "#board-rows tbody tr")), 0.8)
-    yield _under("entry page, cold", _median_of(lambda: cold(url + entry_address(next(asked)), _PICTURE)), 1.2)
+    yield _beside_plain_files(browser, "first row of the overall board, cold", url)
+    yield _beside_plain_files(browser, "first row of a task's board, cold", board)
+    yield _under(
+        "entry page, cold", _median_of(lambda: _cold(browser, url + entry_address(next(asked)), _PICTURE)), 1.2
+    )
     with closing(browser.new_context()) as context:
         page = context.new_page()
 
@@ -236,6 +260,22 @@ def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
     if entry not in text:
         raise AssertionError("the submission's row is not on the board")
     return seconds
+
+
+def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iterator[Timing]:
+    """Time comparisons that nobody has asked for before, from the address to their table."""
+    from leaderboard.app.client import submit_to_url
+
+    folder = DatasetFolder.open(folder_path)
+    entries = []
+    for number in range(6):
+        rows, path = noisy_predictions(folder, seed=20 + number), place / f"compared-{number}.parquet"
+        rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/{_TASK}/")).write_parquet(path)
+        entries.append(submit_to_url(url, path, _card(folder, N_ENTRIES + 1 + number))["entry"])
+    for chosen, limit in ((entries[:2], 2.0), (entries[2:], 6.0)):
+        address = url + with_query("/compare", [("id", entry) for entry in chosen])
+        seconds = _cold(browser, address, _COMPARED)
+        yield _under(f"comparing {len(chosen)} entries of one run for the first time", seconds, limit)
 
 
 def _start_seconds(folders: Sequence[Path], store: Store) -> float:

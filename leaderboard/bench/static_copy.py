@@ -1,0 +1,68 @@
+"""A page as plain files: the yardstick of ``shiftbench bench app``, served by the standard library from memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+Answers = dict[str, tuple[str, bytes]]
+"""Media type and body by path with query."""
+
+
+def record(page: Any, address: str) -> Answers:
+    """Open an address and return what the browser was given of its own server on the way.
+
+    Args:
+        page: a playwright page.
+        address: of the page to copy.
+    Returns: every answer but redirects and errors, as it was after decompression.
+    """
+    responses: list[Any] = []
+
+    # Playwright marks the handlers that it is given, which a built-in method does not allow.
+    def note(response: Any) -> None:
+        responses.append(response)
+
+    page.on("response", note)
+    page.goto(address, wait_until="networkidle")
+    host = urlsplit(address).netloc
+    own = [response for response in responses if response.ok and urlsplit(response.url).netloc == host]
+    return {_target(each.url): (each.headers.get("content-type", ""), each.body()) for each in own}
+
+
+@contextmanager
+def serving(answers: Answers) -> Iterator[str]:
+    """Serve recorded answers on loopback; yields the server's address.
+
+    Args:
+        answers: what ``record`` returned.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            media_type, body = answers.get(self.path, ("text/plain", b""))
+            self.send_response(200 if self.path in answers else 404)
+            self.send_header("Content-Type", media_type)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Keep requests out of the bench's output."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(timeout=10)
+
+
+def _target(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
