@@ -41,7 +41,7 @@ from shiftbench.verify_command import verify
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
-    "mscl", "daicl", "prompt-llm", "rag",
+    "mscl", "setfit", "daicl", "prompt-llm", "rag",
 )  # fmt: skip
 """Baseline programs, each a module of ``baselines`` with the same name."""
 

@@ -41,7 +41,7 @@ GPU_STEP, GPU_START = 0.03, 20.0
 """Seconds that a step of a small model takes on a GPU at least, which waits for its kernels to be started; and seconds
 until a trial has loaded its libraries and model. Round figures, for a GPU that is not at hand."""
 
-_WHOLE = ("majority", "tfidf-lr", "sbert-lr")
+_WHOLE = ("majority", "tfidf-lr", "sbert-lr", "setfit")
 _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
 
 

@@ -20,6 +20,7 @@ from baselines import (
     prompt_llm,
     rag,
     sbert_lr,
+    setfit,
 )
 from baselines.robust.method import OF_DOMAINS, Method
 from baselines.robust.synonyms import SynonymSource
@@ -103,6 +104,10 @@ TRAINED: Mapping[str, Callable[[Place], None]] = {
     ),
     "mscl": lambda place: mscl.main(
         "sa", place.synthetic.path, place.out, source=["lamps"], model=place.bert(), epochs=1, precision=place.precision
+    ),
+    "setfit": lambda place: setfit.main(
+        "sa", place.synthetic.path, place.out, source=["lamps"], target=["tents"], shots=4, rounds=2,
+        encoder=save_sentence_encoder(place.models, place.words),
     ),
     "daicl": lambda place: daicl.main(
         "sa", place.synthetic.path, place.out, place.llama(), source=["lamps"], target=["tents"], epochs=1,

@@ -1,0 +1,235 @@
+"""SetFit (Tunstall et al. 2022, 'Efficient Few-Shot Learning Without Prompts', sec. 3): few texts a label.
+
+A sentence encoder is fine-tuned on pairs of train texts so that the cosine of two texts is 1 where they share a label
+and 0 where they do not; then scikit-learn's LogisticRegression is trained on the vectors of the same texts. Settings
+are the paper's (R = 20, one epoch, batches of 16 pairs, learning rate 2e-5 after 10% warm-up), and pairs are chosen as
+the authors' code does: each text pairs with itself, too, and both kinds are gone through in turn until there are R of
+each kind a text. Leaves out: the differentiable head, distillation, any tuning.
+
+    shiftbench train setfit nli --data build/dr --out setfit.parquet --shots 8
+"""
+
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+import typer
+from numpy.typing import NDArray
+
+from baselines.program import RunOptions, make_card, train_runs, with_options, write_results
+from baselines.runs import Classifier, Run, Trained, Work, require_two_labels
+from baselines.sbert_lr import EncoderName
+from baselines.training.models import determinism, model_version, seeded
+from baselines.training.options import Deterministic
+from baselines.training.outputs import write_record
+from builders.encoder import DEFAULT_ENCODER, MAX_WINDOW, encoder_texts, offline_weights
+from validation.command_line import require
+
+_LIBRARIES = ("sentence-transformers", "scikit-learn", "torch", "transformers", "accelerate")
+_PREDICTION_ROWS = 64
+
+Shots = Annotated[int, typer.Option("--shots", metavar="N", help="Train texts of each label; 0 takes all.", min=0)]
+Rounds = Annotated[
+    int, typer.Option("--rounds", metavar="R", help="Pairs of either kind for each train text.", min=1, max=1000)
+]
+Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the pairs.", min=0)]
+LearningRate = Annotated[float, typer.Option("--learning-rate", help="AdamW's highest learning rate.", min=0)]
+BatchSize = Annotated[int, typer.Option("--batch-size", help="Pairs an optimizer step.", min=1)]
+
+
+@dataclass(frozen=True)
+class SetfitSettings:
+    """Hyperparameters of one training.
+
+    Attributes:
+        shots: train texts of each label, all of a label that has fewer; 0 takes all of every label.
+        rounds: R, pairs of either kind for each train text.
+        epochs: passes over the pairs.
+        learning_rate: AdamW's highest.
+        batch_size: pairs an optimizer step.
+    """
+
+    shots: int = 8
+    rounds: int = 20
+    epochs: float = 1.0
+    learning_rate: float = 2e-5
+    batch_size: int = 16
+
+
+DEFAULTS = SetfitSettings()
+
+
+def draw_shots(labels: NDArray[np.int64], shots: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the same number of texts of each label.
+
+    Args:
+        labels: codes, shape (n,).
+        shots: texts of each label; 0 takes all.
+        rng: draws them.
+    Returns: positions in ascending order, shape (at most shots x labels,); a label with fewer texts gives all.
+    """
+    if not shots:
+        return np.arange(len(labels))
+    drawn = [rng.permutation(np.flatnonzero(labels == label))[:shots] for label in np.unique(labels)]
+    return np.sort(np.concatenate(drawn))
+
+
+def contrast_pairs(
+    labels: NDArray[np.int64], rounds: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Choose the pairs to train the encoder on, by turns one of a label and one of two labels.
+
+    Args:
+        labels: codes of the chosen texts, shape (n,), of two labels at least.
+        rounds: pairs of either kind for each text.
+        rng: orders all pairs; either kind is gone through in that order, again where there are too few.
+    Returns: positions of both texts, shape (m, 2), and 1 where they share a label, shape (m,); m is 2 * rounds * n.
+    """
+    every = np.stack(np.triu_indices(len(labels)), axis=1)
+    every = every[rng.permutation(len(every))]
+    alike = labels[every[:, 0]] == labels[every[:, 1]]
+    wanted = rounds * len(labels)
+    by_kind = [np.resize(every[kind], (wanted, 2)) for kind in (alike, ~alike)]
+    return np.stack(by_kind, axis=1).reshape(-1, 2), np.tile([1, 0], wanted)
+
+
+def fit_setfit(run: Run, encoder: str, inputs: tuple[str, ...], settings: SetfitSettings) -> Trained:
+    """Train an encoder on pairs of a run's texts, and a logistic regression on its vectors.
+
+    Args:
+        run: its train rows and seed.
+        encoder: Hub id or path of a sentence encoder.
+        inputs: the input columns.
+        settings: hyperparameters.
+    Returns: a classifier, with what was trained on.
+    Raises: InvalidInput when the rows have one label only.
+    """
+    from sentence_transformers import SentenceTransformer
+    from sklearn.linear_model import LogisticRegression
+
+    require_two_labels(run.train)
+    rng = np.random.default_rng([run.seed, 0])
+    labels = run.train["label"].to_numpy()
+    places = draw_shots(labels, settings.shots, rng)
+    train, labels = run.train[places], labels[places]
+    texts = encoder_texts(train, inputs)
+    with seeded(run.seed):
+        model = SentenceTransformer(str(offline_weights(encoder) or encoder))
+        model.max_seq_length = min(model.max_seq_length or MAX_WINDOW, MAX_WINDOW)
+        n_pairs = _tune(model, texts, *contrast_pairs(labels, settings.rounds, rng), settings, run.seed)
+    head = LogisticRegression(random_state=run.seed).fit(_vectors(model, texts), labels)
+
+    def probabilities(rows: pl.DataFrame) -> NDArray[np.float64]:
+        return np.asarray(head.predict_proba(_vectors(model, encoder_texts(rows, inputs))))
+
+    record = {
+        "train_rows": len(train),
+        "pairs": n_pairs,
+        "parameters": sum(part.numel() for part in model.parameters()),
+    }
+    return Trained(Classifier(head.classes_, probabilities).predict, record=record)
+
+
+def _tune(
+    model: Any,
+    texts: list[str],
+    pairs: NDArray[np.int64],
+    is_same_label: NDArray[np.int64],
+    settings: SetfitSettings,
+    seed: int,
+) -> int:
+    """Train the encoder in place; returns the number of pairs."""
+    from tempfile import TemporaryDirectory
+
+    import torch
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+    from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
+
+    rows = Dataset.from_dict(
+        {
+            "first": [texts[place] for place in pairs[:, 0]],
+            "second": [texts[place] for place in pairs[:, 1]],
+            "label": is_same_label.astype(float).tolist(),
+        }
+    )
+    with TemporaryDirectory(prefix="shiftbench-setfit-") as place:
+        how = SentenceTransformerTrainingArguments(
+            place,
+            num_train_epochs=settings.epochs,
+            per_device_train_batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
+            warmup_steps=0.1,
+            seed=seed,
+            use_cpu=not torch.cuda.is_available(),
+            save_strategy="no",
+            logging_strategy="no",
+            report_to="none",
+        )
+        SentenceTransformerTrainer(model, how, train_dataset=rows, loss=CosineSimilarityLoss(model)).train()
+    return len(pairs)
+
+
+def _vectors(model: Any, texts: list[str]) -> NDArray[np.float64]:
+    """Return the encoder's vectors of texts, shape (n, d)."""
+    if not texts:
+        return np.zeros((0, model.get_embedding_dimension()))
+    return np.asarray(model.encode(texts, batch_size=_PREDICTION_ROWS), dtype=np.float64)
+
+
+@with_options
+def main(
+    runs: RunOptions,
+    encoder: EncoderName = DEFAULT_ENCODER,
+    shots: Shots = DEFAULTS.shots,
+    rounds: Rounds = DEFAULTS.rounds,
+    epochs: Epochs = DEFAULTS.epochs,
+    learning_rate: LearningRate = DEFAULTS.learning_rate,
+    batch_size: BatchSize = DEFAULTS.batch_size,
+    deterministic: Deterministic = False,
+) -> None:
+    """Fine-tune a sentence encoder on pairs of a few texts a label, then train logistic regression on its vectors.
+
+    Example: shiftbench train setfit nli --data build/dr --out setfit.parquet --shots 8
+    """
+    folder = runs.open_folder()
+    require("sentence_transformers", "encoder")
+    require("accelerate", "train")
+    settings = SetfitSettings(shots, rounds, epochs, learning_rate, batch_size)
+    inputs = folder.task(runs.task).inputs
+    made_of = {
+        "program": "setfit",
+        "data": folder.content_hash,
+        "task": runs.task,
+        "targets": runs.target,
+        "candidates": runs.candidates,
+        "probabilities": runs.probabilities,
+        "validation": runs.validation,
+        "model": [encoder, model_version(str(offline_weights(encoder) or encoder))],
+        "settings": asdict(settings),
+        "deterministic": deterministic,
+        "versions": {name: version(name) for name in ("shiftbench", *_LIBRARIES)},
+    }
+    work = Work(runs.out, made_of)
+    with determinism(asked=deterministic):
+        results = train_runs(lambda run: fit_setfit(run, encoder, inputs, settings), folder, runs, work=work)
+    card = make_card(
+        folder,
+        libraries=_LIBRARIES,
+        name=f"SetFit, {shots} texts a label" if shots else "SetFit",
+        base_model=encoder,
+        family="sentence-transformers",
+        parameters=results.records[0]["parameters"],
+        paradigm="fine-tuned",
+        training_size=results.records[0]["train_rows"] if shots else None,
+        tuning_trials=1,
+    )
+    write_record(results, runs.out)
+    write_results(results, card, runs.out)
+    work.clear()
+
+
+if __name__ == "__main__":
+    typer.run(main)
