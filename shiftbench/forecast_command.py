@@ -108,7 +108,11 @@ def score_forecasts(
     ] = None,
     predictions: Annotated[
         list[Path] | None,
-        typer.Option("--predictions", metavar="FILE", help="Prediction file that is forecast; repeat for more models."),
+        typer.Option(
+            "--predictions",
+            metavar="FILE",
+            help="Prediction file that is forecast, or a grid's folder of runs; repeat for more models.",
+        ),
     ] = None,
     store: Annotated[
         str | None,
@@ -138,6 +142,8 @@ def score_forecasts(
     Example: shiftbench score-forecasts --predictions preds.parquet --data build/dr
 
     Your own method: shiftbench score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+
+    All models of grids: shiftbench score-forecasts --predictions results/dr-nli/runs --data build/dr
 
     All entries of a store: shiftbench score-forecasts --store store --data build/dr --data build/boss
     """

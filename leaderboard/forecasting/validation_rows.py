@@ -9,6 +9,7 @@ from builders.folder.reader import DatasetFolder
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
 from validation.task_facts import TaskFacts
+from validation.vocabulary import TOKENS, TaskKind
 
 
 def validation_file(predictions: Path) -> Path:
@@ -42,5 +43,6 @@ def _facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
     domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]
     if not domains or "all" not in info.subsets:
         return None
-    rows = [folder.split(task, name, "validation").select("id", "domain") for name in domains]
+    lengths = [pl.col(TOKENS).list.len().alias("n_tokens")] if info.kind is TaskKind.TAGGING else []
+    rows = [folder.split(task, name, "validation").select("id", "domain", *lengths) for name in domains]
     return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={})
