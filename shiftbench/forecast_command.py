@@ -128,6 +128,14 @@ def score_forecasts(
             "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
         ),
     ] = None,
+    set_on: Annotated[
+        str | None,
+        typer.Option(
+            "--set-on",
+            metavar="BOARD",
+            help="Set all other boards' intervals on this one's domains (dr/nli): an assumption, which is tested.",
+        ),
+    ] = None,
     level: Annotated[
         float, typer.Option("--level", metavar="X", help="Level of your own intervals.", min=0.01, max=0.99)
     ] = 0.8,
@@ -144,6 +152,8 @@ def score_forecasts(
     Your own method: shiftbench score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
 
     All models of grids: shiftbench score-forecasts --predictions results/dr-nli/runs --data build/dr
+
+    Intervals from another benchmark: --set-on dr/nli, with --data and --predictions of both.
 
     All entries of a store: shiftbench score-forecasts --store store --data build/dr --data build/boss
     """
@@ -171,7 +181,7 @@ def score_forecasts(
     if forecasts is not None:
         levels[forecasts.stem] = level
         found = add_own_forecasts(found, forecasts)
-    compared = compare_methods(found, [*left_out, *more], levels)
+    compared = compare_methods(found, [*left_out, *more], levels, set_on)
     if json_ != "-":
         print_method_comparison(compared, console())
     if report is not None:

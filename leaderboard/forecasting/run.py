@@ -5,12 +5,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
+from leaderboard.forecasting.errors import Point, method_errors
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import TaskSamples
-from leaderboard.forecasting.shape import Forecast, HeldIn, MethodErrors, ShiftForecast, TaskForecast
+from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
 from leaderboard.forecasting.text_vectors import ShiftVectors
-from leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, skill
-from leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
+from leaderboard.metrics.hierarchical_conformal import domain_quantile, interval_level
 from validation.report import InvalidInput, Problem, did_you_mean
 
 _MIN_TESTED = 2
@@ -64,6 +64,7 @@ class Grid:
         self.cells, self.methods = cells, methods
         self.labelled = tuple(sorted({cell.target for cell in cells if cell.truth is not None}))
         self._values: dict[tuple[str, str, frozenset[str], str], float | str] = {}
+        self._known: dict[str, list[Point]] = {}
 
     def value(self, cell: Cell, method: str, left_out: Collection[str] = ()) -> float | str:
         """Return a forecast, or the reason why there is none, with further domains left out of what is known."""
@@ -116,72 +117,37 @@ class Grid:
         value = self.value(cell, method)
         if isinstance(value, str):
             return Forecast(method=method, value=None, reason=value)
-        reach = self.reach(method, {cell.target}, level)
-        if reach is None:
-            return Forecast(method=method, value=value)
-        return Forecast(method=method, value=value, low=max(value - reach, 0.0), high=min(value + reach, 1.0))
+        low, high = self._ends(cell, method, value, level)
+        return Forecast(method=method, value=value, low=low, high=high)
 
     def errors(self, method: str) -> MethodErrors | None:
         """Measure how a method did on the labelled targets; None where it has no forecast there."""
-        cells = [
-            cell for cell in self.cells if cell.truth is not None and not isinstance(self.value(cell, method), str)
-        ]
-        if not cells:
-            return None
-        targets = [cell.target for cell in cells]
-        off = np.array([self._off(cell, method) for cell in cells])
-        held, winkler = self._held(method)
-        return MethodErrors(
-            method=method,
-            n_domains=len(set(targets)),
-            n_shifts=len(cells),
-            error=float(mean_by_domain(np.abs(off), targets).mean()),
-            bias=float(mean_by_domain(off, targets).mean()),
-            interval_score=winkler,
-            skill={floor: self._skill(method, floor, cells) for floor in FLOORS if floor != method},
-            held=held,
-        )
+        return method_errors(method, {name: self._points(name) for name in {method, *FLOORS} & {*self.methods}})
 
-    def _off(self, cell: Cell, method: str) -> float:
-        value = self.value(cell, method)
-        assert not isinstance(value, str)
-        assert cell.truth is not None
-        return value - cell.truth
+    def _points(self, method: str) -> list[Point]:
+        """List a method's forecasts of labelled targets, each with an interval set on the other ones alone.
 
-    def _skill(self, method: str, floor: str, cells: Sequence[Cell]) -> float | None:
-        """Compare errors on the shifts that both forecast."""
-        both = [cell for cell in cells if not isinstance(self.value(cell, floor), str)]
-        if not both:
-            return None
-        targets = [cell.target for cell in both]
-        sizes = [
-            float(mean_by_domain([abs(self._off(cell, name)) for cell in both], targets).mean())
-            for name in (method, floor)
-        ]
-        found = skill(*sizes)
-        return None if np.isnan(found) else found
+        There are no intervals where one domain less leaves fewer than two.
+        """
+        if method not in self._known:
+            wanted = interval_level(len(self.labelled))
+            n_others = min((len(self.errors_by_domain(method, {domain})) for domain in self.labelled), default=0)
+            is_tested = wanted is not None and n_others >= _MIN_TESTED
+            level = min(wanted, n_others / (n_others + 1)) if wanted is not None and is_tested else None
+            self._known[method] = [
+                Point(cell.target, "", cell.source, cell.truth, value, low, high, level)
+                for cell in self.cells
+                if cell.truth is not None and not isinstance(value := self.value(cell, method), str)
+                for low, high in [self._ends(cell, method, value, level)]
+            ]
+        return self._known[method]
 
-    def _held(self, method: str) -> tuple[HeldIn | None, float | None]:
-        """Set an interval for each labelled domain on the others alone; count where it held, and score it."""
-        wanted = interval_level(len(self.labelled))
-        n_others = min((len(self.errors_by_domain(method, {domain})) for domain in self.labelled), default=0)
-        if wanted is None or n_others < _MIN_TESTED:
-            return None, None
-        level = min(wanted, n_others / (n_others + 1))
-        inside: dict[str, list[bool]] = {}
-        scores: dict[str, list[float]] = {}
-        for cell in self.cells:
-            value = self.value(cell, method)
-            if cell.truth is None or isinstance(value, str):
-                continue
-            reach = self.reach(method, {cell.target}, level)
-            assert reach is not None
-            low, high = max(value - reach, 0.0), min(value + reach, 1.0)
-            inside.setdefault(cell.target, []).append(low <= cell.truth <= high)
-            scores.setdefault(cell.target, []).append(float(interval_score(low, high, cell.truth, level)))
-        found = coverage_by_domain(list(inside.values()), level)
-        winkler = float(np.mean([np.mean(each) for each in scores.values()]))
-        return HeldIn(level=level, **found._asdict()), winkler
+    def _ends(
+        self, cell: Cell, method: str, value: float, level: float | None
+    ) -> tuple[float, float] | tuple[None, None]:
+        """Return the ends of a forecast's interval, set without the target; None without one."""
+        reach = self.reach(method, {cell.target}, level)
+        return (None, None) if reach is None else (max(value - reach, 0.0), min(value + reach, 1.0))
 
 
 def _quoted(names: Sequence[str]) -> str:

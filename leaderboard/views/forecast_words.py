@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from leaderboard.forecasting.methods import FLOORS, TITLES
+from leaderboard.forecasting.methods import TITLES
 from leaderboard.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
+from leaderboard.views.forecast_comparison import method_table
 from leaderboard.views.numbers import metric_name, plain_points
 from leaderboard.views.plain_tables import PlainTable
 from validation.report import counted
@@ -124,31 +125,8 @@ def shift_title(shift: ShiftForecast) -> str:
 
 
 def errors_table(task: TaskForecast) -> PlainTable:
-    """Build the table of how methods did on domains with labels, in points."""
-    errors = ("domains", "mean abs. error", "bias", "interval score", "skill, source", "skill, drop")
-    head = ("method", *errors, "held", "share")
-    rows = []
-    for each in task.errors:
-        skills = ["" if each.skill.get(floor) is None else f"{each.skill[floor]:+.2f}" for floor in FLOORS]
-        held, share = "", ""
-        if each.held is not None:
-            held = f"{each.held.held}/{each.held.n_domains} at {100 * each.held.level:.0f}%"
-            share = f"{plain_points(each.held.share, 0)} [{plain_points(each.held.low, 0)}, "
-            share += f"{plain_points(each.held.high, 0)}]"
-        error, bias = plain_points(each.error), plain_points(each.bias, signed=True)
-        rows.append(
-            (
-                TITLES[each.method],
-                str(each.n_domains),
-                error,
-                bias,
-                plain_points(each.interval_score),
-                *skills,
-                held,
-                share,
-            )
-        )
-    return PlainTable(f"{task.task}: forecasts where labels are known", head, rows, n_names=1)
+    """Build the table of how methods did on a task's domains with labels, in points."""
+    return method_table(f"{task.task}: forecasts where labels are known", task.errors)
 
 
 def f1_line(task: TaskForecast) -> str:
