@@ -80,7 +80,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnOptions, subset: str = 
         labelled.frame.write_parquet(rows)
         frame.filter(~is_unlabelled).write_parquet(preds)
         names = {str(rows): f"{data}, rows with labels", str(preds): f"{predictions}, rows with labels"}
-        with renamed_problems(names), opened_data(rows, own, preds, subset) as opened:
+        with renamed_problems(names), opened_data(rows, own, preds, subset, min_domains=1) as opened:
             checked = opened.checked(preds)
             sources = frame["source"].unique().to_list()
             mapped = {text: opened.domain(text) for text in sources}

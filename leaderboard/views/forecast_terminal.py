@@ -28,7 +28,7 @@ def print_forecasts(forecasts: Forecasts, console: "Console", method: str | None
     Args:
         forecasts: of a prediction file.
         console: where they are printed.
-        method: the method that sentences are about; by default the average.
+        method: the method that sentences are about; by default the first of ``forecast_words.PREFERRED``.
     """
     console.print(ABOUT, markup=False, highlight=False, soft_wrap=True)
     for task in forecasts.tasks:
@@ -53,7 +53,7 @@ def _print_task(task: TaskForecast, console: "Console", method: str | None) -> N
         _print_table(shifts_table(task, method), console)
     if task.errors:
         _print_table(errors_table(task), console)
-    for line in closing_lines(task):
+    for line in closing_lines(task, method):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -86,6 +86,17 @@ def test_a_site_without_labels_is_forecast_with_an_interval(own: Path) -> None:
     assert "concept shift" in page
 
 
+def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(own: Path) -> None:
+    rows, _, truth = own_rows()
+    rows.with_columns(label=pl.when(pl.col("site") == "Site A").then("label")).write_csv(own / "mine.csv")
+    (task,) = run(own, "--target", "Site F")["tasks"]
+    assert (task["labelled"], task["errors"]) == ([], [])
+    by_name = {each["method"]: each for each in task["shifts"][0]["forecasts"]}
+    assert by_name["doc"]["value"] == pytest.approx(truth, abs=0.06)
+    assert all(each["low"] is None for each in by_name.values())
+    assert "No other domain has labels: there is no interval, and no error is known." in task["notes"]
+
+
 def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) -> None:
     (task,) = run(own)["tasks"]
     rows, _, _ = own_rows()

@@ -67,6 +67,10 @@ def test_one_class_predicted_only_has_no_inverse() -> None:
         accuracy_at_shares([0, 0], [0, 1], [0.5, 0.5])
 
 
+def test_a_model_that_is_never_wrong_stays_at_one_whatever_shares_round_to() -> None:
+    assert accuracy_at_shares([0, 1, 2], [0, 1, 2], [0.1 + 0.2, 0.3, 0.4 + 2e-16]) == 1.0
+
+
 def test_true_density_ratios_give_the_targets_accuracy() -> None:
     """x is normal around 0 at home and around 0.7 in the target; the chance to be right falls with x in both."""
     rng = np.random.default_rng(1)
