@@ -33,6 +33,7 @@ class Cell:
         own: what each method of ``METHODS`` forecasts, or why it does not.
         expected_macro_f1: forecast of macro-F1; None without probabilities.
         macro_f1: what it is; None where labels are unknown.
+        effective_size: source texts that importance weighting effectively rests on; None where it was not asked for.
     """
 
     source: str
@@ -46,6 +47,7 @@ class Cell:
     own: Mapping[str, float | str] = field(default_factory=dict)
     expected_macro_f1: float | None = None
     macro_f1: float | None = None
+    effective_size: float | None = None
 
     def involves(self, domains: Collection[str]) -> bool:
         """Check whether one of these domains is its target or a part of its source."""
@@ -82,6 +84,7 @@ def grid_cells(samples: TaskSamples, vectors: ShiftVectors | None, methods: Sequ
             forecast_run(shift, names),
             None if table is None else expected_macro_f1(table, shift.codes),
             None if counts is None else float(macro_f1(counts)),
+            shift.effective_size if "importance" in names else None,
         )
         by_cell.setdefault((target, source), []).append(cell)
     return [_mean(cells) for _, cells in sorted(by_cell.items())]
@@ -161,6 +164,7 @@ def _mean(cells: Sequence[Cell]) -> Cell:
         truth=mean("truth"),
         source_score=mean("source_score"),
         norm=mean("norm"),
+        effective_size=mean("effective_size"),
         expected_macro_f1=mean("expected_macro_f1"),
         macro_f1=mean("macro_f1"),
     )

@@ -1,14 +1,15 @@
 """From a prediction file, or checked predictions, to forecasts of every task that has predictions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from builders.encoder import Encoder
+from builders.encoder import Encoder, encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting import CONCEPT_SHIFT
+from leaderboard.forecasting.likeness import word_likeness
 from leaderboard.forecasting.run import chosen_methods, forecast_task
 from leaderboard.forecasting.samples import SCORES, Run, Sample, TaskSamples, task_samples
 from leaderboard.forecasting.shape import Forecasts
@@ -77,12 +78,27 @@ def forecast_predictions(
         samples = task_samples(task, rows, folder, held_out, more.samples)
         _check_targets(targets, samples, folder)
         vectors = None if encoder is None else TextVectors(samples, folder, encoder, more.texts)
-        made = forecast_task(samples, chosen, vectors)
+        alike = word_likeness(_texts(samples, folder, more))
+        made = forecast_task(replace(samples, likeness=alike), chosen, vectors)
         shown = tuple(shift for shift in made.shifts if not targets or shift.target in targets)
         notes = [*made.notes, *_texts_in_train(samples, folder)]
         found.append(made.model_copy(update={"shifts": shown, "notes": tuple(notes)}))
     left_out = tuple(f"task '{task}': no method has a meaning for spans" for task in tasks if task not in able)
     return Forecasts(predictions=name, tasks=tuple(found), left_out=left_out, concept_shift=CONCEPT_SHIFT)
+
+
+def _texts(samples: TaskSamples, folder: DatasetFolder, more: Unlabelled) -> dict[str, list[str]]:
+    """List the test texts of every target."""
+    info = folder.task(samples.task)
+    texts: dict[str, list[str]] = {}
+    for (_, target), sample in samples.shifts.items():
+        if target in texts:
+            continue
+        if target in info.domains:
+            texts[target] = encoder_texts(folder.split(samples.task, target, "test"), info.inputs)
+        else:
+            texts[target] = [more.texts[id_] for id_ in sample.ids.to_list()]
+    return texts
 
 
 def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: DatasetFolder) -> None:

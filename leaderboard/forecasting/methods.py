@@ -8,6 +8,7 @@ import numpy as np
 
 from leaderboard.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
 from leaderboard.forecasting.text_vectors import ShiftVectors, TextPair
+from leaderboard.metrics.depth import effective_size
 from leaderboard.metrics.forecasts._checks import NoForecastError
 from leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
 from leaderboard.metrics.forecasts.average_confidence import average_confidence
@@ -15,7 +16,7 @@ from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, bl
 from leaderboard.metrics.forecasts.depth_curve import score_by_depth
 from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
 from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
-from leaderboard.metrics.forecasts.importance_weighting import importance_weighted
+from leaderboard.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
 from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
 from leaderboard.metrics.forecasts.prior_by_em import shares_by_em
 from leaderboard.metrics.forecasts.source_accuracy import source_accuracy
@@ -121,6 +122,16 @@ class ShiftRun:
         if self.vectors is None:
             raise NoForecastError(NO_VECTORS)
         return self.vectors()
+
+    @property
+    def effective_size(self) -> float | None:
+        """Source texts that importance weighting effectively rests on; None where it has no weights."""
+        if self.home is None or self.vectors is None:
+            return None
+        try:
+            return effective_size(importance_weights(self.texts.target_probability, len(self.texts.target)))
+        except NoForecastError:
+            return None
 
     def _calibrated(self, sample: Sample) -> Floats:
         if sample.probabilities is None:

@@ -1,11 +1,12 @@
 """From the samples of a task to forecasts of all its shifts, their intervals, and how methods did where labels are."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
 from leaderboard.forecasting.errors import Point, method_errors
+from leaderboard.forecasting.likeness import mean_likeness
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import TaskSamples
 from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
@@ -39,7 +40,7 @@ def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVe
         methods: names, from ``chosen_methods``.
         vectors: embeddings of its texts; None leaves out the methods that need them.
     """
-    grid = Grid(grid_cells(samples, vectors, methods), methods)
+    grid = Grid(grid_cells(samples, vectors, methods), methods, samples.likeness)
     return TaskForecast(
         task=samples.task,
         metric=samples.metric,
@@ -58,10 +59,16 @@ class Grid:
     Args:
         cells: all of them.
         methods: names.
+        likeness: of domains, from ``word_likeness``; empty where their texts are not at hand.
     """
 
-    def __init__(self, cells: Sequence[Cell], methods: Sequence[str]) -> None:
-        self.cells, self.methods = cells, methods
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        methods: Sequence[str],
+        likeness: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> None:
+        self.cells, self.methods, self.likeness = cells, methods, likeness or {}
         self.labelled = tuple(sorted({cell.target for cell in cells if cell.truth is not None}))
         self._values: dict[tuple[str, str, frozenset[str], str], float | str] = {}
         self._known: dict[str, list[Point]] = {}
@@ -107,6 +114,9 @@ class Grid:
             forecasts=tuple(self._forecast(cell, name, level) for name in self.methods),
             expected_macro_f1=cell.expected_macro_f1,
             macro_f1=cell.macro_f1,
+            effective_size=cell.effective_size,
+            likeness={name: alike for name, alike in self.likeness.get(cell.target, {}).items() if name in others},
+            likeness_among=mean_likeness(self.likeness, others),
         )
 
     def _sets(self, domain: str, target: str) -> bool:

@@ -73,6 +73,7 @@ class TaskSamples:
             rows where their labels are known. Runs without any are not there.
         shifts: by run and target what it predicted on the target's test texts.
         divergence: of pairs of domains, by source, then target, in [0, 1]; empty where the dataset tells none.
+        likeness: of the words of pairs of domains, in [0, 1] (``word_likeness``); empty where texts are not at hand.
         n_validation: held-out texts of the sources that are validation rows, all sources together.
         few_texts: labelled targets with too few test texts to count, and how many they have; they are left out.
         pool: samples of other models of the same task and test rows; agreement on the line is drawn through them, too.
@@ -87,6 +88,7 @@ class TaskSamples:
     n_validation: int = 0
     few_texts: Mapping[str, int] = field(default_factory=dict)
     pool: Sequence["TaskSamples"] = ()
+    likeness: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def domains(self) -> list[str]:

@@ -22,7 +22,10 @@ class ShiftForecast(Record):
     """All forecasts of one source on one target, means over ``n_runs`` seeds.
 
     ``level`` is that of the intervals, ``set_on`` the domains whose errors set them: neither the target, nor with it as
-    their source. ``expected_macro_f1`` is that of the confusion table to expect from calibrated probabilities.
+    their source. ``likeness`` to the target, by domain of ``set_on``, is 1 for the same words and 0 for none in common;
+    ``likeness_among`` is its mean over every two of these domains. It weighs nothing in the interval.
+    ``effective_size`` is the number of held-out source texts that importance weighting effectively rests on.
+    ``expected_macro_f1`` is that of the confusion table to expect from calibrated probabilities.
     """
 
     source: str
@@ -36,6 +39,9 @@ class ShiftForecast(Record):
     forecasts: tuple[Forecast, ...]
     expected_macro_f1: float | None
     macro_f1: float | None
+    effective_size: float | None = None
+    likeness: dict[str, float] = pydantic.Field(default_factory=dict)
+    likeness_among: float | None = None
 
     def of(self, method: str) -> Forecast | None:
         """Return a method's forecast; None where it was not asked for."""

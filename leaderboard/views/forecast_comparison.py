@@ -23,7 +23,7 @@ _SKILL = (
 )
 _HELD = (
     "Held: target domains in which the share of shifts inside was at least the level, each domain left out of what set "
-    "its intervals; inside: that share, its mean over domains, with the 95% interval over domains."
+    "its intervals; inside: that share, its mean over domains, and its 95% interval over domains."
 )
 _SET_ON = (
     "Intervals of the other boards are set on the domains of {board}: it is assumed that methods are as far off on "
@@ -43,7 +43,7 @@ def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
     """Build the table of how methods did where labels are known, in points, the smallest mean error first."""
     is_ranked = any(each.rank_correlation is not None for each in errors)
     skills = ("skill, source", "skill, drop")
-    head = ("method", "domains", "error", "bias", "int. score", "held", "inside, %", *skills)
+    head = ("method", "domains", "error", "bias", "int. score", "held", "inside, %", "interval", *skills)
     rows = []
     for each in sorted(errors, key=lambda each: each.error):
         ranks = "" if each.rank_correlation is None else f"{each.rank_correlation:.2f}"
@@ -57,11 +57,11 @@ def _row(each: MethodErrors) -> tuple[str, ...]:
         saved, p = each.skill.get(floor), each.p.get(floor)
         test = CANNOT_TELL if p is None else f"({p_text(p)})"
         against.append("" if saved is None else f"{saved:+.2f} {test}")
-    held = share = ""
+    held = share = ends = ""
     if each.held is not None:
         held = f"{each.held.held}/{each.held.n_domains} at {100 * each.held.level:.0f}%"
-        ends = f"[{plain_points(each.held.low, 0)}, {plain_points(each.held.high, 0)}]"
-        share = f"{plain_points(each.held.share, 0)} {ends}"
+        share = plain_points(each.held.share, 0)
+        ends = f"{plain_points(each.held.low, 0)}-{plain_points(each.held.high, 0)}"  # without spaces: cells wrap there
     return (
         TITLES.get(each.method, each.method),
         str(each.n_domains),
@@ -70,6 +70,7 @@ def _row(each: MethodErrors) -> tuple[str, ...]:
         "" if each.interval_score is None else plain_points(each.interval_score),
         held,
         share,
+        ends,
         *against,
     )
 

@@ -9,6 +9,7 @@ from leaderboard.views.forecast_words import (
     closing_lines,
     errors_table,
     forecast_table,
+    likeness_lines,
     reason_lines,
     shifts_table,
 )
@@ -49,6 +50,8 @@ def _print_task(task: TaskForecast, console: "Console", method: str | None) -> N
         _print_table(forecast_table(shift), console)
         for line in reason_lines(shift):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for line in likeness_lines(told):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     if len(told) < len(task.shifts):
         _print_table(shifts_table(task, method), console)
     if task.errors:

@@ -1,6 +1,6 @@
 """Forecasts in words: one sentence on what may be believed, a table of methods, and how they did where labels are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from leaderboard.forecasting.methods import TITLES
 from leaderboard.forecasting.shape import Forecast, Forecasts, MethodErrors, ShiftForecast, TaskForecast
@@ -20,6 +20,10 @@ FIRST = (
     "The forecast that sentences are about is the source score less the mean drop of the other domains, so it reads no "
     "text of the target: no method that does has been shown to err less on real benchmarks. All methods stand in the "
     "JSON; forecast --method NAME puts another first."
+)
+LIKENESS = (
+    "Likeness (one less the Jensen-Shannon divergence of words: 1 the same words, 0 none in common) weighs nothing in "
+    "the interval: where the target is much less like the domains than they are like each other, the interval may fail."
 )
 _LISTED = 6
 ABOUT = (
@@ -114,8 +118,22 @@ def forecast_table(shift: ShiftForecast) -> PlainTable:
     return PlainTable(shift_title(shift), head, rows, n_names=1)
 
 
+def likeness_lines(shifts: Iterable[ShiftForecast]) -> Iterator[str]:
+    """List how alike each target is to the domains that set its interval, then what that is good for."""
+    known = {shift.target: shift for shift in shifts if shift.likeness}
+    for shift in known.values():
+        each = ", ".join(f"{name} {alike:.2f}" for name, alike in shift.likeness.items())
+        among = "" if shift.likeness_among is None else f"; these among each other {shift.likeness_among:.2f}"
+        yield f"Likeness of words to {shift.target}: {each}{among}."
+    if known:
+        yield LIKENESS
+
+
 def reason_lines(shift: ShiftForecast) -> Iterator[str]:
-    """List why methods have no forecast, those of one reason together."""
+    """List what importance weighting rests on, and why methods have no forecast, those of one reason together."""
+    if shift.effective_size is not None:
+        texts = counted(round(shift.effective_size), "text")
+        yield f"Importance weighting rests on effectively {texts} of {shift.source} (effective sample size)."
     by_reason: dict[str, list[str]] = {}
     for each in shift.forecasts:
         if each.reason is not None:
