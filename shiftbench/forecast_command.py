@@ -63,11 +63,11 @@ def forecast(
     from leaderboard.views.forecast_page import forecast_html
     from leaderboard.views.forecast_terminal import print_forecasts
     from leaderboard.views.titles import with_forecast_titles
-    from shiftbench.forecast_data import forecast_data
+    from shiftbench.forecast_data import forecast_data, titled_problems
 
     chosen_methods(method)  # before any work
     vectors = None if encoder is None else _encoder(encoder)
-    with forecast_data(predictions, data, own, subset) as given:
+    with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
         found = forecast_predictions(
             predictions.name,
             given.predictions,

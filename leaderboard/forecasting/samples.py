@@ -102,6 +102,7 @@ def task_samples(
     folder: DatasetFolder,
     validation: pl.DataFrame | None = None,
     extra: Mapping[tuple[Run, str], Sample] | None = None,
+    file: str = "predictions",
 ) -> TaskSamples:
     """Arrange one task's predictions.
 
@@ -112,6 +113,7 @@ def task_samples(
         folder: the dataset.
         validation: its checked predictions on validation rows, same columns; None without.
         extra: samples on targets that the folder does not have.
+        file: what the predictions are called, for the report.
     Returns: the samples; what a run predicted on parts of its own source is at home, not a shift.
     Raises: InvalidInput when the task is one of tags, no run has labelled texts of its source, or most
         predictions are not the most probable label.
@@ -133,10 +135,11 @@ def task_samples(
                 few_texts[target] = len(sample.ids)
             elif split == "test":
                 shifts[run, target] = sample
-    _refuse_other_order([*shifts.values(), *(each for parts in home.values() for each in parts)], info.labels, task)
+    every = [*shifts.values(), *(each for parts in home.values() for each in parts)]
+    _refuse_other_order(every, info.labels, task, file)
     wanted = {run for run, _ in shifts if source_parts(run[0])}
     if wanted and not wanted & set(home):
-        raise InvalidInput(_no_home(folder, task, sorted(wanted)))
+        raise InvalidInput(_no_home(file, task, sorted(wanted)))
     n_validation = sum(
         len(sample.ids)
         for (run, target), sample in found.get("validation", {}).items()
@@ -221,7 +224,7 @@ def _joined(parts: Sequence[Sample]) -> Sample:
     return Sample(pl.concat([part.ids for part in parts]), *joined)
 
 
-def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str) -> None:
+def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str, file: str) -> None:
     """Refuse probabilities that seem to stand in another order than the task's labels."""
     agreed = n = 0
     for sample in samples:
@@ -233,7 +236,7 @@ def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task
         what = "probabilities and predictions contradict each other: the labels may stand in another order"
         found = f"the most probable label is the predicted one in {agreed:,} of {n:,} rows of task '{task}'"
         cure = f"give probabilities in this order: {', '.join(labels)}"
-        raise InvalidInput(Problem(what, "predictions", found, cure, column=PROBABILITIES))
+        raise InvalidInput(Problem(what, file, found, cure, column=PROBABILITIES))
 
 
 def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
@@ -250,11 +253,11 @@ def _no_mean(folder: DatasetFolder, task: str) -> Problem:
     return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
 
 
-def _no_home(folder: DatasetFolder, task: str, runs: Sequence[Run]) -> Problem:
+def _no_home(file: str, task: str, runs: Sequence[Run]) -> Problem:
     what = "no run has predictions on labelled held-out texts of its own source"
-    sources = ", ".join(dict.fromkeys(source for source, _ in runs))
+    sources = ", ".join(f"'{source}'" for source in dict.fromkeys(source for source, _ in runs))
     cure = (
-        "predict validation rows of the source into NAME.validation.parquet beside the file, "
-        "or the source's own test rows in the file"
+        "predict the source's own labelled test rows in the file, too; or, of a dataset folder, its validation rows "
+        "into NAME.validation.parquet beside the file"
     )
-    return Problem(what, str(folder.path), f"task '{task}', sources {sources}", cure)
+    return Problem(what, file, f"task '{task}', sources {sources}", cure)

@@ -131,7 +131,12 @@ def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
             lambda f: f.with_columns(probabilities=pl.lit([0.5, 0.6], dtype=pl.List(pl.Float64))),
             "do not add up to 1",
         ),
-        (lambda f: f.filter(~pl.col("id").str.starts_with("A")), "no run has predictions on labelled held-out texts"),
+        (
+            lambda f: f.filter(~pl.col("id").str.starts_with("A")),
+            "preds.parquet: no run has predictions on labelled held-out texts of its own source; found task 'own', "
+            "sources 'Site A'; predict the source's own labelled test rows",
+        ),
+        (lambda f: f.with_columns(source=pl.lit("Site F")), "a model's home has no labels"),
         (lambda f: f.filter(pl.col("id") != "F3"), "test ids are missing"),
         (lambda f: f.filter(~pl.col("id").str.starts_with("F")), "no row without a label has a prediction"),
     ],
@@ -164,18 +169,22 @@ def test_rows_that_cannot_be_used_are_refused(own: Path, change, words: str) -> 
 
 def test_targets_and_methods_that_are_not_there_are_refused(own: Path) -> None:
     assert "no such method" in refused(own, "--method", "magic")
-    assert "is what the model was trained on" in refused(own, "--target", "Site A")
+    assert "is what the model was trained on; found 'Site A'" in refused(own, "--target", "Site A")
     assert "no such target" in refused(own, "--target", "Site X")
 
 
 def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
     rows, predictions, _ = own_rows()
     copied = rows.filter(site="Site B").head(3).with_columns(id=pl.concat_str(pl.lit("t"), "id"), site=pl.lit("Site A"))
-    splits = [rows.with_columns(split=pl.lit("test")), copied.with_columns(split=pl.lit("train"))]
+    unknown = rows.filter(site="Site F").head(2)
+    more = unknown.with_columns(id=pl.concat_str(pl.lit("t"), "id"), site=pl.lit("Site A"), label=pl.lit("neg"))
+    train = pl.concat([copied, more]).with_columns(split=pl.lit("train"))
+    splits = [rows.with_columns(split=pl.lit("test")), train]
     pl.concat(splits).write_csv(own / "mine.csv")
     predictions.write_parquet(own / "preds.parquet")
     (task,) = run(own, "--split-column", "split", "--method", "doc")["tasks"]
     assert any("3 test texts of 'Site B' stand in the train texts of 'Site A'" in note for note in task["notes"])
+    assert any("2 test texts of 'Site F' stand in the train texts of 'Site A'" in note for note in task["notes"])
 
 
 def test_one_label_alone_is_said(own: Path) -> None:
@@ -237,7 +246,7 @@ def test_a_folder_that_withholds_its_labels_is_forecast_from_validation_rows(tmp
     assert doc["value"] is not None
     assert doc["low"] is None
     (tmp_path / "preds.validation.parquet").unlink()
-    with pytest.raises(InvalidInput, match=r"predict validation rows of the source into NAME\.validation"):
+    with pytest.raises(InvalidInput, match=r"its validation rows into NAME\.validation"):
         run(tmp_path, data="both/public")
 
 
