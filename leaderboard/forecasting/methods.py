@@ -31,7 +31,7 @@ NO_VECTORS = "texts were not embedded (give --encoder)"
 FLOORS = ("source-accuracy", "mean-drop")
 TITLES = {
     "source-accuracy": "source accuracy (floor)",
-    "mean-drop": "source score less mean drop (floor)",
+    "mean-drop": "less mean drop (floor)",
     "average-confidence": "average confidence",
     "doc": "difference of confidences",
     "atc": "ATC, confidence",

@@ -22,8 +22,8 @@ _SKILL = (
     "of a paired test over target domains."
 )
 _HELD = (
-    "Held: target domains in which the share of shifts inside was at least the level, each domain left out of what set "
-    "its intervals; inside: that share, its mean over domains, and its 95% interval over domains."
+    "Held: target domains in which the share of shifts inside was at least the level (behind the comma), each domain "
+    "left out of what set its intervals; inside: that share, its mean over domains, and its 95% interval over domains."
 )
 _SET_ON = (
     "Intervals of the other boards are set on the domains of {board}: it is assumed that methods are as far off on "
@@ -43,7 +43,7 @@ def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
     """Build the table of how methods did where labels are known, in points, the smallest mean error first."""
     is_ranked = any(each.rank_correlation is not None for each in errors)
     skills = ("skill, source", "skill, drop")
-    head = ("method", "domains", "error", "bias", "int. score", "held", "inside, %", "interval", *skills)
+    head = ("method", "domains", "error", "bias", "int. score", "held", "inside", "interval", *skills)
     rows = []
     for each in sorted(errors, key=lambda each: each.error):
         ranks = "" if each.rank_correlation is None else f"{each.rank_correlation:.2f}"
@@ -59,8 +59,8 @@ def _row(each: MethodErrors) -> tuple[str, ...]:
         against.append("" if saved is None else f"{saved:+.2f} {test}")
     held = share = ends = ""
     if each.held is not None:
-        held = f"{each.held.held}/{each.held.n_domains} at {100 * each.held.level:.0f}%"
-        share = plain_points(each.held.share, 0)
+        held = f"{each.held.held}/{each.held.n_domains}, {100 * each.held.level:.0f}%"
+        share = f"{plain_points(each.held.share, 0)}%"
         ends = f"{plain_points(each.held.low, 0)}-{plain_points(each.held.high, 0)}"  # without spaces: cells wrap there
     return (
         TITLES.get(each.method, each.method),

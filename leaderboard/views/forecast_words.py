@@ -16,6 +16,7 @@ It is fixed beforehand, not chosen by errors on the data at hand. Source score l
 rests on the least, is right on average wherever the target is like the other domains, and no method has been shown to
 err less on real boards.
 """
+_IN_SENTENCES = {"mean-drop": "source score less mean drop", "source-accuracy": "source score"}
 FIRST = (
     "The forecast that sentences are about is the source score less the mean drop of the other domains, so it reads no "
     "text of the target: no method that does has been shown to err less on real benchmarks. All methods stand in the "
@@ -50,7 +51,7 @@ def believed(shift: ShiftForecast, task: TaskForecast, method: str | None = None
     found = main_forecast(shift, method)
     if found is None:
         return f"No forecast for {shift.target}: {shift.forecasts[0].reason}."
-    about = f"{shift.target} ({TITLES[found.method].removesuffix(' (floor)')}"
+    about = f"{shift.target} ({_IN_SENTENCES.get(found.method, TITLES[found.method])}"
     metric = metric_name(task.metric)
     if found.low is None or found.high is None or shift.level is None:
         n = len(shift.set_on)
