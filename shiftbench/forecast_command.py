@@ -66,7 +66,7 @@ def forecast(
     from shiftbench.forecast_data import forecast_data, titled_problems
 
     chosen_methods(method)  # before any work
-    vectors = None if encoder is None else _encoder(encoder)
+    vectors = None if encoder is None else _load_encoder(encoder)
     with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
         found = forecast_predictions(
             predictions.name,
@@ -88,7 +88,7 @@ def forecast(
     write_json(shown.model_dump(mode="json"), json_)
 
 
-def _encoder(name: str) -> "Encoder":
+def _load_encoder(name: str) -> "Encoder":
     from builders.encoder import Encoder
 
     require("sentence_transformers", "encoder")
@@ -176,7 +176,7 @@ def score_forecasts(
         folder.refuse_withheld()
     entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
     entrants += read_files(predictions or [], folders)
-    found, more = forecast_entrants(entrants, chosen, None if encoder is None else _encoder(encoder))
+    found, more = forecast_entrants(entrants, chosen, None if encoder is None else _load_encoder(encoder))
     levels = {}
     if forecasts is not None:
         levels[forecasts.stem] = level

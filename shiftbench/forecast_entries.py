@@ -51,7 +51,7 @@ def read_files(files: Sequence[Path], folders: Sequence[DatasetFolder]) -> list[
 
 
 def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
-    card = _card(path)
+    card = _read_card_beside(path)
     if card is None and len(folders) > 1:
         what, cure = "this prediction file has no card beside it", "write one, or give one --data"
         raise InvalidInput(Problem(what, str(path), cure=cure))
@@ -74,9 +74,9 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
             if not files:
                 continue
             joined = Path(place) / f"{entry[0].model}.parquet"
-            _join(files, joined)
+            _join_files(files, joined)
             held_out = [beside for file in files if (beside := validation_file(file)).is_file()]
-            _join(held_out, validation_file(joined))
+            _join_files(held_out, validation_file(joined))
             card = read_card(card_of(files[0]))
             folder = folder_of(card, folders)
             frame = checked_predictions(joined, folder, card.subset)
@@ -84,14 +84,14 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
     return found
 
 
-def _join(files: Sequence[Path], out: Path) -> None:
+def _join_files(files: Sequence[Path], out: Path) -> None:
     """Write prediction files as one; without files, remove what is there."""
     out.unlink(missing_ok=True)
     if files:
         pl.concat([pl.read_parquet(file) for file in files]).write_parquet(out)
 
 
-def _card(path: Path) -> Card | None:
+def _read_card_beside(path: Path) -> Card | None:
     card = path.with_name(f"{path.stem}.card.yaml")
     return read_card(card) if card.is_file() else None
 

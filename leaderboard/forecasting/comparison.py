@@ -44,32 +44,32 @@ def compare_methods(
     """
     own_levels = levels or {}
     boards = list(dict.fromkeys(each.board for each in found))
-    points = {board: _points([each for each in found if each.board == board], own_levels) for board in boards}
+    points = {board: _list_points([each for each in found if each.board == board], own_levels) for board in boards}
     if set_on is not None:
-        reach = _reaches(points, set_on)
+        reach = _set_reaches(points, set_on)
         for board in boards:
             if board != set_on:
                 points[board] = {
-                    name: mine if name in own_levels else [_with_interval(point, reach.get(name)) for point in mine]
+                    name: mine if name in own_levels else [_set_interval(point, reach.get(name)) for point in mine]
                     for name, mine in points[board].items()
                 }
-    parts = [_part(board, points[board], None if board == set_on else set_on) for board in boards]
+    parts = [_compare_on_board(board, points[board], None if board == set_on else set_on) for board in boards]
     pooled = [board for board in boards if board != set_on]
     if len(pooled) > 1:
         methods = dict.fromkeys(name for board in pooled for name in points[board])
         together = {name: [point for board in pooled for point in points[board].get(name, ())] for name in methods}
-        parts.append(_part(None, together, set_on))
+        parts.append(_compare_on_board(None, together, set_on))
     return MethodComparison(boards=tuple(parts), left_out=tuple(left_out), concept_shift=CONCEPT_SHIFT)
 
 
-def _part(board: str | None, points: Points, set_on: str | None) -> BoardStandings:
+def _compare_on_board(board: str | None, points: Points, set_on: str | None) -> BoardStandings:
     """Compare the methods of one board, or of several."""
     models = dict.fromkeys(point.model for mine in points.values() for point in mine)
     standings = [made for name in points if (made := method_errors(name, points)) is not None]
     return BoardStandings(board=board, models=tuple(models), standings=tuple(standings), set_on=set_on)
 
 
-def _points(found: Sequence[Forecasted], levels: Mapping[str, float]) -> Points:
+def _list_points(found: Sequence[Forecasted], levels: Mapping[str, float]) -> Points:
     """List all forecasts of one board by method."""
     points: Points = {}
     for board, model, task in found:
@@ -92,7 +92,7 @@ class _Reach(NamedTuple):
     level: float
 
 
-def _reaches(points: Mapping[str, Points], board: str) -> dict[str, _Reach]:
+def _set_reaches(points: Mapping[str, Points], board: str) -> dict[str, _Reach]:
     """Set the reach of each method's intervals on the errors of all models into the domains of one board.
 
     Methods that forecast too few of its domains have none.
@@ -114,7 +114,7 @@ def _reaches(points: Mapping[str, Points], board: str) -> dict[str, _Reach]:
     return reaches
 
 
-def _with_interval(point: Point, reach: _Reach | None) -> Point:
+def _set_interval(point: Point, reach: _Reach | None) -> Point:
     """Return a forecast with an interval of this reach, cut to [0, 1]."""
     if reach is None:
         return point._replace(low=None, high=None, level=None)

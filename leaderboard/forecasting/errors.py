@@ -59,10 +59,12 @@ def method_errors(method: str, points: Mapping[str, Sequence[Point]]) -> MethodE
     if not mine:
         return None
     errors, domains = np.array([point.error for point in mine]), [point.domain for point in mine]
-    held, winkler = _held(mine)
-    rank_correlation, n_ranked = _rank_correlation(mine)
+    held, winkler = _count_held(mine)
+    rank_correlation, n_ranked = _correlate_ranks(mine)
     compared = {
-        floor: _compare(mine, points.get(floor, ()), f"{method}/{floor}") for floor in FLOORS if floor != method
+        floor: _compare_with_floor(mine, points.get(floor, ()), f"{method}/{floor}")
+        for floor in FLOORS
+        if floor != method
     }
     return MethodErrors(
         method=method,
@@ -88,7 +90,7 @@ def errors_by_domain(points: Iterable[Point]) -> dict[str, list[float]]:
     return found
 
 
-def _held(points: Sequence[Point]) -> tuple[HeldIn | None, float | None]:
+def _count_held(points: Sequence[Point]) -> tuple[HeldIn | None, float | None]:
     """Count the domains in which intervals held, and average their interval scores; None without intervals."""
     inside: dict[str, list[bool]] = {}
     levels: dict[str, list[float]] = {}
@@ -108,7 +110,7 @@ def _held(points: Sequence[Point]) -> tuple[HeldIn | None, float | None]:
     return HeldIn(level=float(np.mean(wanted)), **found._asdict()), winkler
 
 
-def _compare(mine: Sequence[Point], floor: Sequence[Point], about: str) -> tuple[float | None, float | None]:
+def _compare_with_floor(mine: Sequence[Point], floor: Sequence[Point], about: str) -> tuple[float | None, float | None]:
     """Compare a method with a floor on the shifts that both forecast: skill, and p over target domains."""
     known = {point[:3]: abs(point.error) for point in floor}
     both = [(point.domain, abs(point.error), known[point[:3]]) for point in mine if point[:3] in known]
@@ -121,7 +123,7 @@ def _compare(mine: Sequence[Point], floor: Sequence[Point], about: str) -> tuple
     return None if np.isnan(saved) else saved, None if np.isnan(p) else p
 
 
-def _rank_correlation(points: Sequence[Point]) -> tuple[float | None, int]:
+def _correlate_ranks(points: Sequence[Point]) -> tuple[float | None, int]:
     """Correlate forecasts and truths over the models of each shift; the mean over shifts, and their number."""
     shifts: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for point in points:

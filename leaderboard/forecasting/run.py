@@ -49,7 +49,7 @@ def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVe
         n_validation=samples.n_validation,
         shifts=tuple(grid.shift(cell) for cell in grid.cells),
         errors=tuple(found for name in methods if (found := grid.errors(name)) is not None),
-        notes=tuple(_notes(samples, grid)),
+        notes=tuple(_list_notes(samples, grid)),
     )
 
 
@@ -100,7 +100,7 @@ class Grid:
 
     def shift(self, cell: Cell) -> ShiftForecast:
         """Forecast one cell by all methods; its target is left out of all that is known."""
-        others = [domain for domain in self.labelled if self._sets(domain, cell.target)]
+        others = [domain for domain in self.labelled if self._sets_interval(domain, cell.target)]
         level = interval_level(len(others))
         return ShiftForecast(
             source=cell.source,
@@ -111,7 +111,7 @@ class Grid:
             source_score=cell.source_score,
             level=level,
             set_on=tuple(others),
-            forecasts=tuple(self._forecast(cell, name, level) for name in self.methods),
+            forecasts=tuple(self._forecast_by(cell, name, level) for name in self.methods),
             expected_macro_f1=cell.expected_macro_f1,
             macro_f1=cell.macro_f1,
             effective_size=cell.effective_size,
@@ -119,22 +119,22 @@ class Grid:
             likeness_among=mean_likeness(self.likeness, others),
         )
 
-    def _sets(self, domain: str, target: str) -> bool:
+    def _sets_interval(self, domain: str, target: str) -> bool:
         """Check whether a labelled domain has a shift that does not involve a target."""
         return any(cell.target == domain and not cell.involves({target}) for cell in self.cells)
 
-    def _forecast(self, cell: Cell, method: str, level: float | None) -> Forecast:
+    def _forecast_by(self, cell: Cell, method: str, level: float | None) -> Forecast:
         value = self.value(cell, method)
         if isinstance(value, str):
             return Forecast(method=method, value=None, reason=value)
-        low, high = self._ends(cell, method, value, level)
+        low, high = self._set_ends(cell, method, value, level)
         return Forecast(method=method, value=value, low=low, high=high)
 
     def errors(self, method: str) -> MethodErrors | None:
         """Measure how a method did on the labelled targets; None where it has no forecast there."""
-        return method_errors(method, {name: self._points(name) for name in {method, *FLOORS} & {*self.methods}})
+        return method_errors(method, {name: self._list_points(name) for name in {method, *FLOORS} & {*self.methods}})
 
-    def _points(self, method: str) -> list[Point]:
+    def _list_points(self, method: str) -> list[Point]:
         """List a method's forecasts of labelled targets, each with an interval set on the other ones alone.
 
         There are no intervals where one domain less leaves fewer than two.
@@ -148,11 +148,11 @@ class Grid:
                 Point(cell.target, "", cell.source, cell.truth, value, low, high, level)
                 for cell in self.cells
                 if cell.truth is not None and not isinstance(value := self.value(cell, method), str)
-                for low, high in [self._ends(cell, method, value, level)]
+                for low, high in [self._set_ends(cell, method, value, level)]
             ]
         return self._known[method]
 
-    def _ends(
+    def _set_ends(
         self, cell: Cell, method: str, value: float, level: float | None
     ) -> tuple[float, float] | tuple[None, None]:
         """Return the ends of a forecast's interval, set without the target; None without one."""
@@ -160,18 +160,18 @@ class Grid:
         return (None, None) if reach is None else (max(value - reach, 0.0), min(value + reach, 1.0))
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
+def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     found = []
     if samples.home and not samples.n_validation:
         found.append("There are no validation rows: the source's own test rows stand in for them.")
     lacking = sorted({source for (source, _), _ in samples.shifts} - {source for source, _ in samples.home})
     if lacking:
         found.append(
-            f"No labelled held-out texts of {_quoted(lacking)}: methods that need them have no forecast there."
+            f"No labelled held-out texts of {_quote_names(lacking)}: methods that need them have no forecast there."
         )
     if not samples.labels:
         found.append(f"Outputs are no labels: what is forecast is {samples.metric}, by methods that need none.")
@@ -185,7 +185,9 @@ def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
         }
     )
     if constant:
-        found.append(f"One label alone is predicted on {_quoted(constant)}: a forecast says little of such a model.")
+        found.append(
+            f"One label alone is predicted on {_quote_names(constant)}: a forecast says little of such a model."
+        )
     found += [f"'{name}' is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
     if not grid.labelled:
         found.append("No other domain has labels: there is no interval, and no error is known.")

@@ -120,9 +120,11 @@ def task_samples(
     """
     info = folder.task(task)
     if info.kind is TaskKind.TAGGING:
-        raise InvalidInput(_no_mean(folder, task))
+        raise InvalidInput(_problem_of_spans(folder, task))
     splits = {"test": predictions, "validation": validation}
-    found = {name: _by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None}
+    found = {
+        name: _split_by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None
+    }
     home: dict[Run, list[Sample]] = {}
     few_texts: dict[str, int] = {}
     shifts: dict[tuple[Run, str], Sample] = dict(extra or {})
@@ -139,15 +141,17 @@ def task_samples(
     _refuse_other_order(every, info.labels, task, file)
     wanted = {run for run, _ in shifts if source_parts(run[0])}
     if wanted and not wanted & set(home):
-        raise InvalidInput(_no_home(file, task, sorted(wanted)))
+        raise InvalidInput(_problem_of_missing_home(file, task, sorted(wanted)))
     n_validation = sum(
         len(sample.ids)
         for (run, target), sample in found.get("validation", {}).items()
         if target in source_parts(run[0])
     )
-    joined = {run: _joined(parts) for run, parts in home.items()}
+    joined = {run: _join_samples(parts) for run, parts in home.items()}
     metric = SCORES[info.kind]
-    return TaskSamples(task, metric, info.labels, joined, shifts, _divergence(folder, task), n_validation, few_texts)
+    return TaskSamples(
+        task, metric, info.labels, joined, shifts, _read_divergence(folder, task), n_validation, few_texts
+    )
 
 
 def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
@@ -163,7 +167,7 @@ def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None,
     codes = {label: code for code, label in enumerate(labels)}
     scored_as = np.arange(n_classes + 1) if folds is None else folds
     predicted = rows["prediction"].replace_strict(codes, default=n_classes, return_dtype=pl.Int64).to_numpy()
-    table = _probabilities(rows[PROBABILITIES], n_classes) if PROBABILITIES in rows.columns else None
+    table = _tabulate_probabilities(rows[PROBABILITIES], n_classes) if PROBABILITIES in rows.columns else None
     if table is not None and folds is not None:
         folded = np.zeros_like(table)
         np.add.at(folded.T, folds[:-1], table.T)
@@ -171,11 +175,11 @@ def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None,
     return Sample(rows["id"], scored_as[predicted], table, gold)
 
 
-def _by_run(
+def _split_by_run(
     frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
     if info.kind is not TaskKind.CLASSIFICATION:
-        return _graded_by_run(frame, info, folder, task, split)
+        return _grade_by_run(frame, info, folder, task, split)
     found: dict[tuple[Run, str], Sample] = {}
     for (target,), rows in frame.partition_by("target", as_dict=True).items():
         gold = folder.split(task, str(target), split).select("id", "label")
@@ -189,7 +193,7 @@ def _by_run(
     return found
 
 
-def _graded_by_run(
+def _grade_by_run(
     frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
     """Score answers and generated texts one by one."""
@@ -205,7 +209,7 @@ def _graded_by_run(
     return found
 
 
-def _probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
+def _tabulate_probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
     """Return probabilities as a table; None where no row has any."""
     if lists.null_count() == len(lists):
         return None
@@ -214,7 +218,7 @@ def _probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
     return np.asarray(table / table.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _joined(parts: Sequence[Sample]) -> Sample:
+def _join_samples(parts: Sequence[Sample]) -> Sample:
     """Join samples of one run that all have labels."""
     if len(parts) == 1:
         return parts[0]
@@ -239,7 +243,7 @@ def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task
         raise InvalidInput(Problem(what, file, found, cure, column=PROBABILITIES))
 
 
-def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
+def _read_divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
     from builders.folder.statistics import read_statistics
 
     if not (folder.path / "statistics" / f"{task}.json").is_file():
@@ -247,13 +251,13 @@ def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, f
     return read_statistics(folder.path, task).divergence
 
 
-def _no_mean(folder: DatasetFolder, task: str) -> Problem:
+def _problem_of_spans(folder: DatasetFolder, task: str) -> Problem:
     what = "what is forecast is a mean over texts, and span F1 is none"
     cure = "forecast tasks of labels, answers or texts: no method here has a meaning for spans"
     return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
 
 
-def _no_home(file: str, task: str, runs: Sequence[Run]) -> Problem:
+def _problem_of_missing_home(file: str, task: str, runs: Sequence[Run]) -> Problem:
     what = "no run has predictions on labelled held-out texts of its own source"
     sources = ", ".join(f"'{source}'" for source in dict.fromkeys(source for source, _ in runs))
     cure = (

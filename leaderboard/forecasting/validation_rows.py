@@ -30,14 +30,14 @@ def read_validation(path: Path, folder: DatasetFolder) -> pl.DataFrame:
     Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found: unknown ids, runs that lack validation rows of a domain.
     """
-    facts = [found for task in folder.manifest.tasks if (found := _facts(folder, task)) is not None]
+    facts = [found for task in folder.manifest.tasks if (found := _gather_facts(folder, task)) is not None]
     if not facts:
         cure = "build the dataset with validation rows, or leave the file out"
         raise InvalidInput(Problem("the dataset has no validation rows", str(folder.path), str(path), cure))
     return check_prediction_file(path, facts)
 
 
-def _facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
+def _gather_facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
     """Gather what checking predictions of a task's validation rows needs; None where it has none."""
     info = folder.task(task)
     domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]

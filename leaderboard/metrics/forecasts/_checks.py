@@ -81,10 +81,9 @@ def fit_shift_line(x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
     >>> [round(part, 6) for part in fit_shift_line([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])]
     [2.0, 1.0]
     """
-    n = np.size(x)
-    if n < MIN_POINTS:
-        raise NoForecastError(f"a line needs {MIN_POINTS} labelled shifts between other domains, there are {n}")
-    away = np.asarray(x, dtype=np.float64) - np.mean(x)
-    if float(away @ away) <= 1e-12 * max(1.0, float(np.square(x).sum())):
+    a = np.asarray(x, dtype=np.float64)
+    if a.size < MIN_POINTS:
+        raise NoForecastError(f"a line needs {MIN_POINTS} labelled shifts between other domains, there are {a.size}")
+    if float(np.square(a - a.mean()).sum()) <= 1e-12 * max(1.0, float(np.square(a).sum())):
         raise NoForecastError("a line needs shifts that differ in what it is drawn over")
     return fit_line(x, y, axis="linear")
