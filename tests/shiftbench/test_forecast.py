@@ -113,9 +113,14 @@ def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) 
 
 def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
     columns = ["--id-column", "id", "--domain-column", "site", "--label-column", "label"]
-    command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns, "--method", "doc"]
-    text = CliRunner().invoke(app, command, catch_exceptions=False).output
-    print("\n" + next(line for line in text.splitlines() if "80% interval" in line))
+    command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns]
+    first = CliRunner().invoke(app, command, catch_exceptions=False).output
+    print("\n" + next(line for line in first.splitlines() if "80% interval" in line))
+    assert "on Site F (source score less mean drop; 80% interval, set on 4 domains; left out in turn at 75%, it" in first
+    assert "it reads no text of the target" in " ".join(first.split())
+    assert "Likeness of words to Site F: Site B 0." in first
+    text = CliRunner().invoke(app, [*command, "--method", "doc"], catch_exceptions=False).output
+    assert "it reads no text of the target" not in " ".join(text.split())
     assert (
         "on Site F (difference of confidences; 80% interval, set on 4 domains; left out in turn at 75%, it held" in text
     )
