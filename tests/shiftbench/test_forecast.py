@@ -116,7 +116,9 @@ def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
     command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns]
     first = CliRunner().invoke(app, command, catch_exceptions=False).output
     print("\n" + next(line for line in first.splitlines() if "80% interval" in line))
-    assert "on Site F (source score less mean drop; 80% interval, set on 4 domains; left out in turn at 75%, it" in first
+    assert (
+        "on Site F (source score less mean drop; 80% interval, set on 4 domains; left out in turn at 75%, it" in first
+    )
     assert "it reads no text of the target" in " ".join(first.split())
     assert "Likeness of words to Site F: Site B 0." in first
     text = CliRunner().invoke(app, [*command, "--method", "doc"], catch_exceptions=False).output
