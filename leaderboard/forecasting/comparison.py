@@ -4,6 +4,7 @@ Over boards it is assumed that domains of different tasks are alike in how metho
 no such assumption.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ def compare_methods(
     Returns: a part a board, and one of all boards together; with ``set_on`` that one is of all other boards.
     Raises: InvalidInput when ``set_on`` is no board, or has too few domains for an interval.
     """
-    own_levels = levels or {}
+    own_levels, found = levels or {}, _number_repeated(found)
     boards = list(dict.fromkeys(each.board for each in found))
     points = {board: _list_points([each for each in found if each.board == board], own_levels) for board in boards}
     if set_on is not None:
@@ -60,6 +61,17 @@ def compare_methods(
         together = {name: [point for board in pooled for point in points[board].get(name, ())] for name in methods}
         parts.append(_compare_on_board(None, together, set_on))
     return MethodComparison(boards=tuple(parts), left_out=tuple(left_out), concept_shift=CONCEPT_SHIFT)
+
+
+def _number_repeated(found: Sequence[Forecasted]) -> list[Forecasted]:
+    """Return the forecasts, with a number behind the name of each further model that is called as one of its board."""
+    seen: Counter[tuple[str, str]] = Counter()
+    numbered = []
+    for each in found:
+        seen[each.board, each.model] += 1
+        n = seen[each.board, each.model]
+        numbered.append(each if n == 1 else each._replace(model=f"{each.model} ({n})"))
+    return numbered
 
 
 def _compare_on_board(board: str | None, points: Points, set_on: str | None) -> BoardStandings:

@@ -1,6 +1,7 @@
 """The command ``forecast``: own files with domains without labels, dataset folders, and what it refuses."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from baselines.grid.trial import Trial
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.store import Store
@@ -296,6 +298,46 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     assert "concept shift" in text
     assert len(stored["models"]) == 1
     assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
+
+
+def test_a_folder_of_runs_is_a_model_with_its_seeds_and_constant_ones_are_left_out(
+    folder: Path, tmp_path: Path
+) -> None:
+    dataset, preds = DatasetFolder.open(folder / "data"), pl.read_parquet(folder / "preds.parquet")
+    source = preds["source"][0]
+    runs = {
+        "lr": [preds.filter(source=source, seed=0).with_columns(seed=pl.lit(seed, pl.Int64)) for seed in (0, 1)],
+        "flat": [
+            preds.filter(source=source, seed=0).with_columns(prediction=pl.lit("entailment")).drop("probabilities")
+        ],
+    }
+    for model, seeds in runs.items():
+        for seed, rows in enumerate(seeds):
+            trial = Trial(model, "tfidf-lr", (), "nli", source, seed, dataset.content_hash, ())
+            place = tmp_path / "runs" / trial.folder
+            place.mkdir(parents=True)
+            (place / "trial.json").write_text(trial.record, encoding="utf-8")
+            rows.write_parquet(place / "predictions.parquet")
+            shutil.copy(folder / "preds.card.yaml", place / "predictions.card.yaml")
+    command = [
+        "score-forecasts",
+        "--predictions",
+        str(tmp_path / "runs"),
+        "--data",
+        str(folder / "data"),
+        "--json",
+        "-",
+    ]
+    found = json.loads(CliRunner().invoke(app, command, catch_exceptions=False).stdout)
+    (board,) = found["boards"]
+    assert board["models"] == ["lr"]
+    assert found["left_out"] == ["flat on synthetic/nli: it predicts one label for every text"]
+    doc = next(each for each in board["standings"] if each["method"] == "doc")
+    assert (doc["n_models"], doc["n_shifts"]) == (1, len(dataset.task("nli").domains) - 1)
+    (tmp_path / "empty").mkdir()
+    command[2] = str(tmp_path / "empty")
+    with pytest.raises(InvalidInput, match="this folder holds no trials"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
 
 
 def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:

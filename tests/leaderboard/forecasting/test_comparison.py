@@ -66,6 +66,14 @@ def test_the_better_method_is_found_and_the_equal_one_is_not() -> None:
     assert doc.interval_score == pytest.approx(0.1, abs=0.01)
 
 
+def test_models_of_one_name_stay_apart() -> None:
+    named = standings([Forecasted("b/t", f"model {seed}", task(7, seed)) for seed in range(2)])["doc"]
+    found = compare_methods([Forecasted("b/t", "preds", task(7, seed)) for seed in range(2)]).boards[0]
+    assert found.models == ("preds", "preds (2)")
+    doc = next(each for each in found.standings if each.method == "doc")
+    assert doc == named
+
+
 def test_few_domains_cannot_tell_alone_but_can_over_boards() -> None:
     found = [Forecasted(f"b/{name}", "model", task(4, seed)) for seed, name in enumerate("xy")]
     assert standings(found)["doc"].p["source-accuracy"] is None
