@@ -126,8 +126,11 @@ def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions
     tables, unlabelled = read_tables([data]), None
     if len(tables) == 1:
         tables[0], unlabelled = set_unlabelled_apart(tables[0], options.columns, options.kind)
-    rows = own_rows(tables, options.columns, options.kind)
+    rows = own_rows(tables, options.columns, options.kind, min_domains=2 if unlabelled is None else 1)
     names, _ = name_domains(rows.frame["domain"], str(data))
+    if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
+        what = "the model's home has no labels, and forecasts start from how right it is there"
+        raise InvalidInput(Problem(what, "--trained-on", f"'{trained_on}'", "label its rows"))
     home = _home(trained_on, names)
     if unlabelled is not None and home is None:
         what = "domains without labels can be forecast from a home domain only"

@@ -185,6 +185,7 @@ def opened_data(
     encoder: "Encoder | None" = None,
     *,
     labels_by_index: bool = False,
+    min_domains: int = 2,
 ) -> Iterator[OpenedData]:
     """Open what ``--data`` names, for as long as the context lasts.
 
@@ -195,6 +196,7 @@ def opened_data(
         subset: the subset of a folder that predictions cover.
         encoder: of a file, embeds its texts for depths.
         labels_by_index: whole numbers stand for labels, by their place.
+        min_domains: fewest domains of a file.
     Raises: InvalidInput when it cannot be read; typer.BadParameter for options that do not fit.
     """
     from leaderboard.views.titles import domain_titles
@@ -211,7 +213,7 @@ def opened_data(
     if subset != "all":
         raise typer.BadParameter("--subset is for dataset folders; --data is a file")
     how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
-    how["labels_by_index"] = labels_by_index
+    how |= {"labels_by_index": labels_by_index, "min_domains": min_domains}
     with opened_own_data(data, options.columns, predictions, **how) as own:
         if own.repeats:
             typer.echo(f"{data}: {own.repeats:,} rows repeat another word for word and are left out", err=True)

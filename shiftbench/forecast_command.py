@@ -63,11 +63,11 @@ def forecast(
     from leaderboard.views.forecast_page import forecast_html
     from leaderboard.views.forecast_terminal import print_forecasts
     from leaderboard.views.titles import with_forecast_titles
-    from shiftbench.forecast_data import forecast_data
+    from shiftbench.forecast_data import forecast_data, titled_problems
 
     chosen_methods(method)  # before any work
-    vectors = None if encoder is None else _encoder(encoder)
-    with forecast_data(predictions, data, own, subset) as given:
+    vectors = None if encoder is None else _load_encoder(encoder)
+    with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
         found = forecast_predictions(
             predictions.name,
             given.predictions,
@@ -88,7 +88,7 @@ def forecast(
     write_json(shown.model_dump(mode="json"), json_)
 
 
-def _encoder(name: str) -> "Encoder":
+def _load_encoder(name: str) -> "Encoder":
     from builders.encoder import Encoder
 
     require("sentence_transformers", "encoder")
@@ -108,7 +108,11 @@ def score_forecasts(
     ] = None,
     predictions: Annotated[
         list[Path] | None,
-        typer.Option("--predictions", metavar="FILE", help="Prediction file that is forecast; repeat for more models."),
+        typer.Option(
+            "--predictions",
+            metavar="FILE",
+            help="Prediction file that is forecast, or a grid's folder of runs; repeat for more models.",
+        ),
     ] = None,
     store: Annotated[
         str | None,
@@ -122,6 +126,14 @@ def score_forecasts(
         str | None,
         typer.Option(
             "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
+        ),
+    ] = None,
+    set_on: Annotated[
+        str | None,
+        typer.Option(
+            "--set-on",
+            metavar="BOARD",
+            help="Set all other boards' intervals on this one's domains (dr/nli): an assumption, which is tested.",
         ),
     ] = None,
     level: Annotated[
@@ -138,6 +150,10 @@ def score_forecasts(
     Example: shiftbench score-forecasts --predictions preds.parquet --data build/dr
 
     Your own method: shiftbench score-forecasts mine.csv --predictions preds.parquet --data build/dr --level 0.9
+
+    All models of grids: shiftbench score-forecasts --predictions results/dr-nli/runs --data build/dr
+
+    Intervals from another benchmark: --set-on dr/nli, with --data and --predictions of both.
 
     All entries of a store: shiftbench score-forecasts --store store --data build/dr --data build/boss
     """
@@ -160,12 +176,12 @@ def score_forecasts(
         folder.refuse_withheld()
     entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
     entrants += read_files(predictions or [], folders)
-    found, more = forecast_entrants(entrants, chosen, None if encoder is None else _encoder(encoder))
+    found, more = forecast_entrants(entrants, chosen, None if encoder is None else _load_encoder(encoder))
     levels = {}
     if forecasts is not None:
         levels[forecasts.stem] = level
         found = add_own_forecasts(found, forecasts)
-    compared = compare_methods(found, [*left_out, *more], levels)
+    compared = compare_methods(found, [*left_out, *more], levels, set_on)
     if json_ != "-":
         print_method_comparison(compared, console())
     if report is not None:

@@ -1,8 +1,9 @@
 """What ``shiftbench forecast`` reads: predictions on a dataset folder, or on a file of one's own."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,9 @@ from shiftbench.unlabelled_rows import set_unlabelled_apart
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem
+from validation.vocabulary import SOURCE_JOINER
+
+_QUOTED = re.compile("'([^']+)'")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,23 @@ class ForecastData:
     def domain(self, text: str) -> str:
         """Return the name of a domain that may be written as the file does."""
         return {title: name for name, title in self.titles.items()}.get(text, text)
+
+
+@contextmanager
+def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
+    """Call domains as the file does in what is refused.
+
+    Args:
+        titles: what the file calls its domains, by their names.
+    """
+
+    def titled(quoted: "re.Match[str]") -> str:
+        return "'" + SOURCE_JOINER.join(titles.get(part, part) for part in quoted[1].split(SOURCE_JOINER)) + "'"
+
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(replace(each, found=_QUOTED.sub(titled, each.found)) for each in error.problems) from None
 
 
 @contextmanager
@@ -75,12 +96,17 @@ def forecast_data(predictions: Path, data: Path, own: OwnOptions, subset: str = 
         what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"
         found = f"domains {', '.join(unlabelled.titles.values())}"
         raise InvalidInput(Problem(what, str(predictions), found, cure, column="id"))
+    unknown_home = frame.filter(pl.col("source").is_in([*unlabelled.titles, *unlabelled.titles.values()]))
+    if len(unknown_home):
+        what = "a model's home has no labels, and forecasts start from how right it is there"
+        found, cure = f"'{unknown_home['source'][0]}'", "label the rows of this domain"
+        raise InvalidInput(Problem(what, str(predictions), found, cure, column="source"))
     with TemporaryDirectory(prefix="shiftbench-forecast-") as place:
         rows, preds = Path(place) / "rows.parquet", Path(place) / "predictions.parquet"
         labelled.frame.write_parquet(rows)
         frame.filter(~is_unlabelled).write_parquet(preds)
         names = {str(rows): f"{data}, rows with labels", str(preds): f"{predictions}, rows with labels"}
-        with renamed_problems(names), opened_data(rows, own, preds, subset) as opened:
+        with renamed_problems(names), opened_data(rows, own, preds, subset, min_domains=1) as opened:
             checked = opened.checked(preds)
             sources = frame["source"].unique().to_list()
             mapped = {text: opened.domain(text) for text in sources}

@@ -3,18 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 from tqdm import tqdm
 
+from baselines.grid.collect import by_entry
+from baselines.grid.trial import PREDICTIONS, RECORD, Trial, card_of, is_whole
 from builders.encoder import Encoder
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.comparison import Forecasted
 from leaderboard.forecasting.files import read_validation_beside
 from leaderboard.forecasting.run import forecast_task
-from leaderboard.forecasting.samples import SCORES, TaskSamples, task_samples
+from leaderboard.forecasting.samples import SCORES, Run, TaskSamples, task_samples
 from leaderboard.forecasting.text_vectors import TextVectors
+from leaderboard.forecasting.validation_rows import validation_file
 from leaderboard.scoring.score import checked_predictions
 from leaderboard.store import Store, folder_of
 from validation.cards import Card, read_card
@@ -37,24 +42,56 @@ def read_files(files: Sequence[Path], folders: Sequence[DatasetFolder]) -> list[
     """Read prediction files, each with its validation rows if they lie beside it.
 
     Args:
-        files: each for the dataset and subset that its card names, or for the only dataset at hand.
+        files: each for the dataset and subset that its card names, or for the only dataset at hand; of a folder of
+            ``shiftbench grid``'s runs, all models whose trials are there, the seeds of a model together.
         folders: the datasets.
-    Raises: InvalidInput with what is wrong with a file.
+    Raises: InvalidInput with what is wrong with a file, or when a folder has no trials.
     """
+    return [found for path in files for found in (_read_runs if path.is_dir() else _read_file)(path, folders)]
+
+
+def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
+    card = _read_card_beside(path)
+    if card is None and len(folders) > 1:
+        what, cure = "this prediction file has no card beside it", "write one, or give one --data"
+        raise InvalidInput(Problem(what, str(path), cure=cure))
+    folder = folders[0] if card is None else folder_of(card, folders)
+    subset = "all" if card is None else card.subset
+    frame = checked_predictions(path, folder, subset)
+    return [Entrant(path.stem, subset, folder, frame, read_validation_beside(path, folder))]
+
+
+def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
+    """Read all models of a grid's folder of runs."""
+    trials = [Trial.read(file) for file in sorted(runs.glob(f"*/*/*/{RECORD}"))]
+    if not trials:
+        cure = f"name a prediction file, or the folder in which 'shiftbench grid' keeps TASK/MODEL/TRIAL/{RECORD}"
+        raise InvalidInput(Problem("this folder holds no trials", str(runs), cure=cure))
     found = []
-    for path in files:
-        card = _card(path)
-        if card is None and len(folders) > 1:
-            what, cure = "this prediction file has no card beside it", "write one, or give one --data"
-            raise InvalidInput(Problem(what, str(path), cure=cure))
-        folder = folders[0] if card is None else folder_of(card, folders)
-        subset = "all" if card is None else card.subset
-        frame = checked_predictions(path, folder, subset)
-        found.append(Entrant(path.stem, subset, folder, frame, read_validation_beside(path, folder)))
+    with TemporaryDirectory(prefix="shiftbench-runs-") as place:
+        for entry in by_entry(trials):
+            files = [file for trial in entry if is_whole(file := runs / trial.folder / PREDICTIONS)]
+            if not files:
+                continue
+            joined = Path(place) / f"{entry[0].model}.parquet"
+            _join_files(files, joined)
+            held_out = [beside for file in files if (beside := validation_file(file)).is_file()]
+            _join_files(held_out, validation_file(joined))
+            card = read_card(card_of(files[0]))
+            folder = folder_of(card, folders)
+            frame = checked_predictions(joined, folder, card.subset)
+            found.append(Entrant(entry[0].model, card.subset, folder, frame, read_validation_beside(joined, folder)))
     return found
 
 
-def _card(path: Path) -> Card | None:
+def _join_files(files: Sequence[Path], out: Path) -> None:
+    """Write prediction files as one; without files, remove what is there."""
+    out.unlink(missing_ok=True)
+    if files:
+        pl.concat([pl.read_parquet(file) for file in files]).write_parquet(out)
+
+
+def _read_card_beside(path: Path) -> Card | None:
     card = path.with_name(f"{path.stem}.card.yaml")
     return read_card(card) if card.is_file() else None
 
@@ -90,7 +127,8 @@ def forecast_entrants(
         entrants: the models.
         methods: names, from ``chosen_methods``.
         encoder: embeds texts; None leaves out the methods that need vectors.
-    Returns: the forecasts, and what was left out.
+    Returns: the forecasts, and what was left out: a model that predicts one label for every text, too, because its
+        accuracy is that label's share, whatever the text.
     """
     boards: dict[str, list[tuple[Entrant, TaskSamples]]] = {}
     left_out = []
@@ -109,6 +147,9 @@ def forecast_entrants(
             except InvalidInput as error:
                 left_out.append(f"{each.model} on {name}: {error.problems[0].what}")
                 continue
+            if _is_constant(samples):
+                left_out.append(f"{each.model} on {name}: it predicts one label for every text")
+                continue
             boards.setdefault(name, []).append((each, samples))
     found = []
     total = sum(map(len, boards.values()))
@@ -121,3 +162,13 @@ def forecast_entrants(
                 found.append(Forecasted(board, entrant.model, made))
                 bar.update()
     return found, left_out
+
+
+def _is_constant(samples: TaskSamples) -> bool:
+    """Check whether every run predicts one label on all targets."""
+    predicted: dict[Run, set[int]] = {}
+    for (run, _), sample in samples.shifts.items():
+        if sample.predicted is None:
+            return False
+        predicted.setdefault(run, set()).update(np.unique(sample.predicted).tolist())
+    return all(len(codes) == 1 for codes in predicted.values())

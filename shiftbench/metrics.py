@@ -51,7 +51,7 @@ from leaderboard.metrics.forecasts.difference_of_confidences import difference_o
 from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
 from leaderboard.metrics.forecasts.divergence_line import score_by_divergence
 from leaderboard.metrics.forecasts.expected_confusion import expected_confusion, expected_macro_f1
-from leaderboard.metrics.forecasts.importance_weighting import importance_weighted
+from leaderboard.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
 from leaderboard.metrics.forecasts.mean_drop import less_mean_drop
 from leaderboard.metrics.forecasts.nuclear_norm import accuracy_by_norm, nuclear_norm
 from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
@@ -181,6 +181,7 @@ __all__ = [
     "home_weights",
     "id_ood_shape",
     "importance_weighted",
+    "importance_weights",
     "in_domain_difference",
     "influences",
     "interval",

@@ -98,6 +98,7 @@ def opened_own_data(
     min_texts: int = MIN_TEXTS,
     encoder: Encoder | None = None,
     labels_by_index: bool = False,
+    min_domains: int = 2,
 ) -> Iterator[OwnData]:
     """Open a file of one's own as a dataset; nothing is left behind.
 
@@ -109,10 +110,11 @@ def opened_own_data(
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
+        min_domains: fewest domains of the file.
     Raises: InvalidInput when a column is not there or ids repeat.
     """
     tables = read_tables([csv])
-    rows = own_rows(tables, columns, kind)
+    rows = own_rows(tables, columns, kind, min_domains)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
     frame = read_predictions(predictions, labels_by_index=labels_by_index)

@@ -69,7 +69,7 @@ def set_unlabelled_apart(
     if found.problems or "domain" not in names:
         return table, None
     label, domain = names[GOLD[TaskKind.CLASSIFICATION]], names["domain"]
-    blank = _blank(table.frame[label])
+    blank = _find_blank(table.frame[label])
     if not blank.any():
         return table, None
     rows = table.frame.filter(blank)
@@ -88,7 +88,7 @@ def set_unlabelled_apart(
     frame = rows.select(pl.col(names[name]).alias(name) for name in kept)
     if "split" in frame.columns:
         frame = frame.filter(pl.col("split") == "test").drop("split")
-    _check(frame, table, names)
+    _check_rows(frame, table, names)
     if "own_id" in frame.columns:
         frame = frame.rename({"own_id": "id"})
     else:
@@ -100,10 +100,10 @@ def set_unlabelled_apart(
     return replace(table, frame=labelled), UnlabelledRows(frame, found.inputs, kept_titles)
 
 
-def _check(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
+def _check_rows(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
     """Refuse rows that lack a value, and ids that repeat."""
     for name in frame.columns:
-        bad = _blank(frame[name])
+        bad = _find_blank(frame[name])
         what = "a row without a label has nothing in this column"
         if name == "own_id" and not bad.any():
             bad, what = ~table.frame[names[name]].is_first_distinct(), "an id is repeated"
@@ -112,5 +112,5 @@ def _check(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
             raise InvalidInput(Problem(what, table.name, found, "fill it in or drop the row", column=names[name]))
 
 
-def _blank(column: pl.Series) -> pl.Series:
+def _find_blank(column: pl.Series) -> pl.Series:
     return column.is_null() | (column.str.strip_chars() == "").fill_null(value=True)

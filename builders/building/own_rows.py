@@ -44,13 +44,16 @@ class OwnRows:
     notes: tuple[str, ...] = ()
 
 
-def own_rows(tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None = None) -> OwnRows:
+def own_rows(
+    tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None = None, min_domains: int = 2
+) -> OwnRows:
     """Find and check the rows of one's own data.
 
     Args:
         tables: the tables, as they were read.
         columns: which of their columns hold what.
         kind: what is predicted; by default told by the form of the file or the names of its columns.
+        min_domains: fewest domains; 1 where rows without labels, which stand apart, are of another one.
     Returns: the rows, with what is odd about them.
     Raises: InvalidInput with every problem of every table: file, column, rows, cure.
     """
@@ -72,7 +75,7 @@ def own_rows(tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None
     if len({tuple(frame.columns) for frame in frames}) > 1:
         problems.append(Problem("the files have different columns", tables[0].name, cure="give all files the same"))
     elif len(frames) == len(tables):
-        problems += _of_all(frames, tables, columns, kind)
+        problems += _of_all(frames, tables, columns, kind, min_domains)
     if problems:
         raise InvalidInput(problems)
     frame = pl.concat(frames)
@@ -227,7 +230,7 @@ def _places(
 
 
 def _of_all(
-    frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns, kind: TaskKind
+    frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns, kind: TaskKind, min_domains: int
 ) -> Iterator[Problem]:
     """Find what is wrong with the rows of all tables together."""
     name, gold = tables[0].name, GOLD[kind]
@@ -245,7 +248,7 @@ def _of_all(
                 yield Problem(what, name, "validation", cure, column=columns.split or "split", row=rows["_row"][0])
     own = {"domain": columns.domain or "domain"} | ({"label": columns.label or "label"} if gold == "label" else {})
     for ours, column in own.items():
-        if frame[ours].n_unique() < 2:
+        if frame[ours].n_unique() < (min_domains if ours == "domain" else 2):
             what = f"at least two different values are needed to measure a shift in column '{column}'"
             found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows of another one"
             yield Problem(what, name, found, cure, column=column)

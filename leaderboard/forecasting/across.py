@@ -33,6 +33,7 @@ class Cell:
         own: what each method of ``METHODS`` forecasts, or why it does not.
         expected_macro_f1: forecast of macro-F1; None without probabilities.
         macro_f1: what it is; None where labels are unknown.
+        effective_size: source texts that importance weighting effectively rests on; None where it was not asked for.
     """
 
     source: str
@@ -46,6 +47,7 @@ class Cell:
     own: Mapping[str, float | str] = field(default_factory=dict)
     expected_macro_f1: float | None = None
     macro_f1: float | None = None
+    effective_size: float | None = None
 
     def involves(self, domains: Collection[str]) -> bool:
         """Check whether one of these domains is its target or a part of its source."""
@@ -78,13 +80,14 @@ def grid_cells(samples: TaskSamples, vectors: ShiftVectors | None, methods: Sequ
             float(away.scores.mean()) if away.is_labelled else None,
             None if shift.home is None else float(shift.home.scores.mean()),
             None if table is None else nuclear_norm(table),
-            _divergence(samples, source, target),
+            _average_divergence(samples, source, target),
             forecast_run(shift, names),
             None if table is None else expected_macro_f1(table, shift.codes),
             None if counts is None else float(macro_f1(counts)),
+            shift.effective_size if "importance" in names else None,
         )
         by_cell.setdefault((target, source), []).append(cell)
-    return [_mean(cells) for _, cells in sorted(by_cell.items())]
+    return [_average_seeds(cells) for _, cells in sorted(by_cell.items())]
 
 
 def forecast_cell(cell: Cell, cells: Sequence[Cell], left_out: Collection[str], method: str) -> float | str:
@@ -103,12 +106,12 @@ def forecast_cell(cell: Cell, cells: Sequence[Cell], left_out: Collection[str], 
     avoided = {cell.target, *left_out}
     known = [(each, each.truth) for each in cells if each.truth is not None and not each.involves(avoided)]
     try:
-        return _across(cell, known, cells, left_out, method)
+        return _forecast_from_others(cell, known, cells, left_out, method)
     except NoForecastError as reason:
         return str(reason)
 
 
-def _across(
+def _forecast_from_others(
     cell: Cell, known: Sequence[tuple[Cell, float]], cells: Sequence[Cell], left_out: Collection[str], method: str
 ) -> float:
     """Forecast by a method of ``ACROSS``; ``known`` are the cells that may be learnt from, with their accuracies."""
@@ -132,14 +135,14 @@ def _across(
     return score_by_divergence(cell.source_score, cell.divergence, [d for d, _ in apart], [drop for _, drop in apart])
 
 
-def _divergence(samples: TaskSamples, source: str, target: str) -> float | None:
+def _average_divergence(samples: TaskSamples, source: str, target: str) -> float | None:
     """Average the divergences of the target from the parts of a source; None where one is unknown."""
     found = [samples.divergence.get(part, {}).get(target) for part in source_parts(source)]
     known = [value for value in found if value is not None]
     return float(np.mean(known)) if known and len(known) == len(found) else None
 
 
-def _mean(cells: Sequence[Cell]) -> Cell:
+def _average_seeds(cells: Sequence[Cell]) -> Cell:
     """Average the cells of the seeds of one source on one target."""
     first = cells[0]
     if len(cells) == 1:
@@ -161,6 +164,7 @@ def _mean(cells: Sequence[Cell]) -> Cell:
         truth=mean("truth"),
         source_score=mean("source_score"),
         norm=mean("norm"),
+        effective_size=mean("effective_size"),
         expected_macro_f1=mean("expected_macro_f1"),
         macro_f1=mean("macro_f1"),
     )

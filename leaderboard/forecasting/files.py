@@ -1,14 +1,15 @@
 """From a prediction file, or checked predictions, to forecasts of every task that has predictions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from builders.encoder import Encoder
+from builders.encoder import Encoder, encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting import CONCEPT_SHIFT
+from leaderboard.forecasting.likeness import word_likeness
 from leaderboard.forecasting.run import chosen_methods, forecast_task
 from leaderboard.forecasting.samples import SCORES, Run, Sample, TaskSamples, task_samples
 from leaderboard.forecasting.shape import Forecasts
@@ -74,15 +75,30 @@ def forecast_predictions(
     for task in able or tasks[:1]:
         rows = predictions.filter(pl.col("task") == task)
         held_out = None if validation is None else validation.filter(pl.col("task") == task)
-        samples = task_samples(task, rows, folder, held_out, more.samples)
+        samples = task_samples(task, rows, folder, held_out, more.samples, name)
         _check_targets(targets, samples, folder)
         vectors = None if encoder is None else TextVectors(samples, folder, encoder, more.texts)
-        made = forecast_task(samples, chosen, vectors)
+        tests = _test_texts(samples, folder, more)
+        made = forecast_task(replace(samples, likeness=word_likeness(tests)), chosen, vectors)
         shown = tuple(shift for shift in made.shifts if not targets or shift.target in targets)
-        notes = [*made.notes, *_texts_in_train(samples, folder)]
+        notes = [*made.notes, *_texts_in_train(samples, folder, tests)]
         found.append(made.model_copy(update={"shifts": shown, "notes": tuple(notes)}))
     left_out = tuple(f"task '{task}': no method has a meaning for spans" for task in tasks if task not in able)
     return Forecasts(predictions=name, tasks=tuple(found), left_out=left_out, concept_shift=CONCEPT_SHIFT)
+
+
+def _test_texts(samples: TaskSamples, folder: DatasetFolder, more: Unlabelled) -> dict[str, list[str]]:
+    """List the test texts of every target."""
+    info = folder.task(samples.task)
+    texts: dict[str, list[str]] = {}
+    for (_, target), sample in samples.shifts.items():
+        if target in texts:
+            continue
+        if target in info.domains:
+            texts[target] = encoder_texts(folder.split(samples.task, target, "test"), info.inputs)
+        else:
+            texts[target] = [more.texts[id_] for id_ in sample.ids.to_list()]
+    return texts
 
 
 def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: DatasetFolder) -> None:
@@ -98,20 +114,18 @@ def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: Dataset
         raise InvalidInput(Problem(what, "--target", f"'{target}', task '{samples.task}'", cure))
 
 
-def _texts_in_train(samples: TaskSamples, folder: DatasetFolder) -> Iterator[str]:
+def _texts_in_train(samples: TaskSamples, folder: DatasetFolder, tests: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """List shifts whose test texts stand, word for word, in the source's train texts: accuracy there is memory."""
     info = folder.task(samples.task)
-    tests = {domain for domain in samples.domains if domain in info.domains}
-    inputs = list(info.inputs)
-    train: dict[str, pl.DataFrame] = {}
-    for source, target in sorted({(run[0], target) for run, target in samples.shifts if target in tests}):
-        rows = folder.split(samples.task, target, "test").select(inputs)
-        n_known = 0
-        for part in source_parts(source):
+    train: dict[str, frozenset[str]] = {}
+    for source, target in sorted({(run[0], target) for run, target in samples.shifts}):
+        parts = source_parts(source)
+        for part in parts:
             if part not in train:
                 has_rows = part in info.domains and "train" in info.domains[part].splits
-                train[part] = folder.split(samples.task, part, "train").select(inputs) if has_rows else rows.clear()
-            n_known += len(rows.join(train[part], on=inputs, how="semi"))
+                rows = folder.split(samples.task, part, "train") if has_rows else None
+                train[part] = frozenset() if rows is None else frozenset(encoder_texts(rows, info.inputs))
+        n_known = sum(any(text in train[part] for part in parts) for text in tests[target])
         if n_known:
             yield (
                 f"{counted(n_known, 'test text')} of '{target}' stand in the train texts of '{source}', "

@@ -8,6 +8,7 @@ import numpy as np
 
 from leaderboard.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
 from leaderboard.forecasting.text_vectors import ShiftVectors, TextPair
+from leaderboard.metrics.depth import effective_size
 from leaderboard.metrics.forecasts._checks import NoForecastError
 from leaderboard.metrics.forecasts.agreement_line import MIN_MODELS, agreement_on_the_line
 from leaderboard.metrics.forecasts.average_confidence import average_confidence
@@ -15,7 +16,7 @@ from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, bl
 from leaderboard.metrics.forecasts.depth_curve import score_by_depth
 from leaderboard.metrics.forecasts.difference_of_confidences import difference_of_confidences
 from leaderboard.metrics.forecasts.disagreement import agreement_of_seeds
-from leaderboard.metrics.forecasts.importance_weighting import importance_weighted
+from leaderboard.metrics.forecasts.importance_weighting import importance_weighted, importance_weights
 from leaderboard.metrics.forecasts.optimal_transport import transported_confidence
 from leaderboard.metrics.forecasts.prior_by_em import shares_by_em
 from leaderboard.metrics.forecasts.source_accuracy import source_accuracy
@@ -87,12 +88,12 @@ class ShiftRun:
     @cached_property
     def home_table(self) -> Floats:
         """Calibrated probabilities at home."""
-        return self._calibrated(self.at_home)
+        return self._calibrate(self.at_home)
 
     @cached_property
     def table(self) -> Floats:
         """Calibrated probabilities on the target."""
-        return self._calibrated(self.away)
+        return self._calibrate(self.away)
 
     @property
     def codes(self) -> Codes:
@@ -122,7 +123,17 @@ class ShiftRun:
             raise NoForecastError(NO_VECTORS)
         return self.vectors()
 
-    def _calibrated(self, sample: Sample) -> Floats:
+    @property
+    def effective_size(self) -> float | None:
+        """Source texts that importance weighting effectively rests on; None where it has no weights."""
+        if self.home is None or self.vectors is None:
+            return None
+        try:
+            return effective_size(importance_weights(self.texts.target_probability, len(self.texts.target)))
+        except NoForecastError:
+            return None
+
+    def _calibrate(self, sample: Sample) -> Floats:
         if sample.probabilities is None:
             raise NoForecastError(NO_LABELS if sample.predicted is None else NO_PROBABILITIES)
         # From equal shares to equal shares the temperature alone is left.
@@ -130,27 +141,27 @@ class ShiftRun:
         return adjust_to_prior(sample.probabilities, same, same, self.temperature)
 
 
-def _on_line(shift: ShiftRun) -> float:
+def _forecast_on_line(shift: ShiftRun) -> float:
     if isinstance(shift.on_line, str):
         raise NoForecastError(shift.on_line)
     return shift.on_line
 
 
-def _black_box(shift: ShiftRun) -> float:
+def _forecast_by_bbse(shift: ShiftRun) -> float:
     found = black_box_shares(*shift.home_codes, shift.codes, shift.n_classes)
     return accuracy_at_shares(*shift.home_codes, found)
 
 
-def _by_em(shift: ShiftRun) -> float:
+def _forecast_by_em(shift: ShiftRun) -> float:
     return accuracy_at_shares(*shift.home_codes, shares_by_em(shift.table, shift.prior))
 
 
-def _importance(shift: ShiftRun) -> float:
+def _forecast_by_importance(shift: ShiftRun) -> float:
     right, pair = shift.at_home.scores, shift.texts
     return importance_weighted(right, pair.target_probability, len(pair.target)).value
 
 
-def _thresholded(shift: ShiftRun, score: Score) -> float:
+def _forecast_by_threshold(shift: ShiftRun, score: Score) -> float:
     return thresholded_confidence(shift.home_table, shift.at_home.scores, shift.table, score)
 
 
@@ -158,14 +169,14 @@ METHODS: Mapping[str, Callable[[ShiftRun], float]] = {
     "source-accuracy": lambda shift: source_accuracy(shift.at_home.scores),
     "average-confidence": lambda shift: average_confidence(shift.table),
     "doc": lambda shift: difference_of_confidences(shift.home_table, shift.at_home.scores, shift.table),
-    "atc": lambda shift: _thresholded(shift, "confidence"),
-    "atc-entropy": lambda shift: _thresholded(shift, "entropy"),
+    "atc": lambda shift: _forecast_by_threshold(shift, "confidence"),
+    "atc-entropy": lambda shift: _forecast_by_threshold(shift, "entropy"),
     "gde": lambda shift: agreement_of_seeds(shift.codes, shift.siblings),
-    "agreement-line": _on_line,
+    "agreement-line": _forecast_on_line,
     "cot": lambda shift: transported_confidence(shift.table, shift.prior),
-    "importance": _importance,
-    "bbse": _black_box,
-    "em": _by_em,
+    "importance": _forecast_by_importance,
+    "bbse": _forecast_by_bbse,
+    "em": _forecast_by_em,
     "depth": lambda shift: score_by_depth(shift.texts.depths[0], shift.at_home.scores, shift.texts.depths[1]),
 }
 """Methods that need the shift itself and nothing else."""
@@ -184,13 +195,13 @@ def forecast_run(shift: ShiftRun, methods: Sequence[str]) -> dict[str, float | s
 
 def shift_runs(samples: TaskSamples, vectors: ShiftVectors | None) -> Iterator[ShiftRun]:
     """List every run on every target, by target, source and seed."""
-    temperatures = {run: _temperature(home) for run, home in samples.home.items()}
+    temperatures = {run: _fit_home_temperature(home) for run, home in samples.home.items()}
     lines: dict[tuple[str, str], Mapping[int, float] | str] = {}
     for run, target in sorted(samples.shifts, key=lambda each: (each[1], *each[0])):
         source, seed = run
-        group = {other: samples.shifts[(source, other), target] for other in _seeds(samples, source, target)}
+        group = {other: samples.shifts[(source, other), target] for other in _list_seeds(samples, source, target)}
         if (source, target) not in lines:
-            lines[source, target] = _line(source, target, samples)
+            lines[source, target] = _fit_agreement_line(source, target, samples)
         line = lines[source, target]
         home, away = samples.home.get(run), samples.shifts[run, target]
         yield ShiftRun(
@@ -202,45 +213,45 @@ def shift_runs(samples: TaskSamples, vectors: ShiftVectors | None) -> Iterator[S
             len(samples.labels),
             [other.predicted for number, other in group.items() if number != seed and other.predicted is not None],
             line if isinstance(line, str) else line.get(seed, NO_HOME),
-            None if vectors is None or home is None else _pair(vectors, source, target, home, away),
+            None if vectors is None or home is None else _defer_pair(vectors, source, target, home, away),
         )
 
 
-def _pair(vectors: ShiftVectors, source: str, target: str, home: Sample, away: Sample) -> Callable[[], TextPair]:
+def _defer_pair(vectors: ShiftVectors, source: str, target: str, home: Sample, away: Sample) -> Callable[[], TextPair]:
     return lambda: vectors.pair(source, target, home.ids, away.ids)
 
 
-def _temperature(home: Sample) -> float:
+def _fit_home_temperature(home: Sample) -> float:
     if home.probabilities is None or home.labels is None:
         return 1.0
     return fit_temperature(home.probabilities, home.labels)
 
 
-def _seeds(samples: TaskSamples, source: str, target: str) -> list[int]:
+def _list_seeds(samples: TaskSamples, source: str, target: str) -> list[int]:
     return sorted(seed for (name, seed), where in samples.shifts if name == source and where == target)
 
 
-def _line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float] | str:
+def _fit_agreement_line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float] | str:
     """Forecast the runs of a source on a target by agreement on the line, by seed; the reason where there is no line.
 
     Runs of other models count where they were at home on the same texts.
     """
-    own = [seed for seed in _seeds(samples, source, target) if (source, seed) in samples.home]
+    own = [seed for seed in _list_seeds(samples, source, target) if (source, seed) in samples.home]
     if not own:
         return NO_HOME
     ids = samples.home[source, own[0]].ids
     models = [
         (each.home[source, seed], each.shifts[(source, seed), target], seed if each is samples else None)
         for each in (samples, *samples.pool)
-        for seed in _seeds(each, source, target)
+        for seed in _list_seeds(each, source, target)
         if (source, seed) in each.home and each.home[source, seed].ids.equals(ids)
     ]
     if not samples.labels:
         return NO_LABELS
     if len(models) < MIN_MODELS:
         return f"a line of agreements needs {MIN_MODELS} models of one source, there are {len(models)}"
-    home = np.stack([_codes(at_home) for at_home, _, _ in models])
-    away = np.stack([_codes(on_target) for _, on_target, _ in models])
+    home = np.stack([_require_codes(at_home) for at_home, _, _ in models])
+    away = np.stack([_require_codes(on_target) for _, on_target, _ in models])
     try:
         values = agreement_on_the_line(home, [at_home.scores.mean() for at_home, _, _ in models], away)
     except NoForecastError as reason:
@@ -248,6 +259,6 @@ def _line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float]
     return {seed: float(value) for (_, _, seed), value in zip(models, values, strict=True) if seed is not None}
 
 
-def _codes(sample: Sample) -> Codes:
+def _require_codes(sample: Sample) -> Codes:
     assert sample.predicted is not None
     return sample.predicted

@@ -43,17 +43,23 @@ def read_own_forecasts(path: Path) -> pl.DataFrame:
     for name in OWN_FORECASTS.names():
         unread = typed[name].is_null() & rows[name].is_not_null()
         missing = typed[name].is_null() & rows[name].is_null() if name not in ("low", "high") else unread
-        problems += _first("this is no number", name, unread, rows, file, "give fractions; seeds are whole numbers")
-        problems += _first("a value is missing", name, missing & ~unread, rows, file, "fill it in")
+        problems += _find_first(
+            "this is no number", name, unread, rows, file, "give fractions; seeds are whole numbers"
+        )
+        problems += _find_first("a value is missing", name, missing & ~unread, rows, file, "fill it in")
     for name in NUMBERS:
         outside = ~typed[name].is_between(0, 1) & typed[name].is_not_null()
-        problems += _first("a forecast is not between 0 and 1", name, outside, rows, file, "give fractions, not points")
+        problems += _find_first(
+            "a forecast is not between 0 and 1", name, outside, rows, file, "give fractions, not points"
+        )
     half = typed["low"].is_null() != typed["high"].is_null()
-    problems += _first("an interval has one end only", "low", half, rows, file, "give both ends or neither")
+    problems += _find_first("an interval has one end only", "low", half, rows, file, "give both ends or neither")
     order = (typed["low"] > typed["value"]) | (typed["high"] < typed["value"])
-    problems += _first("the forecast lies outside its interval", "low", order.fill_null(value=False), rows, file, "")
+    problems += _find_first(
+        "the forecast lies outside its interval", "low", order.fill_null(value=False), rows, file, ""
+    )
     again = ~typed.select(key=pl.struct(KEYS))["key"].is_first_distinct()
-    problems += _first("a run and target stand twice", "task", again, rows, file, "give each once")
+    problems += _find_first("a run and target stand twice", "task", again, rows, file, "give each once")
     if problems:
         raise InvalidInput(problems)
     return typed
@@ -113,11 +119,11 @@ def with_own_forecasts(task: TaskForecast, rows: pl.DataFrame, name: str, file: 
         problems.append(Problem(f"forecasts of task '{task.task}' are missing or too many", file, found, cure))
     if problems:
         raise InvalidInput(problems)
-    shifts = [_with(shift, by_shift[shift.source, shift.target], name) for shift in task.shifts]
+    shifts = [_add_to_shift(shift, by_shift[shift.source, shift.target], name) for shift in task.shifts]
     return task.model_copy(update={"shifts": tuple(shifts)})
 
 
-def _with(shift: ShiftForecast, rows: pl.DataFrame, name: str) -> ShiftForecast:
+def _add_to_shift(shift: ShiftForecast, rows: pl.DataFrame, name: str) -> ShiftForecast:
     ends = [None if rows[end].has_nulls() else float(rows[end].to_numpy().mean()) for end in ("low", "high")]
     one = Forecast(method=name, value=float(rows["value"].to_numpy().mean()), low=ends[0], high=ends[1])
     return shift.model_copy(update={"forecasts": (*shift.forecasts, one)})
@@ -136,7 +142,7 @@ def _check_columns(columns: list[str], file: str) -> None:
         raise InvalidInput(problems)
 
 
-def _first(what: str, column: str, bad: pl.Series, rows: pl.DataFrame, file: str, cure: str) -> list[Problem]:
+def _find_first(what: str, column: str, bad: pl.Series, rows: pl.DataFrame, file: str, cure: str) -> list[Problem]:
     if not bad.any():
         return []
     row = int(bad.arg_true()[0])

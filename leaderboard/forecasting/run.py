@@ -1,16 +1,17 @@
 """From the samples of a task to forecasts of all its shifts, their intervals, and how methods did where labels are."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from leaderboard.forecasting.across import Cell, forecast_cell, grid_cells
+from leaderboard.forecasting.errors import Point, method_errors
+from leaderboard.forecasting.likeness import mean_likeness
 from leaderboard.forecasting.methods import FLOORS, TITLES
 from leaderboard.forecasting.samples import TaskSamples
-from leaderboard.forecasting.shape import Forecast, HeldIn, MethodErrors, ShiftForecast, TaskForecast
+from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
 from leaderboard.forecasting.text_vectors import ShiftVectors
-from leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, skill
-from leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
+from leaderboard.metrics.hierarchical_conformal import domain_quantile, interval_level
 from validation.report import InvalidInput, Problem, did_you_mean
 
 _MIN_TESTED = 2
@@ -39,7 +40,7 @@ def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVe
         methods: names, from ``chosen_methods``.
         vectors: embeddings of its texts; None leaves out the methods that need them.
     """
-    grid = Grid(grid_cells(samples, vectors, methods), methods)
+    grid = Grid(grid_cells(samples, vectors, methods), methods, samples.likeness)
     return TaskForecast(
         task=samples.task,
         metric=samples.metric,
@@ -48,7 +49,7 @@ def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVe
         n_validation=samples.n_validation,
         shifts=tuple(grid.shift(cell) for cell in grid.cells),
         errors=tuple(found for name in methods if (found := grid.errors(name)) is not None),
-        notes=tuple(_notes(samples, grid)),
+        notes=tuple(_list_notes(samples, grid)),
     )
 
 
@@ -58,12 +59,19 @@ class Grid:
     Args:
         cells: all of them.
         methods: names.
+        likeness: of domains, from ``word_likeness``; empty where their texts are not at hand.
     """
 
-    def __init__(self, cells: Sequence[Cell], methods: Sequence[str]) -> None:
-        self.cells, self.methods = cells, methods
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        methods: Sequence[str],
+        likeness: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> None:
+        self.cells, self.methods, self.likeness = cells, methods, likeness or {}
         self.labelled = tuple(sorted({cell.target for cell in cells if cell.truth is not None}))
         self._values: dict[tuple[str, str, frozenset[str], str], float | str] = {}
+        self._known: dict[str, list[Point]] = {}
 
     def value(self, cell: Cell, method: str, left_out: Collection[str] = ()) -> float | str:
         """Return a forecast, or the reason why there is none, with further domains left out of what is known."""
@@ -92,7 +100,7 @@ class Grid:
 
     def shift(self, cell: Cell) -> ShiftForecast:
         """Forecast one cell by all methods; its target is left out of all that is known."""
-        others = [domain for domain in self.labelled if self._sets(domain, cell.target)]
+        others = [domain for domain in self.labelled if self._sets_interval(domain, cell.target)]
         level = interval_level(len(others))
         return ShiftForecast(
             source=cell.source,
@@ -103,99 +111,67 @@ class Grid:
             source_score=cell.source_score,
             level=level,
             set_on=tuple(others),
-            forecasts=tuple(self._forecast(cell, name, level) for name in self.methods),
+            forecasts=tuple(self._forecast_by(cell, name, level) for name in self.methods),
             expected_macro_f1=cell.expected_macro_f1,
             macro_f1=cell.macro_f1,
+            effective_size=cell.effective_size,
+            likeness={name: alike for name, alike in self.likeness.get(cell.target, {}).items() if name in others},
+            likeness_among=mean_likeness(self.likeness, others),
         )
 
-    def _sets(self, domain: str, target: str) -> bool:
+    def _sets_interval(self, domain: str, target: str) -> bool:
         """Check whether a labelled domain has a shift that does not involve a target."""
         return any(cell.target == domain and not cell.involves({target}) for cell in self.cells)
 
-    def _forecast(self, cell: Cell, method: str, level: float | None) -> Forecast:
+    def _forecast_by(self, cell: Cell, method: str, level: float | None) -> Forecast:
         value = self.value(cell, method)
         if isinstance(value, str):
             return Forecast(method=method, value=None, reason=value)
-        reach = self.reach(method, {cell.target}, level)
-        if reach is None:
-            return Forecast(method=method, value=value)
-        return Forecast(method=method, value=value, low=max(value - reach, 0.0), high=min(value + reach, 1.0))
+        low, high = self._set_ends(cell, method, value, level)
+        return Forecast(method=method, value=value, low=low, high=high)
 
     def errors(self, method: str) -> MethodErrors | None:
         """Measure how a method did on the labelled targets; None where it has no forecast there."""
-        cells = [
-            cell for cell in self.cells if cell.truth is not None and not isinstance(self.value(cell, method), str)
-        ]
-        if not cells:
-            return None
-        targets = [cell.target for cell in cells]
-        off = np.array([self._off(cell, method) for cell in cells])
-        held, winkler = self._held(method)
-        return MethodErrors(
-            method=method,
-            n_domains=len(set(targets)),
-            n_shifts=len(cells),
-            error=float(mean_by_domain(np.abs(off), targets).mean()),
-            bias=float(mean_by_domain(off, targets).mean()),
-            interval_score=winkler,
-            skill={floor: self._skill(method, floor, cells) for floor in FLOORS if floor != method},
-            held=held,
-        )
+        return method_errors(method, {name: self._list_points(name) for name in {method, *FLOORS} & {*self.methods}})
 
-    def _off(self, cell: Cell, method: str) -> float:
-        value = self.value(cell, method)
-        assert not isinstance(value, str)
-        assert cell.truth is not None
-        return value - cell.truth
+    def _list_points(self, method: str) -> list[Point]:
+        """List a method's forecasts of labelled targets, each with an interval set on the other ones alone.
 
-    def _skill(self, method: str, floor: str, cells: Sequence[Cell]) -> float | None:
-        """Compare errors on the shifts that both forecast."""
-        both = [cell for cell in cells if not isinstance(self.value(cell, floor), str)]
-        if not both:
-            return None
-        targets = [cell.target for cell in both]
-        sizes = [
-            float(mean_by_domain([abs(self._off(cell, name)) for cell in both], targets).mean())
-            for name in (method, floor)
-        ]
-        found = skill(*sizes)
-        return None if np.isnan(found) else found
+        There are no intervals where one domain less leaves fewer than two.
+        """
+        if method not in self._known:
+            wanted = interval_level(len(self.labelled))
+            n_others = min((len(self.errors_by_domain(method, {domain})) for domain in self.labelled), default=0)
+            is_tested = wanted is not None and n_others >= _MIN_TESTED
+            level = min(wanted, n_others / (n_others + 1)) if wanted is not None and is_tested else None
+            self._known[method] = [
+                Point(cell.target, "", cell.source, cell.truth, value, low, high, level)
+                for cell in self.cells
+                if cell.truth is not None and not isinstance(value := self.value(cell, method), str)
+                for low, high in [self._set_ends(cell, method, value, level)]
+            ]
+        return self._known[method]
 
-    def _held(self, method: str) -> tuple[HeldIn | None, float | None]:
-        """Set an interval for each labelled domain on the others alone; count where it held, and score it."""
-        wanted = interval_level(len(self.labelled))
-        n_others = min((len(self.errors_by_domain(method, {domain})) for domain in self.labelled), default=0)
-        if wanted is None or n_others < _MIN_TESTED:
-            return None, None
-        level = min(wanted, n_others / (n_others + 1))
-        inside: dict[str, list[bool]] = {}
-        scores: dict[str, list[float]] = {}
-        for cell in self.cells:
-            value = self.value(cell, method)
-            if cell.truth is None or isinstance(value, str):
-                continue
-            reach = self.reach(method, {cell.target}, level)
-            assert reach is not None
-            low, high = max(value - reach, 0.0), min(value + reach, 1.0)
-            inside.setdefault(cell.target, []).append(low <= cell.truth <= high)
-            scores.setdefault(cell.target, []).append(float(interval_score(low, high, cell.truth, level)))
-        found = coverage_by_domain(list(inside.values()), level)
-        winkler = float(np.mean([np.mean(each) for each in scores.values()]))
-        return HeldIn(level=level, **found._asdict()), winkler
+    def _set_ends(
+        self, cell: Cell, method: str, value: float, level: float | None
+    ) -> tuple[float, float] | tuple[None, None]:
+        """Return the ends of a forecast's interval, set without the target; None without one."""
+        reach = self.reach(method, {cell.target}, level)
+        return (None, None) if reach is None else (max(value - reach, 0.0), min(value + reach, 1.0))
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
+def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     found = []
     if samples.home and not samples.n_validation:
         found.append("There are no validation rows: the source's own test rows stand in for them.")
     lacking = sorted({source for (source, _), _ in samples.shifts} - {source for source, _ in samples.home})
     if lacking:
         found.append(
-            f"No labelled held-out texts of {_quoted(lacking)}: methods that need them have no forecast there."
+            f"No labelled held-out texts of {_quote_names(lacking)}: methods that need them have no forecast there."
         )
     if not samples.labels:
         found.append(f"Outputs are no labels: what is forecast is {samples.metric}, by methods that need none.")
@@ -209,7 +185,9 @@ def _notes(samples: TaskSamples, grid: Grid) -> list[str]:
         }
     )
     if constant:
-        found.append(f"One label alone is predicted on {_quoted(constant)}: a forecast says little of such a model.")
+        found.append(
+            f"One label alone is predicted on {_quote_names(constant)}: a forecast says little of such a model."
+        )
     found += [f"'{name}' is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
     if not grid.labelled:
         found.append("No other domain has labels: there is no interval, and no error is known.")

@@ -73,6 +73,7 @@ class TaskSamples:
             rows where their labels are known. Runs without any are not there.
         shifts: by run and target what it predicted on the target's test texts.
         divergence: of pairs of domains, by source, then target, in [0, 1]; empty where the dataset tells none.
+        likeness: of the words of pairs of domains, in [0, 1] (``word_likeness``); empty where texts are not at hand.
         n_validation: held-out texts of the sources that are validation rows, all sources together.
         few_texts: labelled targets with too few test texts to count, and how many they have; they are left out.
         pool: samples of other models of the same task and test rows; agreement on the line is drawn through them, too.
@@ -87,6 +88,7 @@ class TaskSamples:
     n_validation: int = 0
     few_texts: Mapping[str, int] = field(default_factory=dict)
     pool: Sequence["TaskSamples"] = ()
+    likeness: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def domains(self) -> list[str]:
@@ -100,6 +102,7 @@ def task_samples(
     folder: DatasetFolder,
     validation: pl.DataFrame | None = None,
     extra: Mapping[tuple[Run, str], Sample] | None = None,
+    file: str = "predictions",
 ) -> TaskSamples:
     """Arrange one task's predictions.
 
@@ -110,15 +113,18 @@ def task_samples(
         folder: the dataset.
         validation: its checked predictions on validation rows, same columns; None without.
         extra: samples on targets that the folder does not have.
+        file: what the predictions are called, for the report.
     Returns: the samples; what a run predicted on parts of its own source is at home, not a shift.
     Raises: InvalidInput when the task is one of tags, no run has labelled texts of its source, or most
         predictions are not the most probable label.
     """
     info = folder.task(task)
     if info.kind is TaskKind.TAGGING:
-        raise InvalidInput(_no_mean(folder, task))
+        raise InvalidInput(_problem_of_spans(folder, task))
     splits = {"test": predictions, "validation": validation}
-    found = {name: _by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None}
+    found = {
+        name: _split_by_run(frame, info, folder, task, name) for name, frame in splits.items() if frame is not None
+    }
     home: dict[Run, list[Sample]] = {}
     few_texts: dict[str, int] = {}
     shifts: dict[tuple[Run, str], Sample] = dict(extra or {})
@@ -131,18 +137,21 @@ def task_samples(
                 few_texts[target] = len(sample.ids)
             elif split == "test":
                 shifts[run, target] = sample
-    _refuse_other_order([*shifts.values(), *(each for parts in home.values() for each in parts)], info.labels, task)
+    every = [*shifts.values(), *(each for parts in home.values() for each in parts)]
+    _refuse_other_order(every, info.labels, task, file)
     wanted = {run for run, _ in shifts if source_parts(run[0])}
     if wanted and not wanted & set(home):
-        raise InvalidInput(_no_home(folder, task, sorted(wanted)))
+        raise InvalidInput(_problem_of_missing_home(file, task, sorted(wanted)))
     n_validation = sum(
         len(sample.ids)
         for (run, target), sample in found.get("validation", {}).items()
         if target in source_parts(run[0])
     )
-    joined = {run: _joined(parts) for run, parts in home.items()}
+    joined = {run: _join_samples(parts) for run, parts in home.items()}
     metric = SCORES[info.kind]
-    return TaskSamples(task, metric, info.labels, joined, shifts, _divergence(folder, task), n_validation, few_texts)
+    return TaskSamples(
+        task, metric, info.labels, joined, shifts, _read_divergence(folder, task), n_validation, few_texts
+    )
 
 
 def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
@@ -158,7 +167,7 @@ def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None,
     codes = {label: code for code, label in enumerate(labels)}
     scored_as = np.arange(n_classes + 1) if folds is None else folds
     predicted = rows["prediction"].replace_strict(codes, default=n_classes, return_dtype=pl.Int64).to_numpy()
-    table = _probabilities(rows[PROBABILITIES], n_classes) if PROBABILITIES in rows.columns else None
+    table = _tabulate_probabilities(rows[PROBABILITIES], n_classes) if PROBABILITIES in rows.columns else None
     if table is not None and folds is not None:
         folded = np.zeros_like(table)
         np.add.at(folded.T, folds[:-1], table.T)
@@ -166,11 +175,11 @@ def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None,
     return Sample(rows["id"], scored_as[predicted], table, gold)
 
 
-def _by_run(
+def _split_by_run(
     frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
     if info.kind is not TaskKind.CLASSIFICATION:
-        return _graded_by_run(frame, info, folder, task, split)
+        return _grade_by_run(frame, info, folder, task, split)
     found: dict[tuple[Run, str], Sample] = {}
     for (target,), rows in frame.partition_by("target", as_dict=True).items():
         gold = folder.split(task, str(target), split).select("id", "label")
@@ -184,7 +193,7 @@ def _by_run(
     return found
 
 
-def _graded_by_run(
+def _grade_by_run(
     frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
     """Score answers and generated texts one by one."""
@@ -200,7 +209,7 @@ def _graded_by_run(
     return found
 
 
-def _probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
+def _tabulate_probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
     """Return probabilities as a table; None where no row has any."""
     if lists.null_count() == len(lists):
         return None
@@ -209,7 +218,7 @@ def _probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
     return np.asarray(table / table.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def _joined(parts: Sequence[Sample]) -> Sample:
+def _join_samples(parts: Sequence[Sample]) -> Sample:
     """Join samples of one run that all have labels."""
     if len(parts) == 1:
         return parts[0]
@@ -219,7 +228,7 @@ def _joined(parts: Sequence[Sample]) -> Sample:
     return Sample(pl.concat([part.ids for part in parts]), *joined)
 
 
-def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str) -> None:
+def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task: str, file: str) -> None:
     """Refuse probabilities that seem to stand in another order than the task's labels."""
     agreed = n = 0
     for sample in samples:
@@ -231,10 +240,10 @@ def _refuse_other_order(samples: Sequence[Sample], labels: tuple[str, ...], task
         what = "probabilities and predictions contradict each other: the labels may stand in another order"
         found = f"the most probable label is the predicted one in {agreed:,} of {n:,} rows of task '{task}'"
         cure = f"give probabilities in this order: {', '.join(labels)}"
-        raise InvalidInput(Problem(what, "predictions", found, cure, column=PROBABILITIES))
+        raise InvalidInput(Problem(what, file, found, cure, column=PROBABILITIES))
 
 
-def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
+def _read_divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
     from builders.folder.statistics import read_statistics
 
     if not (folder.path / "statistics" / f"{task}.json").is_file():
@@ -242,17 +251,17 @@ def _divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, f
     return read_statistics(folder.path, task).divergence
 
 
-def _no_mean(folder: DatasetFolder, task: str) -> Problem:
+def _problem_of_spans(folder: DatasetFolder, task: str) -> Problem:
     what = "what is forecast is a mean over texts, and span F1 is none"
     cure = "forecast tasks of labels, answers or texts: no method here has a meaning for spans"
     return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
 
 
-def _no_home(folder: DatasetFolder, task: str, runs: Sequence[Run]) -> Problem:
+def _problem_of_missing_home(file: str, task: str, runs: Sequence[Run]) -> Problem:
     what = "no run has predictions on labelled held-out texts of its own source"
-    sources = ", ".join(dict.fromkeys(source for source, _ in runs))
+    sources = ", ".join(f"'{source}'" for source in dict.fromkeys(source for source, _ in runs))
     cure = (
-        "predict validation rows of the source into NAME.validation.parquet beside the file, "
-        "or the source's own test rows in the file"
+        "predict the source's own labelled test rows in the file, too; or, of a dataset folder, its validation rows "
+        "into NAME.validation.parquet beside the file"
     )
-    return Problem(what, str(folder.path), f"task '{task}', sources {sources}", cure)
+    return Problem(what, file, f"task '{task}', sources {sources}", cure)

@@ -22,7 +22,10 @@ class ShiftForecast(Record):
     """All forecasts of one source on one target, means over ``n_runs`` seeds.
 
     ``level`` is that of the intervals, ``set_on`` the domains whose errors set them: neither the target, nor with it as
-    their source. ``expected_macro_f1`` is that of the confusion table to expect from calibrated probabilities.
+    their source. ``likeness`` to the target, by domain of ``set_on``, is 1 for the same words and 0 for none in common;
+    ``likeness_among`` is its mean over every two of these domains. It weighs nothing in the interval.
+    ``effective_size`` is the number of held-out source texts that importance weighting effectively rests on.
+    ``expected_macro_f1`` is that of the confusion table to expect from calibrated probabilities.
     """
 
     source: str
@@ -36,6 +39,9 @@ class ShiftForecast(Record):
     forecasts: tuple[Forecast, ...]
     expected_macro_f1: float | None
     macro_f1: float | None
+    effective_size: float | None = None
+    likeness: dict[str, float] = pydantic.Field(default_factory=dict)
+    likeness_among: float | None = None
 
     def of(self, method: str) -> Forecast | None:
         """Return a method's forecast; None where it was not asked for."""
@@ -43,10 +49,11 @@ class ShiftForecast(Record):
 
 
 class HeldIn(Record):
-    """In how many of the domains with labels a method's intervals held, each set on the others alone.
+    """In how many of the domains with labels a method's intervals held, none of them set on the domain itself.
 
-    ``share`` is the mean over domains of the share of shifts inside, with its 95% interval; ``level`` that of the
-    intervals.
+    They held in a domain where at least ``level`` of the shifts into it lay inside. ``share`` is the mean over domains
+    of the share of shifts inside, ``low`` and ``high`` its 95% interval over domains; ``level`` that of the intervals,
+    a mean where they have several.
     """
 
     level: float
@@ -58,21 +65,27 @@ class HeldIn(Record):
 
 
 class MethodErrors(Record):
-    """How a method did on the domains with labels: means over target domains of means over their shifts.
+    """How a method did where labels are known: means over target domains of means over their models and sources.
 
-    ``error`` is the mean absolute error, ``bias`` the mean of forecast less truth, ``interval_score`` Winkler's, at
-    the level of ``held``. ``skill`` by floor is the share of its error that the method saves, on shifts that both
-    forecast.
+    ``error`` is the mean absolute error, ``bias`` the mean of forecast less truth, ``interval_score`` Winkler's, at the
+    levels of ``held``. ``skill`` by floor is the share of its error that the method saves, on shifts that both
+    forecast; ``p`` is that of a paired test over target domains, null with fewer than 6 of them: the test cannot tell.
+    ``rank_correlation`` is Spearman's over the models of a shift, its mean over the ``n_ranked`` shifts of 10 or more.
+    Over several boards, ``n_domains`` counts the target domains of all of them.
     """
 
     method: str
+    n_models: int
     n_domains: int
     n_shifts: int
     error: float
     bias: float
     interval_score: float | None
-    skill: dict[str, float | None]
     held: HeldIn | None
+    skill: dict[str, float | None]
+    p: dict[str, float | None]
+    rank_correlation: float | None
+    n_ranked: int
 
 
 class TaskForecast(Record):
@@ -101,36 +114,17 @@ class Forecasts(Record):
     concept_shift: str
 
 
-class Standing(Record):
-    """How one method does on one board, or over all: means over target domains of means over models and sources.
-
-    ``n_units`` counts target domains of boards. ``interval_score`` is Winkler's, ``held`` the domains in which at least
-    the intervals' level of the shifts lay inside, of ``n_intervals`` with intervals. ``skill`` and ``p`` are by floor,
-    on shifts that both forecast; p is null with fewer than 6 target domains: the test cannot tell.
-    ``rank_correlation`` is Spearman's over the models of a shift, its mean over the ``n_ranked`` shifts of 10 or more.
-    """
-
-    method: str
-    n_models: int
-    n_units: int
-    n_shifts: int
-    error: float
-    bias: float
-    interval_score: float | None
-    held: int | None
-    n_intervals: int
-    skill: dict[str, float | None]
-    p: dict[str, float | None]
-    rank_correlation: float | None
-    n_ranked: int
-
-
 class BoardStandings(Record):
-    """All methods on one board; ``board`` is null for all boards together."""
+    """All methods on one board; ``board`` is null for all boards together.
+
+    ``set_on`` is the other board whose domains set all intervals, as an assumption; null where the intervals of a shift
+    are set on the other domains of its own board. With it, all boards together are all but that one.
+    """
 
     board: str | None
     models: tuple[str, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[MethodErrors, ...]
+    set_on: str | None = None
 
 
 class MethodComparison(Record):

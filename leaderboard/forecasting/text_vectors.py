@@ -92,8 +92,8 @@ class TextVectors:
         """Return the vectors of one shift; runs of one source share what is computed of them."""
         key = source, target
         if key not in self._pairs or len(self._pairs[key].home) != len(home_ids):
-            self._pairs[key] = TextPair(self._of(home_ids), self._of(target_ids))
+            self._pairs[key] = TextPair(self._select_vectors(home_ids), self._select_vectors(target_ids))
         return self._pairs[key]
 
-    def _of(self, ids: pl.Series) -> NDArray[np.float32]:
+    def _select_vectors(self, ids: pl.Series) -> NDArray[np.float32]:
         return np.asarray(self._vectors[[self._places[id_] for id_ in ids.to_list()]])

@@ -9,6 +9,7 @@ from builders.folder.reader import DatasetFolder
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
 from validation.task_facts import TaskFacts
+from validation.vocabulary import TOKENS, TaskKind
 
 
 def validation_file(predictions: Path) -> Path:
@@ -29,18 +30,19 @@ def read_validation(path: Path, folder: DatasetFolder) -> pl.DataFrame:
     Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found: unknown ids, runs that lack validation rows of a domain.
     """
-    facts = [found for task in folder.manifest.tasks if (found := _facts(folder, task)) is not None]
+    facts = [found for task in folder.manifest.tasks if (found := _gather_facts(folder, task)) is not None]
     if not facts:
         cure = "build the dataset with validation rows, or leave the file out"
         raise InvalidInput(Problem("the dataset has no validation rows", str(folder.path), str(path), cure))
     return check_prediction_file(path, facts)
 
 
-def _facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
+def _gather_facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
     """Gather what checking predictions of a task's validation rows needs; None where it has none."""
     info = folder.task(task)
     domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]
     if not domains or "all" not in info.subsets:
         return None
-    rows = [folder.split(task, name, "validation").select("id", "domain") for name in domains]
+    lengths = [pl.col(TOKENS).list.len().alias("n_tokens")] if info.kind is TaskKind.TAGGING else []
+    rows = [folder.split(task, name, "validation").select("id", "domain", *lengths) for name in domains]
     return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={})

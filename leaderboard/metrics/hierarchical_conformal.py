@@ -76,12 +76,12 @@ class Coverage(NamedTuple):
     high: float
 
 
-def coverage_by_domain(inside: Sequence[ArrayLike], level: float) -> Coverage:
+def coverage_by_domain(inside: Sequence[ArrayLike], level: ArrayLike) -> Coverage:
     """Count coverage in domains.
 
     Args:
         inside: for each domain whether each of its shifts lay in its interval, k >= 1 arrays.
-        level: of the intervals, in (0, 1).
+        level: of the intervals, in (0, 1): one, or one for each domain, shape (k,).
     Raises: ValueError without a domain, or where one has no shift.
 
     >>> found = coverage_by_domain([[True], [True], [True], [False]], 0.8)
@@ -95,4 +95,4 @@ def coverage_by_domain(inside: Sequence[ArrayLike], level: float) -> Coverage:
         raise ValueError("coverage needs domains, each with at least one shift")
     share = float(shares.mean())
     low, high = wilson_interval(share, relative_square(shares.size, 1e9))
-    return Coverage(int((shares >= level - _SLACK).sum()), shares.size, share, low, high)
+    return Coverage(int((shares >= np.asarray(level) - _SLACK).sum()), shares.size, share, low, high)

@@ -4,7 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from leaderboard.forecasting.shape import Forecasts, MethodComparison, TaskForecast
 from leaderboard.views.forecast_comparison import comparison_notes, standings_table
-from leaderboard.views.forecast_words import ABOUT, believed, closing_lines, errors_table, forecast_table, reason_lines
+from leaderboard.views.forecast_words import (
+    ABOUT,
+    believed,
+    closing_lines,
+    errors_table,
+    forecast_table,
+    likeness_lines,
+    reason_lines,
+)
 from leaderboard.views.html import Markup, render, tag
 from leaderboard.views.plain_tables import html
 from leaderboard.views.report_page import POLICY
@@ -17,7 +25,7 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
     Args:
         forecasts: of a prediction file.
         data: what the data is called.
-        method: the method that sentences are about; by default the average.
+        method: the method that sentences are about; by default the first of ``forecast_words.PREFERRED``.
     Returns: one HTML page that needs no other file.
     """
     title = f"Forecasts for {forecasts.predictions} on {data}"
@@ -58,6 +66,6 @@ def _task(task: TaskForecast, method: str | None) -> Iterator[Markup]:
     for shift in ordered:
         reasons = [tag("li", line) for line in reason_lines(shift)]
         yield tag("section", html([forecast_table(shift)]), tag("ul", *reasons), class_="sb-section")
-    notes = list(closing_lines(task))
+    notes = [*likeness_lines(ordered), *closing_lines(task, method)]
     if notes:
         yield tag("ul", *(tag("li", note) for note in notes), class_="sb-missing")

@@ -9,6 +9,7 @@ from leaderboard.views.forecast_words import (
     closing_lines,
     errors_table,
     forecast_table,
+    likeness_lines,
     reason_lines,
     shifts_table,
 )
@@ -28,7 +29,7 @@ def print_forecasts(forecasts: Forecasts, console: "Console", method: str | None
     Args:
         forecasts: of a prediction file.
         console: where they are printed.
-        method: the method that sentences are about; by default the average.
+        method: the method that sentences are about; by default the first of ``forecast_words.PREFERRED``.
     """
     console.print(ABOUT, markup=False, highlight=False, soft_wrap=True)
     for task in forecasts.tasks:
@@ -49,11 +50,13 @@ def _print_task(task: TaskForecast, console: "Console", method: str | None) -> N
         _print_table(forecast_table(shift), console)
         for line in reason_lines(shift):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for line in likeness_lines(told):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     if len(told) < len(task.shifts):
         _print_table(shifts_table(task, method), console)
     if task.errors:
         _print_table(errors_table(task), console)
-    for line in closing_lines(task):
+    for line in closing_lines(task, method):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -86,6 +86,7 @@ def with_forecast_titles(forecasts: Forecasts, titles: Mapping[str, str]) -> For
                     "source": _titled(shift.source, titles),
                     "target": _titled(shift.target, titles),
                     "set_on": titled(shift.set_on),
+                    "likeness": {titles.get(name, name): alike for name, alike in shift.likeness.items()},
                 }
             )
             for shift in task.shifts

@@ -51,7 +51,10 @@ def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> Non
     result = check("--trained-on", "books", "--json", "out.json")
     assert result.exit_code == 0, result.exception
     text = " ".join(result.output.split())
-    assert "on north (average of methods; 80% interval, set on 4 domains; left out in turn at 75%, it held on" in text
+    assert (
+        "on north (source score less mean drop; 80% interval, set on 4 domains; left out in turn at 75%, it h" in text
+    )
+    assert "it reads no text of the target" in text
     assert "No method without labels sees a change of what labels mean" in text
     content = json.loads((place / "out.json").read_text())
     assert [each["domain"] for each in content["domains"]] == sorted(SITES[:-1])
@@ -63,6 +66,28 @@ def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> Non
     again = check("--trained-on", "books", "--json", "again.json")
     assert "report.unlabelled.parquet: taken up" in again.output
     assert json.loads((place / "again.json").read_text())["forecasts"] == content["forecasts"]
+
+
+def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(place: Path) -> None:
+    rows = pl.read_csv("mine.csv")
+    rows.with_columns(verdict=pl.when(pl.col("site") == "books").then("verdict")).write_csv("mine.csv")
+    result = check("--trained-on", "books", "--json", "out.json")
+    assert result.exit_code == 0, result.exception
+    text = " ".join(result.output.split())
+    assert "on north (difference of confidences; no interval: it takes 4 other domains with labels)" in text
+    shifts = json.loads((place / "out.json").read_text())["forecasts"]["tasks"][0]["shifts"]
+    assert [each["target"] for each in shifts] == sorted(SITES[1:])
+    for shift in shifts:
+        by_name = {each["method"]: each for each in shift["forecasts"]}
+        assert by_name["doc"]["value"] == pytest.approx(0.75, abs=0.08)
+        assert by_name["doc"]["low"] is None
+        assert by_name["mean-drop"]["reason"] == "no shift between other domains has labels"
+
+
+def test_a_home_domain_without_labels_is_refused(place: Path) -> None:
+    result = check("--trained-on", "north")
+    assert isinstance(result.exception, InvalidInput)
+    assert "the model's home has no labels" in str(result.exception)
 
 
 def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> None:

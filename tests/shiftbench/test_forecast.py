@@ -1,6 +1,7 @@
 """The command ``forecast``: own files with domains without labels, dataset folders, and what it refuses."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from baselines.grid.trial import Trial
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.store import Store
@@ -86,6 +88,17 @@ def test_a_site_without_labels_is_forecast_with_an_interval(own: Path) -> None:
     assert "concept shift" in page
 
 
+def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(own: Path) -> None:
+    rows, _, truth = own_rows()
+    rows.with_columns(label=pl.when(pl.col("site") == "Site A").then("label")).write_csv(own / "mine.csv")
+    (task,) = run(own, "--target", "Site F")["tasks"]
+    assert (task["labelled"], task["errors"]) == ([], [])
+    by_name = {each["method"]: each for each in task["shifts"][0]["forecasts"]}
+    assert by_name["doc"]["value"] == pytest.approx(truth, abs=0.06)
+    assert all(each["low"] is None for each in by_name.values())
+    assert "No other domain has labels: there is no interval, and no error is known." in task["notes"]
+
+
 def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) -> None:
     (task,) = run(own)["tasks"]
     rows, _, _ = own_rows()
@@ -102,9 +115,16 @@ def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) 
 
 def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
     columns = ["--id-column", "id", "--domain-column", "site", "--label-column", "label"]
-    command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns, "--method", "doc"]
-    text = CliRunner().invoke(app, command, catch_exceptions=False).output
-    print("\n" + next(line for line in text.splitlines() if "80% interval" in line))
+    command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns]
+    first = CliRunner().invoke(app, command, catch_exceptions=False).output
+    print("\n" + next(line for line in first.splitlines() if "80% interval" in line))
+    assert (
+        "on Site F (source score less mean drop; 80% interval, set on 4 domains; left out in turn at 75%, it" in first
+    )
+    assert "it reads no text of the target" in " ".join(first.split())
+    assert "Likeness of words to Site F: Site B 0." in first
+    text = CliRunner().invoke(app, [*command, "--method", "doc"], catch_exceptions=False).output
+    assert "it reads no text of the target" not in " ".join(text.split())
     assert (
         "on Site F (difference of confidences; 80% interval, set on 4 domains; left out in turn at 75%, it held" in text
     )
@@ -120,7 +140,12 @@ def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
             lambda f: f.with_columns(probabilities=pl.lit([0.5, 0.6], dtype=pl.List(pl.Float64))),
             "do not add up to 1",
         ),
-        (lambda f: f.filter(~pl.col("id").str.starts_with("A")), "no run has predictions on labelled held-out texts"),
+        (
+            lambda f: f.filter(~pl.col("id").str.starts_with("A")),
+            "preds.parquet: no run has predictions on labelled held-out texts of its own source; found task 'own', "
+            "sources 'Site A'; predict the source's own labelled test rows",
+        ),
+        (lambda f: f.with_columns(source=pl.lit("Site F")), "a model's home has no labels"),
         (lambda f: f.filter(pl.col("id") != "F3"), "test ids are missing"),
         (lambda f: f.filter(~pl.col("id").str.starts_with("F")), "no row without a label has a prediction"),
     ],
@@ -153,18 +178,22 @@ def test_rows_that_cannot_be_used_are_refused(own: Path, change, words: str) -> 
 
 def test_targets_and_methods_that_are_not_there_are_refused(own: Path) -> None:
     assert "no such method" in refused(own, "--method", "magic")
-    assert "is what the model was trained on" in refused(own, "--target", "Site A")
+    assert "is what the model was trained on; found 'Site A'" in refused(own, "--target", "Site A")
     assert "no such target" in refused(own, "--target", "Site X")
 
 
 def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
     rows, predictions, _ = own_rows()
     copied = rows.filter(site="Site B").head(3).with_columns(id=pl.concat_str(pl.lit("t"), "id"), site=pl.lit("Site A"))
-    splits = [rows.with_columns(split=pl.lit("test")), copied.with_columns(split=pl.lit("train"))]
+    unknown = rows.filter(site="Site F").head(2)
+    more = unknown.with_columns(id=pl.concat_str(pl.lit("t"), "id"), site=pl.lit("Site A"), label=pl.lit("neg"))
+    train = pl.concat([copied, more]).with_columns(split=pl.lit("train"))
+    splits = [rows.with_columns(split=pl.lit("test")), train]
     pl.concat(splits).write_csv(own / "mine.csv")
     predictions.write_parquet(own / "preds.parquet")
     (task,) = run(own, "--split-column", "split", "--method", "doc")["tasks"]
     assert any("3 test texts of 'Site B' stand in the train texts of 'Site A'" in note for note in task["notes"])
+    assert any("2 test texts of 'Site F' stand in the train texts of 'Site A'" in note for note in task["notes"])
 
 
 def test_one_label_alone_is_said(own: Path) -> None:
@@ -226,7 +255,7 @@ def test_a_folder_that_withholds_its_labels_is_forecast_from_validation_rows(tmp
     assert doc["value"] is not None
     assert doc["low"] is None
     (tmp_path / "preds.validation.parquet").unlink()
-    with pytest.raises(InvalidInput, match=r"predict validation rows of the source into NAME\.validation"):
+    with pytest.raises(InvalidInput, match=r"its validation rows into NAME\.validation"):
         run(tmp_path, data="both/public")
 
 
@@ -269,6 +298,46 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     assert "concept shift" in text
     assert len(stored["models"]) == 1
     assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
+
+
+def test_a_folder_of_runs_is_a_model_with_its_seeds_and_constant_ones_are_left_out(
+    folder: Path, tmp_path: Path
+) -> None:
+    dataset, preds = DatasetFolder.open(folder / "data"), pl.read_parquet(folder / "preds.parquet")
+    source = preds["source"][0]
+    runs = {
+        "lr": [preds.filter(source=source, seed=0).with_columns(seed=pl.lit(seed, pl.Int64)) for seed in (0, 1)],
+        "flat": [
+            preds.filter(source=source, seed=0).with_columns(prediction=pl.lit("entailment")).drop("probabilities")
+        ],
+    }
+    for model, seeds in runs.items():
+        for seed, rows in enumerate(seeds):
+            trial = Trial(model, "tfidf-lr", (), "nli", source, seed, dataset.content_hash, ())
+            place = tmp_path / "runs" / trial.folder
+            place.mkdir(parents=True)
+            (place / "trial.json").write_text(trial.record, encoding="utf-8")
+            rows.write_parquet(place / "predictions.parquet")
+            shutil.copy(folder / "preds.card.yaml", place / "predictions.card.yaml")
+    command = [
+        "score-forecasts",
+        "--predictions",
+        str(tmp_path / "runs"),
+        "--data",
+        str(folder / "data"),
+        "--json",
+        "-",
+    ]
+    found = json.loads(CliRunner().invoke(app, command, catch_exceptions=False).stdout)
+    (board,) = found["boards"]
+    assert board["models"] == ["lr"]
+    assert found["left_out"] == ["flat on synthetic/nli: it predicts one label for every text"]
+    doc = next(each for each in board["standings"] if each["method"] == "doc")
+    assert (doc["n_models"], doc["n_shifts"]) == (1, len(dataset.task("nli").domains) - 1)
+    (tmp_path / "empty").mkdir()
+    command[2] = str(tmp_path / "empty")
+    with pytest.raises(InvalidInput, match="this folder holds no trials"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
 
 
 def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:

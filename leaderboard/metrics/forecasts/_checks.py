@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leaderboard.metrics.correlation import fit_line
+
 Floats = NDArray[np.float64]
 
 MIN_POINTS = 3
@@ -66,26 +68,22 @@ def class_codes(name: str, values: ArrayLike, n: int, n_codes: int) -> NDArray[n
     return codes.astype(np.int64)
 
 
-def fit_line(x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
-    """Fit a straight line by least squares.
+def fit_shift_line(x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
+    """Fit a straight line through known shifts by least squares (``metrics.correlation.fit_line``).
 
     Args:
         x: shape (n,), finite.
         y: same shape, finite.
     Returns: slope and intercept.
-    Raises: NoForecastError with fewer than ``MIN_POINTS`` points, or where x does not vary.
+    Raises: NoForecastError with fewer than ``MIN_POINTS`` points, or where x does not vary; ValueError when
+        shapes differ or a value is not finite.
 
-    >>> [round(part, 6) for part in fit_line([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])]
+    >>> [round(part, 6) for part in fit_shift_line([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])]
     [2.0, 1.0]
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if a.ndim != 1 or a.shape != b.shape or not np.isfinite(a).all() or not np.isfinite(b).all():
-        raise ValueError(f"a line needs finite x and y of one shape (n,), got {a.shape} and {b.shape}")
+    a = np.asarray(x, dtype=np.float64)
     if a.size < MIN_POINTS:
         raise NoForecastError(f"a line needs {MIN_POINTS} labelled shifts between other domains, there are {a.size}")
-    spread = a - a.mean()
-    squares = float(spread @ spread)
-    if squares <= 1e-12 * max(1.0, float(a @ a)):
+    if float(np.square(a - a.mean()).sum()) <= 1e-12 * max(1.0, float(np.square(a).sum())):
         raise NoForecastError("a line needs shifts that differ in what it is drawn over")
-    slope = float(spread @ b) / squares
-    return slope, float(b.mean() - slope * a.mean())
+    return fit_line(x, y, axis="linear")

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.metrics.forecasts._checks import Floats, NoForecastError, fit_line, shares
+from leaderboard.metrics.forecasts._checks import Floats, NoForecastError, fit_shift_line, shares
 
 MIN_MODELS = 10
 """Models below which the line is not drawn: its slope would be noise."""
@@ -37,7 +37,7 @@ def agreement_on_the_line(source_predicted: ArrayLike, source_scores: ArrayLike,
     agreed = [np.array([(table[a] == table[b]).mean() for a, b in pairs]) for table in (home, away)]
     from scipy.special import ndtr
 
-    slope, intercept = fit_line(*(_probit(each) for each in agreed))
+    slope, intercept = fit_shift_line(*(_probit(each) for each in agreed))
     return np.asarray(ndtr(slope * _probit(accuracy) + intercept))
 
 

@@ -63,7 +63,7 @@ def accuracy_at_shares(source_labels: ArrayLike, source_predicted: ArrayLike, ta
     if np.any((sizes == 0) & (q > 0)):
         raise NoForecastError("a class of the target has no label among the source's held-out texts")
     recalls = np.divide(np.diag(table[:, : q.size]), sizes, out=np.zeros(q.size), where=sizes > 0)
-    return float(q @ recalls)
+    return float(np.clip(q @ recalls, 0.0, 1.0))  # shares sum to 1 up to rounding
 
 
 def joint_counts(labels: ArrayLike, predicted: ArrayLike, n_classes: int) -> Floats:

@@ -36,12 +36,12 @@ def score_by_depth(source_depth: ArrayLike, source_scores: ArrayLike, target_dep
     if spread < 1e-9:
         raise NoForecastError("the source's held-out texts are all equally deep")
     line = np.stack([np.ones_like(depth), (depth - depth.mean()) / spread], axis=1)
-    found = _logistic(line, right)
+    found = _fit_logistic(line, right)
     scaled = (away - depth.mean()) / spread
     return float(_curve(found[0] + found[1] * scaled).mean())
 
 
-def _logistic(line: Floats, right: Floats) -> Floats:
+def _fit_logistic(line: Floats, right: Floats) -> Floats:
     """Fit by Newton's method; a slight ridge keeps the fit finite where all texts are right or wrong."""
     found = np.zeros(2)
     for _ in range(_ROUNDS):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leaderboard.metrics.depth import effective_size
-from leaderboard.metrics.forecasts._checks import NoForecastError, shares
+from leaderboard.metrics.forecasts._checks import Floats, NoForecastError, shares
 
 MIN_EFFECTIVE = 30
 """Effective source texts below which the weighted mean is a handful of texts."""
@@ -17,6 +17,27 @@ class Weighted(NamedTuple):
 
     value: float
     effective_size: float
+
+
+def importance_weights(target_probability: ArrayLike, n_target: int) -> Floats:
+    """Return the density of the target over that of the source at each source text.
+
+    Args:
+        target_probability: as for ``importance_weighted``, shape (n_source,).
+        n_target: likewise.
+    Returns: weights >= 0, not all 0, shape (n_source,); ``metrics.depth.effective_size`` is their effective number.
+    Raises: NoForecastError where all are 0; ValueError when a probability is not in [0, 1).
+
+    >>> importance_weights([0.5, 0.2], 2).tolist()
+    [1.0, 0.25]
+    """
+    odds = shares("target_probability", target_probability)
+    if np.any(odds >= 1) or n_target < 1:
+        raise ValueError("probabilities must be below 1, and there must be target texts")
+    weights = odds / (1 - odds) * odds.size / n_target
+    if not weights.any():
+        raise NoForecastError("no source text looks like a target text")
+    return np.asarray(weights)
 
 
 def importance_weighted(correct: ArrayLike, target_probability: ArrayLike, n_target: int) -> Weighted:
@@ -39,12 +60,9 @@ def importance_weighted(correct: ArrayLike, target_probability: ArrayLike, n_tar
     >>> importance_weighted([1, 0] * 40, [0.5, 0.2] * 40, 80).value
     0.8
     """
-    right, odds = shares("correct", correct), shares("target_probability", target_probability)
-    if right.shape != odds.shape or np.any(odds >= 1) or n_target < 1:
-        raise ValueError("correct and target_probability must share a shape; probabilities must be below 1")
-    weights = odds / (1 - odds) * right.size / n_target
-    if not weights.any():
-        raise NoForecastError("no source text looks like a target text")
+    right, weights = shares("correct", correct), importance_weights(target_probability, n_target)
+    if right.shape != weights.shape:
+        raise ValueError(f"correct and target_probability must share a shape, got {right.shape} and {weights.shape}")
     size = effective_size(weights)
     if size < MIN_EFFECTIVE:
         raise NoForecastError(f"{size:.0f} source texts are effectively left, fewer than {MIN_EFFECTIVE}")

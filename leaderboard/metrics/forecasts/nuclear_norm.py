@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.metrics.forecasts._checks import fit_line, probability_table
+from leaderboard.metrics.forecasts._checks import fit_shift_line, probability_table
 
 
 def nuclear_norm(probabilities: ArrayLike) -> float:
@@ -39,11 +39,11 @@ def accuracy_by_norm(norm: float, known_norms: ArrayLike, known_scores: ArrayLik
         known_norms: of the known shifts, shape (n_shifts,).
         known_scores: their accuracies, same shape.
     Returns: a fraction, cut to [0, 1].
-    Raises: NoForecastError where ``fit_line`` finds no line.
+    Raises: NoForecastError where ``fit_shift_line`` finds no line.
     Source: as ``nuclear_norm``, which regresses accuracy on the norm linearly.
 
     >>> round(accuracy_by_norm(0.6, [0.5, 0.7, 0.9], [0.5, 0.6, 0.7]), 6)
     0.55
     """
-    slope, intercept = fit_line(known_norms, known_scores)
+    slope, intercept = fit_shift_line(known_norms, known_scores)
     return float(np.clip(slope * norm + intercept, 0.0, 1.0))

@@ -38,8 +38,8 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
     given[np.arange(n), table.argmax(axis=1)] = 1.0
     surplus = given.sum(axis=0) - n * prior / prior.sum()
     while surplus.max() > _NONE:
-        loss, texts = _cheapest_moves(table, given)
-        path = _shortest_path(loss, surplus)
+        loss, texts = _find_cheapest_moves(table, given)
+        path = _find_shortest_path(loss, surplus)
         moves = [(texts[one, other], one, other) for one, other in pairwise(path)]
         amount = min(surplus[path[0]], -surplus[path[-1]], *(given[text, one] for text, one, _ in moves))
         for text, one, other in moves:
@@ -50,7 +50,9 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
     return float((given * table).sum() / n)
 
 
-def _cheapest_moves(table: Floats, given: Floats) -> tuple[Floats, "np.ndarray[tuple[int, int], np.dtype[np.int64]]"]:
+def _find_cheapest_moves(
+    table: Floats, given: Floats
+) -> tuple[Floats, "np.ndarray[tuple[int, int], np.dtype[np.int64]]"]:
     """Find, for each pair of classes, the text that loses least when its label changes from one to the other.
 
     Returns: the losses, infinite where the class has no text, and the texts, shape (n_classes, n_classes) each.
@@ -67,7 +69,7 @@ def _cheapest_moves(table: Floats, given: Floats) -> tuple[Floats, "np.ndarray[t
     return loss, texts
 
 
-def _shortest_path(loss: Floats, surplus: Floats) -> list[int]:
+def _find_shortest_path(loss: Floats, surplus: Floats) -> list[int]:
     """Find the cheapest way from a class with too many texts to one with too few (Bellman and Ford)."""
     distance = np.where(surplus > _NONE, 0.0, np.inf)
     before = np.full(surplus.size, -1)

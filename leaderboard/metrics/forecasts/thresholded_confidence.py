@@ -39,11 +39,11 @@ def thresholded_confidence(
     n_wrong = round(float((1 - right).sum()))
     if not n_wrong:
         return 1.0
-    threshold = np.partition(_scores(home, score), n_wrong - 1)[n_wrong - 1]
-    return float((_scores(probability_table("target", target), score) >= threshold).mean())
+    threshold = np.partition(_score_sureness(home, score), n_wrong - 1)[n_wrong - 1]
+    return float((_score_sureness(probability_table("target", target), score) >= threshold).mean())
 
 
-def _scores(table: Floats, score: Score) -> Floats:
+def _score_sureness(table: Floats, score: Score) -> Floats:
     if score == "confidence":
         return np.asarray(table.max(axis=1))
     return np.asarray((table * np.log(table + _LEAST)).sum(axis=1))

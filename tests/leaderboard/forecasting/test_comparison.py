@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from leaderboard.forecasting.comparison import Forecasted, compare_methods
-from leaderboard.forecasting.shape import Forecast, ShiftForecast, Standing, TaskForecast
+from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
+from validation.report import InvalidInput
 
 
 def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8) -> TaskForecast:
@@ -17,7 +18,7 @@ def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8
             if source == target:
                 continue
             truth, home = rng.uniform(0.5, 0.8), 0.85
-            doc = truth + rng.normal(0, noise)
+            doc = float(np.clip(truth + rng.normal(0, noise), 0, 1))
             values = {"source-accuracy": home, "mean-drop": 0.65, "doc": doc, "atc": home + rng.normal(0, 0.001)}
             made = [
                 Forecast(method=name, value=value, low=value - 0.05, high=value + 0.05)
@@ -42,7 +43,7 @@ def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8
     )
 
 
-def standings(found: list[Forecasted], place: int = 0) -> dict[str, Standing]:
+def standings(found: list[Forecasted], place: int = 0) -> dict[str, MethodErrors]:
     return {each.method: each for each in compare_methods(found).boards[place].standings}
 
 
@@ -56,10 +57,21 @@ def test_the_better_method_is_found_and_the_equal_one_is_not() -> None:
     assert doc.p["source-accuracy"] == pytest.approx(2 / 128)
     assert atc.skill["source-accuracy"] == pytest.approx(0, abs=0.01)
     assert atc.p["source-accuracy"] is not None
-    assert (doc.n_models, doc.n_units, doc.n_shifts) == (3, 7, 126)
-    assert doc.held == 7
-    assert atc.held == 0
+    assert (doc.n_models, doc.n_domains, doc.n_shifts) == (3, 7, 126)
+    assert doc.held is not None
+    assert (doc.held.held, doc.held.n_domains, doc.held.level) == (7, 7, pytest.approx(0.8))
+    assert atc.held is not None
+    assert atc.held.held == 0
+    assert atc.held.low == 0.0
     assert doc.interval_score == pytest.approx(0.1, abs=0.01)
+
+
+def test_models_of_one_name_stay_apart() -> None:
+    named = standings([Forecasted("b/t", f"model {seed}", task(7, seed)) for seed in range(2)])["doc"]
+    found = compare_methods([Forecasted("b/t", "preds", task(7, seed)) for seed in range(2)]).boards[0]
+    assert found.models == ("preds", "preds (2)")
+    doc = next(each for each in found.standings if each.method == "doc")
+    assert doc == named
 
 
 def test_few_domains_cannot_tell_alone_but_can_over_boards() -> None:
@@ -68,7 +80,7 @@ def test_few_domains_cannot_tell_alone_but_can_over_boards() -> None:
     pooled = compare_methods(found).boards[-1]
     assert pooled.board is None
     (doc,) = [each for each in pooled.standings if each.method == "doc"]
-    assert doc.n_units == 8
+    assert doc.n_domains == 8
     assert doc.p["source-accuracy"] == pytest.approx(2 / 256)
 
 
@@ -85,4 +97,31 @@ def test_models_are_ranked_where_there_are_ten() -> None:
 def test_without_a_level_there_is_no_interval_score() -> None:
     doc = standings([Forecasted("b/t", "model", task(3, 0, level=None))])["doc"]
     assert doc.interval_score is None
-    assert doc.n_intervals == 0
+    assert doc.held is None
+
+
+def test_intervals_of_other_boards_are_set_on_one() -> None:
+    """On boards alike they hold in most domains; on one whose methods are ten times as far off, in hardly any."""
+    base = [Forecasted("base", f"model {seed}", task(9, seed)) for seed in range(2)]
+    alike = Forecasted("alike", "model", task(8, 7))
+    wild = Forecasted("wild", "model", task(8, 8, noise=0.2))
+    first, near, far, pooled = compare_methods([*base, alike, wild], set_on="base").boards
+    assert [part.set_on for part in (first, near, far, pooled)] == [None, "base", "base", "base"]
+    docs = [next(each for each in part.standings if each.method == "doc") for part in (near, far, pooled)]
+    held = [doc.held for doc in docs]
+    assert held[0] is not None
+    assert held[1] is not None
+    assert held[2] is not None
+    assert held[0].level == pytest.approx(0.9)
+    assert held[0].share > 0.8
+    assert held[1].share < 0.4
+    assert held[1].high < 0.9
+    assert held[2].n_domains == 16  # the board that sets intervals is no test of them
+
+
+def test_a_board_that_is_not_there_or_too_small_sets_no_intervals() -> None:
+    found = [Forecasted("b/t", "model", task(3, 0)), Forecasted("b/u", "model", task(5, 1))]
+    with pytest.raises(InvalidInput, match="no board of this name"):
+        compare_methods(found, set_on="b/v")
+    with pytest.raises(InvalidInput, match=r"too few domains to set intervals on.*3 target domains"):
+        compare_methods(found, set_on="b/t")

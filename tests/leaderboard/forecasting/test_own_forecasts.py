@@ -32,7 +32,8 @@ def test_they_stand_beside_all_methods(tmp_path: Path) -> None:
     mine = standings["mine"]
     assert mine.error == pytest.approx(0.01)
     assert mine.interval_score == pytest.approx(0.04)
-    assert mine.held == 4
+    assert mine.held is not None
+    assert (mine.held.held, mine.held.level) == (4, 0.9)
     assert mine.skill["source-accuracy"] == pytest.approx(1 - 0.01 / standings["source-accuracy"].error)
 
 

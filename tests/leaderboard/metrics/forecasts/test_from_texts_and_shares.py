@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from leaderboard.metrics.forecasts._checks import NoForecastError, fit_line
+from leaderboard.metrics.forecasts._checks import NoForecastError, fit_shift_line
 from leaderboard.metrics.forecasts.black_box_shift import accuracy_at_shares, black_box_shares
 from leaderboard.metrics.forecasts.depth_curve import score_by_depth
 from leaderboard.metrics.forecasts.divergence_line import score_by_divergence
@@ -67,6 +67,10 @@ def test_one_class_predicted_only_has_no_inverse() -> None:
         accuracy_at_shares([0, 0], [0, 1], [0.5, 0.5])
 
 
+def test_a_model_that_is_never_wrong_stays_at_one_whatever_shares_round_to() -> None:
+    assert accuracy_at_shares([0, 1, 2], [0, 1, 2], [0.1 + 0.2, 0.3, 0.4 + 2e-16]) == 1.0
+
+
 def test_true_density_ratios_give_the_targets_accuracy() -> None:
     """x is normal around 0 at home and around 0.7 in the target; the chance to be right falls with x in both."""
     rng = np.random.default_rng(1)
@@ -111,7 +115,7 @@ def test_floors_and_lines() -> None:
     assert source_accuracy([0.5, 1.0]) == 0.75
     assert less_mean_drop(0.05, [0.9], [0.1]) == 0.0
     slope, intercept = np.polyfit([0.1, 0.5, 0.2, 0.9], [0.3, 0.1, 0.2, 0.0], 1)
-    assert fit_line([0.1, 0.5, 0.2, 0.9], [0.3, 0.1, 0.2, 0.0]) == pytest.approx((slope, intercept))
+    assert fit_shift_line([0.1, 0.5, 0.2, 0.9], [0.3, 0.1, 0.2, 0.0]) == pytest.approx((slope, intercept))
     with pytest.raises(NoForecastError, match="differ"):
         score_by_divergence(0.8, 0.2, [0.3, 0.3, 0.3], [0.1, 0.2, 0.1])
     with pytest.raises(NoForecastError, match="no shift"):

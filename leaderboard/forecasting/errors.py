@@ -1,0 +1,134 @@
+"""How far a method's forecasts are from the truth, by target domain: of one prediction file, or of boards' models.
+
+The unit is the target domain: shifts into one domain, and models on it, err alike.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from leaderboard.forecasting.methods import FLOORS
+from leaderboard.forecasting.shape import HeldIn, MethodErrors
+from leaderboard.metrics.correlation import spearman
+from leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, paired_test, skill
+from leaderboard.metrics.hierarchical_conformal import coverage_by_domain
+
+MIN_MODELS = 10
+"""Models of a shift below which their ranks are not correlated."""
+_SEED = 0
+
+
+class Point(NamedTuple):
+    """One method's forecast of one model on one shift whose labels are known.
+
+    Attributes:
+        domain: the target, over several boards with its board: the unit of all means.
+        model: what was forecast.
+        source: what it was trained on.
+        truth: the score that came.
+        value: the forecast.
+        low: lower end of its interval; None without one.
+        high: upper end.
+        level: of the interval.
+    """
+
+    domain: str
+    model: str
+    source: str
+    truth: float
+    value: float
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+
+    @property
+    def error(self) -> float:
+        """Forecast less truth."""
+        return self.value - self.truth
+
+
+def method_errors(method: str, points: Mapping[str, Sequence[Point]]) -> MethodErrors | None:
+    """Measure how a method does; None where it has no forecast.
+
+    Args:
+        method: its name.
+        points: of each method, the floors among them.
+    """
+    mine = points.get(method, ())
+    if not mine:
+        return None
+    errors, domains = np.array([point.error for point in mine]), [point.domain for point in mine]
+    held, winkler = _count_held(mine)
+    rank_correlation, n_ranked = _correlate_ranks(mine)
+    compared = {
+        floor: _compare_with_floor(mine, points.get(floor, ()), f"{method}/{floor}")
+        for floor in FLOORS
+        if floor != method
+    }
+    return MethodErrors(
+        method=method,
+        n_models=len({point.model for point in mine}),
+        n_domains=len(set(domains)),
+        n_shifts=len(mine),
+        error=float(mean_by_domain(np.abs(errors), domains).mean()),
+        bias=float(mean_by_domain(errors, domains).mean()),
+        interval_score=winkler,
+        held=held,
+        skill={floor: saved for floor, (saved, _) in compared.items()},
+        p={floor: p for floor, (_, p) in compared.items()},
+        rank_correlation=rank_correlation,
+        n_ranked=n_ranked,
+    )
+
+
+def errors_by_domain(points: Iterable[Point]) -> dict[str, list[float]]:
+    """List absolute errors by target domain."""
+    found: dict[str, list[float]] = {}
+    for point in points:
+        found.setdefault(point.domain, []).append(abs(point.error))
+    return found
+
+
+def _count_held(points: Sequence[Point]) -> tuple[HeldIn | None, float | None]:
+    """Count the domains in which intervals held, and average their interval scores; None without intervals."""
+    inside: dict[str, list[bool]] = {}
+    levels: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
+    for point in points:
+        if point.low is None or point.high is None or point.level is None:
+            continue
+        inside.setdefault(point.domain, []).append(point.low <= point.truth <= point.high)
+        levels.setdefault(point.domain, []).append(point.level)
+        score = float(interval_score(point.low, point.high, point.truth, point.level))
+        scores.setdefault(point.domain, []).append(score)
+    if not inside:
+        return None, None
+    wanted = [float(np.mean(each)) for each in levels.values()]
+    found = coverage_by_domain(list(inside.values()), wanted)
+    winkler = float(np.mean([np.mean(each) for each in scores.values()]))
+    return HeldIn(level=float(np.mean(wanted)), **found._asdict()), winkler
+
+
+def _compare_with_floor(mine: Sequence[Point], floor: Sequence[Point], about: str) -> tuple[float | None, float | None]:
+    """Compare a method with a floor on the shifts that both forecast: skill, and p over target domains."""
+    known = {point[:3]: abs(point.error) for point in floor}
+    both = [(point.domain, abs(point.error), known[point[:3]]) for point in mine if point[:3] in known]
+    if not both:
+        return None, None
+    domains = [domain for domain, _, _ in both]
+    own, other = (mean_by_domain([each[place] for each in both], domains) for place in (1, 2))
+    saved = skill(float(own.mean()), float(other.mean()))
+    p = paired_test(own - other, np.random.default_rng([_SEED, *about.encode()]))
+    return None if np.isnan(saved) else saved, None if np.isnan(p) else p
+
+
+def _correlate_ranks(points: Sequence[Point]) -> tuple[float | None, int]:
+    """Correlate forecasts and truths over the models of each shift; the mean over shifts, and their number."""
+    shifts: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for point in points:
+        shifts.setdefault((point.domain, point.source), []).append((point.value, point.truth))
+    pairs = [np.array(each).T for each in shifts.values() if len(each) >= MIN_MODELS]
+    found = [float(spearman(forecasts, truths)) for forecasts, truths in pairs]
+    defined = [each for each in found if not np.isnan(each)]
+    return (float(np.mean(defined)), len(defined)) if defined else (None, 0)

@@ -1,0 +1,36 @@
+"""Predictions on validation rows of a task of tags, which a dataset may have beside the task that is forecast."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builders.building.own import build_own
+from builders.folder.reader import DatasetFolder
+from leaderboard.forecasting.validation_rows import read_validation
+from validation.report import InvalidInput
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> DatasetFolder:
+    rows = [
+        {"domain": domain, "split": split, "tokens": f"word {domain}{n} {split}", "tags": "B-X O O"}
+        for domain in "ab"
+        for split in ("train", "validation", "test")
+        for n in range(3)
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "tags.csv")
+    build_own("tags", tmp_path / "tags.csv", tmp_path / "data")
+    return DatasetFolder.open(tmp_path / "data")
+
+
+def predicted(folder: DatasetFolder, tags: str, place: Path) -> Path:
+    ids = pl.concat([folder.split("tags", domain, "validation").select("id") for domain in "ab"])
+    ids.select(source=pl.lit("a"), id="id", prediction=pl.lit(tags)).write_csv(place)
+    return place
+
+
+def test_tags_on_validation_rows_are_read_and_counted_against_tokens(folder: DatasetFolder, tmp_path: Path) -> None:
+    assert len(read_validation(predicted(folder, "B-X O O", tmp_path / "whole.csv"), folder)) == 6
+    with pytest.raises(InvalidInput, match="tags and tokens differ in number"):
+        read_validation(predicted(folder, "B-X O", tmp_path / "short.csv"), folder)
