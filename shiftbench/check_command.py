@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.data_options import load_encoder
 from shiftbench.experiment_log import LogToOption, check_tracker, log_scores
-from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, require, writable_file, write_json
+from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, writable_file, write_json
 
 if TYPE_CHECKING:
     from baselines.models import LoadedModel
@@ -131,11 +132,11 @@ def check(
         domain_by=domain_by.value if domain_by else None,
     )
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
-    vectors = _encoder(encoder) if probes or has_depth else None
+    vectors = load_encoder(encoder) if probes or has_depth else None
     options = DataOptions(columns, find_kind(kind), MIN_TEXTS if min_texts is None else min_texts, train_file, vectors)
-    asked = _Asked(model, _label_map(label_map), trust_pickle, served_model, revision)
+    asked = _ModelOptions(model, _read_label_map(label_map), trust_pickle, served_model, revision)
     with check_data(data, trained_on, task, options) as rows:
-        done = _Checked.of(asked, rows, report, vectors if probes else None)
+        done = _CheckedModel.of(asked, rows, report, vectors if probes else None)
         done.write(report, data.name)
         print_check(done.check, console(), done.forecasts)
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
@@ -143,25 +144,18 @@ def check(
         scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
     if done.forecasts is not None:
-        typer.echo(f"{_unlabelled_file(report)}: the predictions on rows without labels", err=True)
+        typer.echo(f"{_unlabelled_path(report)}: the predictions on rows without labels", err=True)
     write_json(content, json_)
     if log_to is not None:
         settings = {"model": served_model or model, "file": data.name, "trained_on": trained_on or ELSEWHERE}
         log_scores(log_to, settings["model"], scores, None, {"report": report}, settings)
 
 
-def _unlabelled_file(report: Path) -> Path:
+def _unlabelled_path(report: Path) -> Path:
     return report.with_name(f"{report.stem}.unlabelled.parquet")
 
 
-def _encoder(name: str | None) -> "Encoder":
-    from builders.building.commands import sentence_encoder
-
-    require("sentence_transformers", "encoder")
-    return sentence_encoder(name)
-
-
-def _label_map(given: list[str] | None) -> dict[str, str]:
+def _read_label_map(given: list[str] | None) -> dict[str, str]:
     """Read pairs as typed, or from files with a pair a line."""
     from baselines.models import parse_label_map
 
@@ -174,7 +168,7 @@ def _label_map(given: list[str] | None) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ModelOptions:
     """The model, as it was asked for."""
 
     spec: str
@@ -199,7 +193,7 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class _Checked:
+class _CheckedModel:
     """A model that was checked, while its rows are there.
 
     Attributes:
@@ -219,7 +213,9 @@ class _Checked:
     forecasts: "Forecasts | None"
 
     @classmethod
-    def of(cls, asked: _Asked, rows: "CheckData", report: Path, probe_encoder: "Encoder | None") -> "_Checked":
+    def of(
+        cls, asked: _ModelOptions, rows: "CheckData", report: Path, probe_encoder: "Encoder | None"
+    ) -> "_CheckedModel":
         """Predict, score and look at one model; ``probe_encoder`` trains probes, too."""
         from leaderboard.scoring.by_domain import check_domains
         from leaderboard.scoring.score import score_predictions, token_encoder
@@ -243,7 +239,7 @@ class _Checked:
         if rows.unlabelled is not None:
             from shiftbench.check_forecasts import forecast_unlabelled
 
-            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, _unlabelled_file(report))
+            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, _unlabelled_path(report))
         return cls(rows, check, scores, place, warnings, forecasts)
 
     def write(self, report: Path, data: str) -> None:
@@ -259,14 +255,14 @@ class _Checked:
             data,
             self.rows.folder,
             titled.tasks[0],
-            _examples(self),
+            _wrong_examples(self),
             warnings=self.warnings,
             forecasts=self.forecasts,
         )
         report.write_text(check_html(shown), encoding="utf-8")
 
 
-def _examples(done: _Checked) -> dict[str, Any]:
+def _wrong_examples(done: _CheckedModel) -> dict[str, Any]:
     """Collect texts that were predicted wrong, by what the file calls their domains."""
     from dataclasses import replace
 

@@ -83,18 +83,21 @@ def check_data(data: Path, trained_on: str | None, task: str | None, options: Da
     Raises: InvalidInput with everything that is wrong with the rows or the options.
     """
     if (data / "shiftbench.json").is_file():
-        yield _of_folder(DatasetFolder.open(data), trained_on, task, options)
+        yield _open_folder(DatasetFolder.open(data), trained_on, task, options)
         return
     if task is not None:
         raise InvalidInput(Problem("a file of one's own is one task", "--task", task, "leave it out"))
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
-        yield _of_file(data, Path(place) / "data", trained_on, options)
+        yield _open_file(data, Path(place) / "data", trained_on, options)
 
 
-def _of_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, options: DataOptions) -> CheckData:
+def _open_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, options: DataOptions) -> CheckData:
     names = list(folder.manifest.tasks)
     problems = []
-    given = {"--train-file": options.train_file, **{f"--{use}-column": name for use, name in _named(options.columns)}}
+    given = {
+        "--train-file": options.train_file,
+        **{f"--{use}-column": name for use, name in _given_columns(options.columns)},
+    }
     for option, value in given.items():
         if value is not None:
             cure = "leave it out; the folder says what is train and test"
@@ -113,22 +116,22 @@ def _of_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, 
     tasks = {**folder.manifest.tasks, chosen: info}
     tested = [name for name, facts in info.domains.items() if "test" in facts.splits]
     counting = replace(folder, manifest=folder.manifest.model_copy(update={"tasks": tasks}))
-    return CheckData(counting, chosen, _home(trained_on, {name: name for name in tested}))
+    return CheckData(counting, chosen, _resolve_home(trained_on, {name: name for name in tested}))
 
 
-def _named(columns: Columns) -> list[tuple[str, str]]:
+def _given_columns(columns: Columns) -> list[tuple[str, str]]:
     uses = {"gold": "label"}
     found = [(uses.get(use, use), name) for use, name in columns.by_use().items()]
     return [*found, *(("text", name) for name in columns.text)]
 
 
-def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
+def _open_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
     tables, unlabelled = read_tables([data]), None
     if len(tables) == 1:
         tables[0], unlabelled = set_unlabelled_apart(tables[0], options.columns, options.kind)
     rows = own_rows(tables, options.columns, options.kind)
     names, _ = name_domains(rows.frame["domain"], str(data))
-    home = _home(trained_on, names)
+    home = _resolve_home(trained_on, names)
     if unlabelled is not None and home is None:
         what = "domains without labels can be forecast from a home domain only"
         cure = "name the domain that the model was trained on with --trained-on, or leave these rows out"
@@ -142,10 +145,10 @@ def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions
         )
     leaks, notes, every, encoder = None, list(rows.notes), rows, None
     if options.train_file is not None:
-        train, labelled = _training_rows(options, rows)
-        every, leaks = _without_leaks(rows, train)
+        train, labelled = _read_training_rows(options, rows)
+        every, leaks = _drop_leaks(rows, train)
         if home is not None and labelled and options.encoder is not None:
-            every = _with_training(every, train, {name: text for text, name in names.items()}[home])
+            every = _add_training_rows(every, train, {name: text for text, name in names.items()}[home])
             encoder = options.encoder
         else:
             why = "labels of the training texts" if home is not None else "a home domain (--trained-on)"
@@ -158,7 +161,7 @@ def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions
     return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled)
 
 
-def _home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
+def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
     """Return the name of the home domain, which may be given as the file writes it or by its name."""
     if trained_on is None or trained_on == ELSEWHERE:
         return None
@@ -170,7 +173,7 @@ def _home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
     raise InvalidInput(Problem("the model's home is no domain of the data", "--trained-on", f"'{trained_on}'", cure))
 
 
-def _training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
+def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
     """Read the training texts: the input columns, and the gold one where it is there.
 
     Returns: the rows, and whether they have labels.
@@ -195,7 +198,7 @@ def _training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, b
     return whole, labelled and rows.kind is TaskKind.CLASSIFICATION
 
 
-def _without_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
+def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
     """Leave out test rows whose inputs stand in the training texts, word for word or nearly."""
     text = input_text(rows.inputs)
     found = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
@@ -215,7 +218,7 @@ def _without_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
     return replace(rows, frame=kept), Leaks(n_train=len(train), exact=by_domain("exact"), near=by_domain("near"))
 
 
-def _with_training(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
+def _add_training_rows(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
     """Make the training texts the train rows of the home domain: what depth is measured from."""
     here = train.filter(pl.col("label").is_in(rows.frame["label"].unique().implode())).unique(maintain_order=True)
     more = here.with_columns(domain=pl.lit(home), split=pl.lit("train"))

@@ -35,7 +35,7 @@ def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckDa
     """
     facts = replace(data.folder.facts(data.task), sources=tuple(data.info.domains))
     rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
-    return _predicted(model, _settings(model, label_map, data), rows, facts, data, place)
+    return _predict_or_reuse(model, _settings_key(model, label_map, data), rows, facts, data, place)
 
 
 def predict_unlabelled(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, place: Path) -> pl.DataFrame:
@@ -43,19 +43,19 @@ def predict_unlabelled(model: LoadedModel, label_map: Mapping[str, str], data: C
     assert data.unlabelled is not None
     rows = data.unlabelled.frame
     texts = sha256(rows.write_json().encode()).hexdigest()
-    settings = _settings(model, label_map, data, unlabelled=texts)
-    return _predicted(model, settings, rows, data.unlabelled.facts(data.folder), data, place)
+    settings = _settings_key(model, label_map, data, unlabelled=texts)
+    return _predict_or_reuse(model, settings, rows, data.unlabelled.facts(data.folder), data, place)
 
 
-def _settings(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, **more: str) -> str:
+def _settings_key(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, **more: str) -> str:
     made_by = {"model": [model.name, model.version, dict(label_map)], "data": data.folder.content_hash, **more}
     return json.dumps({**made_by, "task": data.task, "home": data.home}, sort_keys=True, default=str)
 
 
-def _predicted(
+def _predict_or_reuse(
     model: LoadedModel, settings: str, rows: pl.DataFrame, facts: TaskFacts, data: CheckData, place: Path
 ) -> pl.DataFrame:
-    kept = _kept(place, settings, model)
+    kept = _read_saved(place, settings, model)
     if kept is not None:
         typer.echo(f"{place}: taken up; the same model has predicted these rows before", err=True)
         return check_predictions(kept, [facts], str(place))
@@ -75,7 +75,7 @@ def _predicted(
     return checked
 
 
-def _kept(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None:
+def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None:
     """Read predictions that were made with these settings, and what the model said of the texts it read."""
     if not place.is_file():
         return None

@@ -56,7 +56,7 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
         cure = "leave --probes out"
         raise InvalidInput(Problem("probes predict labels", "--probes", f"a task of kind '{info.kind.value}'", cure))
     rng = np.random.default_rng(seed)
-    parts, without = _deal(data, rng)
+    parts, without = _split_domains(data, rng)
     if not parts:
         return Probes((), without)
     n_train = min(MAX_TEXTS, *(len(part.train) for part in parts))
@@ -80,7 +80,7 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
     return Probes(tuple(found), without)
 
 
-def _deal(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
+def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
     """Deal the rows of every domain that a probe can be trained on; the others are named with the reason."""
     info, folder = data.info, data.folder
     tested = {name: facts.splits for name, facts in info.domains.items() if "test" in facts.splits}
@@ -89,8 +89,12 @@ def _deal(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[
     without = {}
     for domain in tested:
         test = folder.split(data.task, domain, "test").with_columns(domain=pl.lit(domain))
-        mine = [_Part(domain, folder.split(data.task, domain, "train"), test)] if has_train else list(_folds(test, rng))
-        n, n_labels = (min(count(part.train) for part in mine) for count in (len, _n_labels))
+        mine = (
+            [_Part(domain, folder.split(data.task, domain, "train"), test)]
+            if has_train
+            else list(_split_into_folds(test, rng))
+        )
+        n, n_labels = (min(count(part.train) for part in mine) for count in (len, _count_labels))
         if n < MIN_TEXTS:
             without[domain] = f"{counted(n, 'text')} to train on, fewer than {MIN_TEXTS}"
         elif n_labels < 2:
@@ -100,11 +104,11 @@ def _deal(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[
     return parts, without
 
 
-def _n_labels(rows: pl.DataFrame) -> int:
+def _count_labels(rows: pl.DataFrame) -> int:
     return rows["label"].n_unique()
 
 
-def _folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
+def _split_into_folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
     """Deal a domain's rows by group into parts of about one size, each to be predicted from the others."""
     groups = rows["group"].unique().sort()
     dealt = dict(zip(groups.to_list(), rng.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))

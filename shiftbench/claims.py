@@ -25,7 +25,7 @@ class NamedFile(NamedTuple):
     tuning_trials: int | None
 
 
-def named_file(name: str, path: Path) -> NamedFile:
+def read_named_file(name: str, path: Path) -> NamedFile:
     """Return a prediction file with what the card beside it states."""
     card = sound_card(path)
     return NamedFile(name, path, card.tuning_trials if card else None)
@@ -113,7 +113,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
     return found
 
 
-def values_then(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
+def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
     """Read what a store's scores of a claim's metric version say of its entries, by the names of the comparisons."""
     version = claim.comparisons[0].metric_version
     if version not in store.versions():
@@ -128,7 +128,7 @@ def values_then(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
     return found
 
 
-def claim_again(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:
+def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:
     """Make a claim again from its files, with its settings and seeds.
 
     Args:

@@ -27,7 +27,7 @@ from shiftbench.check_command import check
 from shiftbench.compare_command import compare
 from shiftbench.compare_logs_command import compare_logs
 from shiftbench.demo_command import demo
-from shiftbench.experiment_log import logged
+from shiftbench.experiment_log import with_log_option
 from shiftbench.export_command import export
 from shiftbench.forecast_command import forecast, score_forecasts
 from shiftbench.gate_command import gate
@@ -59,16 +59,16 @@ class _Programs(TyperGroup):
             return None
         program = importlib.import_module(f"baselines.{cmd_name.replace('-', '_')}")
         command = typer.Typer(**_PLAIN)
-        command.command(cmd_name)(logged(program.main, _trained))
+        command.command(cmd_name)(with_log_option(program.main, _files_of_training))
         return typer.main.get_command(command)
 
 
-def _trained(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
+def _files_of_training(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
     """Return the prediction file that a baseline program wrote, and its dataset folder."""
     return [given["out"]], given["data"]
 
 
-def _of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
+def _files_of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
     """Return the prediction files that a grid wrote, one of each model on each task, and its dataset folder."""
     from baselines.grid.plan import read_plan
 
@@ -119,7 +119,7 @@ app.add_typer(attacks, name="attack")
 for command in (
     check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, label,
     forecast, score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
-    protocol, bench, coverage, logged(grid, _of_grid), analyse, demo,
+    protocol, bench, coverage, with_log_option(grid, _files_of_grid), analyse, demo,
 ):  # fmt: skip
     app.command()(command)
 app.command("import")(import_logs)

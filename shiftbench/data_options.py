@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from validation.command_line import require
 from validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ NamesOption = Annotated[
 ]
 
 
-def names_of(typed: str | None, files: Sequence[Path]) -> list[str]:
+def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
     """Return what files are to be called: the names that were typed, or else the files' own.
 
     Raises: InvalidInput when names do not fit the files or repeat.
@@ -130,6 +131,17 @@ class OwnOptions:
         return MIN_TEXTS if self.min_texts is None else self.min_texts
 
 
+def load_encoder(name: str | None = None) -> "Encoder":
+    """Load a sentence encoder, the default one without a name; its model is loaded when it is first used.
+
+    Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
+    """
+    from builders.building.commands import sentence_encoder
+
+    require("sentence_transformers", "encoder")
+    return sentence_encoder(name)
+
+
 def is_own_file(data: Path) -> bool:
     """Check whether ``--data`` names a file of one's own."""
     return data.is_file() or data.suffix.lower() == ".csv"
@@ -206,13 +218,13 @@ def opened_data(
         folder = DatasetFolder.open(data)
         yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=labels_by_index)
         return
-    from shiftbench.own_data import opened_own_data
+    from shiftbench.own_data import open_own_data
 
     if subset != "all":
         raise typer.BadParameter("--subset is for dataset folders; --data is a file")
     how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
     how["labels_by_index"] = labels_by_index
-    with opened_own_data(data, options.columns, predictions, **how) as own:
+    with open_own_data(data, options.columns, predictions, **how) as own:
         if own.repeats:
             typer.echo(f"{data}: {own.repeats:,} rows repeat another word for word and are left out", err=True)
         yield OpenedData(own.folder, subset, domain_titles(own.folder), own)

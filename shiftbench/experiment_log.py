@@ -48,7 +48,7 @@ Value = str | int | float | bool
 
 
 @dataclass(frozen=True)
-class Run:
+class LoggedRun:
     """What is logged of one model.
 
     Attributes:
@@ -70,7 +70,7 @@ def check_tracker(tracker: Tracker | None) -> None:
         require(tracker.value, tracker.value)
 
 
-def log_run(tracker: Tracker, run: Run) -> None:
+def log_run(tracker: Tracker, run: LoggedRun) -> None:
     """Log a run.
 
     Raises: InvalidInput when the tracker does not take it.
@@ -95,10 +95,10 @@ def log_scores(
         files: reports by name.
         params: further settings.
     """
-    known = {**_made_with(scores), **(card_params(card) if card else {}), **(params or {})}
+    known = {**_score_params(scores), **(card_params(card) if card else {}), **(params or {})}
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
-        pictures = _pictures(scores, Path(folder))
-        log_run(tracker, Run(name, known, score_metrics(scores), {**pictures, **(files or {})}))
+        pictures = _draw_matrices(scores, Path(folder))
+        log_run(tracker, LoggedRun(name, known, score_metrics(scores), {**pictures, **(files or {})}))
 
 
 def score_metrics(scores: "Scores") -> dict[str, float]:
@@ -129,7 +129,7 @@ def card_params(card: "Card") -> dict[str, Value]:
     return params
 
 
-def _made_with(scores: "Scores") -> dict[str, Value]:
+def _score_params(scores: "Scores") -> dict[str, Value]:
     facts = {
         "benchmark": scores.benchmark,
         "data": scores.data,
@@ -140,7 +140,7 @@ def _made_with(scores: "Scores") -> dict[str, Value]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _pictures(scores: "Scores", folder: Path) -> dict[str, Path]:
+def _draw_matrices(scores: "Scores", folder: Path) -> dict[str, Path]:
     """Draw the matrix of each task that has shifts."""
     from shiftbench.results import ScoreResult
 
@@ -153,7 +153,7 @@ def _pictures(scores: "Scores", folder: Path) -> dict[str, Path]:
     return found
 
 
-def _log_to_mlflow(run: Run) -> None:
+def _log_to_mlflow(run: LoggedRun) -> None:
     import mlflow
     from mlflow.exceptions import MlflowException
 
@@ -170,13 +170,13 @@ def _log_to_mlflow(run: Run) -> None:
         raise InvalidInput(Problem("MLflow did not take the run", run.name, first_line(error), cure)) from error
 
 
-def _log_to_trackio(run: Run) -> None:
+def _log_to_trackio(run: LoggedRun) -> None:
     import trackio
 
     typer.echo(f"logging {run.name} to the project '{PROJECT}' of Trackio; 'trackio show' shows it", err=True)
     try:
         trackio.init(PROJECT, run.name, config=dict(run.params), embed=False, auto_log_cpu=False, auto_log_gpu=False)
-        shown: dict[str, Any] = {name: _shown(path) for name, path in run.files.items()}
+        shown: dict[str, Any] = {name: _trackio_file(path) for name, path in run.files.items()}
         trackio.log({**run.metrics, **shown})
         trackio.finish()
     except (sqlite3.Error, OSError) as error:
@@ -184,7 +184,7 @@ def _log_to_trackio(run: Run) -> None:
         raise InvalidInput(Problem("Trackio did not take the run", run.name, first_line(error), cure)) from error
 
 
-def _shown(path: Path) -> Any:
+def _trackio_file(path: Path) -> Any:
     import trackio
 
     return trackio.Image(path) if path.suffix == ".png" else trackio.Html(path.read_text(encoding="utf-8"))
@@ -213,10 +213,10 @@ def log_files(tracker: Tracker, files: Sequence[Path], data: Path) -> None:
             scores = score_file(path, folder, subset, encoder=token_encoder(folder))
             log_scores(tracker, card.name if card else path.stem, scores, card)
         else:
-            log_run(tracker, Run(card.name if card else path.stem, card_params(card) if card else {}))
+            log_run(tracker, LoggedRun(card.name if card else path.stem, card_params(card) if card else {}))
 
 
-def logged(
+def with_log_option(
     command: Callable[..., None], files_of: Callable[[Mapping[str, Any]], tuple[Sequence[Path], Path]]
 ) -> Callable[..., None]:
     """Build a command that takes ``--log-to``, too, and then logs the prediction files that it wrote.

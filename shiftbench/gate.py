@@ -24,7 +24,7 @@ from leaderboard.scoring.score import token_encoder
 from leaderboard.views.gate import print_gate, renamed
 from shiftbench.data_options import OpenedData, OwnOptions, opened_data
 from shiftbench.inputs import prediction_file
-from shiftbench.results import printed
+from shiftbench.results import capture_print
 from validation.command_line import as_fraction
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER
@@ -74,7 +74,7 @@ class ShownGate(GateReport):
 
     def __repr__(self) -> str:  # what pytest shows where an assertion fails
         """Return what ``shiftbench gate`` prints."""
-        return printed(lambda console: print_gate(self, console))
+        return capture_print(lambda console: print_gate(self, console))
 
     __str__ = __repr__
 
@@ -113,16 +113,18 @@ def run_gate(
     with opened_data(data, options, predictions, subset) as opened:
         opened.folder.refuse_withheld()
         home = opened.domain(trained_on) if trained_on is not None else None
-        rows = _of_one_task(opened.checked(predictions), str(predictions), task)
-        rows, source = _of_one_source(rows, str(predictions), home)
-        homes = _homes(opened, rows, source, home, str(predictions)) if limits.max_drop is not None else ()
+        rows = _select_task(opened.checked(predictions), str(predictions), task)
+        rows, source = _select_source(rows, str(predictions), home)
+        homes = _home_domains(opened, rows, source, home, str(predictions)) if limits.max_drop is not None else ()
         name = str(rows["task"][0])
-        tests, left_out = _tests(opened, rows, source, homes, limits)
+        tests, left_out = _test_limits(opened, rows, source, homes, limits)
         if baseline is not None and limits.max_regression is not None:
             chosen = [domain for domain in rows["target"].unique().sort().to_list() if domain not in left_out]
-            old = _of_one_task(opened.checked(baseline), str(baseline), name)
-            old, before = _of_one_source(old, str(baseline), source)
-            tests += _regressions(opened, (old, rows), (before, source), chosen, limits.max_regression, str(baseline))
+            old = _select_task(opened.checked(baseline), str(baseline), name)
+            old, before = _select_source(old, str(baseline), source)
+            tests += _test_regressions(
+                opened, (old, rows), (before, source), chosen, limits.max_regression, str(baseline)
+            )
         report = ShownGate(
             predictions=predictions.name,
             baseline=baseline.name if baseline is not None else None,
@@ -138,7 +140,7 @@ def run_gate(
         return renamed(report, opened.titles)
 
 
-def gate_settings(project: Path) -> dict[str, Any]:
+def read_gate_settings(project: Path) -> dict[str, Any]:
     """Read a project's settings of the gate.
 
     Args:
@@ -163,7 +165,7 @@ def gate_settings(project: Path) -> dict[str, Any]:
     return {name: str(project.parent / value) if name in paths else value for name, value in given.items()}
 
 
-def gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, Any]) -> "ShownGate":
+def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, Any]) -> "ShownGate":
     """Run a gate by its settings, as ``GateSettings`` has them.
 
     Args:
@@ -194,7 +196,7 @@ def _setting_problem(error: Any, where: str) -> Problem:
     return Problem(error["msg"].lower(), where, repr(error["input"])[:80], key=key)
 
 
-def _of_one_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFrame:
+def _select_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFrame:
     names = rows["task"].unique().sort().to_list()
     if task is None and len(names) > 1:
         what, cure = "a gate is on one task", "choose one with --task"
@@ -204,7 +206,7 @@ def _of_one_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFram
     return rows.filter(task=task or names[0])
 
 
-def _of_one_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
+def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
     """Choose the predictions of one source: the wanted one, or the only one there is."""
     sources = rows["source"].unique().sort().to_list()
     if wanted in sources:
@@ -218,7 +220,7 @@ def _of_one_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[p
     return rows, str(sources[0])
 
 
-def _homes(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
+def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
     """Name the domains of the score at home; every one of them must have been predicted."""
     info: TaskManifest = opened.folder.task(str(rows["task"][0]))
     parts = tuple((home or source).split(SOURCE_JOINER))
@@ -242,7 +244,7 @@ def _homes(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None
     return parts
 
 
-def _tests(
+def _test_limits(
     opened: OpenedData, rows: pl.DataFrame, source: str, homes: Sequence[str], limits: Limits
 ) -> tuple[list[LimitTest], dict[str, int]]:
     """Test scores and drops; name the domains that are too small to decide anything."""
@@ -275,7 +277,7 @@ def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, precision: Precision, 
     return at_floor(end, floor, constant=all((source, home, seed) in constant for seed in runs))
 
 
-def _regressions(
+def _test_regressions(
     opened: OpenedData,
     files: tuple[pl.DataFrame, pl.DataFrame],
     sources: tuple[str, str],

@@ -27,9 +27,9 @@ PROJECT = Path("pyproject.toml")
 
 def _read_settings(context: typer.Context, project: Path) -> Path:
     """Take the settings of a project for options that are not given."""
-    from shiftbench.gate import gate_settings
+    from shiftbench.gate import read_gate_settings
 
-    context.default_map = gate_settings(project)
+    context.default_map = read_gate_settings(project)
     return project
 
 

@@ -79,15 +79,15 @@ def import_logs(
     tests: set[str] = set()
     for file in files:
         log = read_log(file, tool=tool, filter_name=filter_)
-        task = _task_of(log, folder)
-        rows, rules = _rows(folder, task, subset), _rules(folder, task, log, label_map or ())
-        predictions = log_predictions(log, rows, rules, _source(source, log, folder, task))
+        task = _find_task(log, folder)
+        rows, rules = _test_rows(folder, task, subset), _answer_rules(folder, task, log, label_map or ())
+        predictions = log_predictions(log, rows, rules, _log_source(source, log, folder, task))
         typer.echo(reading_notes(log, predictions), err=True)
         tests.update(rows["id"])
         logs.append(log)
         parts.append(predictions)
     joined = joined_predictions(parts, logs)
-    _tell_partial(set(joined["id"]), tests)
+    _warn_of_partial_domains(set(joined["id"]), tests)
     facts = run_facts(logs)
     sources = set(joined["source"])
     paradigm = "few-shot" if facts["shots"] else "zero-shot" if sources == {NO_SOURCE} else "other"
@@ -96,7 +96,7 @@ def import_logs(
     write_outputs(joined, card.model_copy(update={"versions": card.versions | versions}), out)
 
 
-def _tell_partial(found: set[str], tests: set[str]) -> None:
+def _warn_of_partial_domains(found: set[str], tests: set[str]) -> None:
     """Say which domains are not there whole, as after a run with a limit: no score can be made of them."""
     wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, found))
     for domain, n in sorted(given.items()):
@@ -105,7 +105,7 @@ def _tell_partial(found: set[str], tests: set[str]) -> None:
             typer.echo(f"{what}: 'shiftbench score' refuses a domain that is not whole", err=True)
 
 
-def _task_of(log: "EvaluationLog", folder: "DatasetFolder") -> str:
+def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     """Find the task whose rows a log is about, by the id of its first item."""
     from leaderboard.interchange.log import refuse_log
     from leaderboard.interchange.predictions import OWN_IDS
@@ -121,12 +121,12 @@ def _task_of(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     return task
 
 
-def _rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame":
+def _test_rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame":
     tagged = folder.task(task).kind is TaskKind.TAGGING
     return folder.test(task, subset, ["id", *([TOKENS] if tagged else [])])
 
 
-def _rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
+def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
     from baselines.models.labels import match_labels, parse_label_map
     from baselines.prompting.task_prompt import TaskPrompt
     from leaderboard.interchange.predictions import AnswerRules
@@ -141,7 +141,7 @@ def _rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: 
     )
 
 
-def _source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder", task: str) -> str:
+def _log_source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder", task: str) -> str:
     from baselines.runs import chosen_sources
 
     if source is None and log.facts.shots:

@@ -65,10 +65,10 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
     try:
         frame = pl.from_pandas(table) if is_pandas else pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InvalidInput(_no_table(argument, first_line(error))) from error
+        raise InvalidInput(_not_a_table(argument, first_line(error))) from error
     mixed = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
     if mixed:
-        raise InvalidInput(_no_table(argument, f"objects in column '{mixed[0]}'"))
+        raise InvalidInput(_not_a_table(argument, f"objects in column '{mixed[0]}'"))
     return frame
 
 
@@ -107,17 +107,17 @@ def renamed_problems(files: Mapping[str, str], columns: Mapping[str, str] | None
     try:
         yield
     except InvalidInput as error:
-        raise InvalidInput(_renamed(problem, files, columns or {}) for problem in error.problems) from None
+        raise InvalidInput(_rename_problem(problem, files, columns or {}) for problem in error.problems) from None
 
 
-def _renamed(problem: Problem, files: Mapping[str, str], columns: Mapping[str, str]) -> Problem:
+def _rename_problem(problem: Problem, files: Mapping[str, str], columns: Mapping[str, str]) -> Problem:
     file = problem.file
     for path, name in files.items():
         file = file.replace(path, name)
     return replace(problem, file=file, column=columns.get(problem.column or "", problem.column))
 
 
-def _no_table(argument: str, found: str) -> Problem:
+def _not_a_table(argument: str, found: str) -> Problem:
     return Problem("this makes no table", argument, found, "give columns of one length, each with values of one type")
 
 

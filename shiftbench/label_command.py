@@ -47,13 +47,13 @@ def label(
     """
     from builders.building.own_tables import read_tables
     from shiftbench.label_draws import draw_file, draw_texts, write_draw
-    from shiftbench.label_rows import read_rows, with_predictions
+    from shiftbench.label_rows import join_predictions, read_rows
 
     if out.suffix.lower() != ".csv":
         raise typer.BadParameter("--out must end in .csv")
     (table,) = read_tables([data])
     rows = read_rows(table, replace(own.columns, group=group_column))
-    frame = _chosen(with_predictions(rows, predictions), domain or [], data)
+    frame = _select_unlabelled(join_predictions(rows, predictions), domain or [], data)
     n_domains = frame["domain"].n_unique()
     if not n_domains <= budget <= len(frame):
         what = "the budget does not fit the texts"
@@ -62,11 +62,11 @@ def label(
     draw = draw_texts(frame, budget, seed, group_column)
     write_draw(draw, rows, out)
     for each in draw.domains:
-        typer.echo(_domain_line(each))
+        typer.echo(_describe_draw(each))
     typer.echo(f"{out}: {len(draw.probabilities):,} texts to label; {draw_file(out)} holds what was drawn, keep it")
 
 
-def _chosen(frame: "pl.DataFrame", domains: list[str], data: Path) -> "pl.DataFrame":
+def _select_unlabelled(frame: "pl.DataFrame", domains: list[str], data: Path) -> "pl.DataFrame":
     """Keep the rows without a label, of some domains or of all; InvalidInput where there are none."""
     import polars as pl
 
@@ -83,7 +83,7 @@ def _chosen(frame: "pl.DataFrame", domains: list[str], data: Path) -> "pl.DataFr
     return frame.filter(pl.col("domain").is_in(domains)) if domains else frame
 
 
-def _domain_line(draw: "DomainDraw") -> str:
+def _describe_draw(draw: "DomainDraw") -> str:
     """Write how a domain will be estimated, and what to expect of that."""
     from leaderboard.metrics.label_sampling import ENOUGH
 

@@ -65,14 +65,14 @@ class OwnData:
         Raises: InvalidInput when predictions do not fit the rows.
         """
         frame = read_predictions(predictions, labels_by_index=self.labels_by_index)
-        _refuse_ids(frame, predictions, self.columns)
+        _check_ids(frame, predictions, self.columns)
         where = (str(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
-        return _checked(frame, *known, *where, labels_by_index=self.labels_by_index)
+        return _check_own_predictions(frame, *known, *where, labels_by_index=self.labels_by_index)
 
     def domain(self, name: str) -> str:
         """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
-        return _source(name, self.names)
+        return _resolve_source(name, self.names)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class OwnScores(OwnData):
 
 
 @contextmanager
-def opened_own_data(
+def open_own_data(
     csv: Path,
     columns: Columns,
     predictions: Path,
@@ -116,14 +116,14 @@ def opened_own_data(
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
     frame = read_predictions(predictions, labels_by_index=labels_by_index)
-    _refuse_ids(frame, predictions, columns)
+    _check_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
         out = Path(place) / "data"
         build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
         if encoder is not None:
-            _check_trained(folder, str(csv))
+            _check_train_rows(folder, str(csv))
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         repeats = int((~ids["first"]).sum()) if columns.id else 0
@@ -131,7 +131,7 @@ def opened_own_data(
 
 
 @contextmanager
-def scored_own_data(
+def score_own_data(
     predictions: Path,
     csv: Path,
     columns: Columns,
@@ -155,7 +155,7 @@ def scored_own_data(
         labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
     """
-    with opened_own_data(
+    with open_own_data(
         csv,
         columns,
         predictions,
@@ -171,7 +171,7 @@ def scored_own_data(
         yield OwnScores(**vars(data), scores=scores, predictions=kept)
 
 
-def _refuse_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
+def _check_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
     """Refuse predictions whose ids are neither those of a column nor those of a build."""
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = "these are no ids of 'shiftbench build own'", "name the CSV's column of ids with --id-column"
@@ -184,7 +184,7 @@ def own_report(predictions: Path, csv: Path, found: OwnScores, card: Card | None
     return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
 
 
-def _check_trained(folder: DatasetFolder, file: str) -> None:
+def _check_train_rows(folder: DatasetFolder, file: str) -> None:
     """Refuse to measure depths where no domain has the train texts that depth is measured from."""
     task = folder.task(next(iter(folder.manifest.tasks)))
     if not any("train" in facts.splits for facts in task.domains.values()):
@@ -219,7 +219,7 @@ def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) 
     return joined.select("id", "own_id", first=pl.col("id").is_first_distinct())
 
 
-def _checked(
+def _check_own_predictions(
     frame: pl.DataFrame,
     folder: DatasetFolder,
     ids: pl.DataFrame,
@@ -236,18 +236,18 @@ def _checked(
     facts = folder.facts(task)
     if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
         facts = replace(facts, sources=tuple(folder.task(task).domains))
-    sources = {text: _source(text, names) for text in frame["source"].unique().to_list()}
+    sources = {text: _resolve_source(text, names) for text in frame["source"].unique().to_list()}
     frame = frame.with_columns(pl.col("source").replace_strict(sources, return_dtype=pl.String))
     if id_column:
-        frame = _with_ids(frame, ids, file, csv, id_column)
+        frame = _map_ids(frame, ids, file, csv, id_column)
     try:
         return check_predictions(frame, [facts], file, labels_by_index=labels_by_index)
     except InvalidInput as error:
-        problems = [replace(problem, found=_in_own_ids(problem.found, own_ids)) for problem in error.problems]
+        problems = [replace(problem, found=_to_own_ids(problem.found, own_ids)) for problem in error.problems]
         raise InvalidInput(problems) from error
 
 
-def _source(text: str, names: Mapping[str, str]) -> str:
+def _resolve_source(text: str, names: Mapping[str, str]) -> str:
     """Name a source as the dataset does; one that the CSV does not have stays as it is, to be told."""
     if text in OUTSIDE_SOURCES or text in names.values():
         return text
@@ -255,7 +255,7 @@ def _source(text: str, names: Mapping[str, str]) -> str:
     return names.get(text, SOURCE_JOINER.join(sorted(parts)))
 
 
-def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column: str) -> pl.DataFrame:
+def _map_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column: str) -> pl.DataFrame:
     """Put the dataset's ids in the place of the CSV's; rows that repeat another one have no predictions."""
     known = frame.rename({"id": "own_id"}).join(ids, on="own_id", how="left", maintain_order="left")
     unknown = known["id"].is_null()
@@ -267,5 +267,5 @@ def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, colum
     return known.filter("first").select(frame.columns)
 
 
-def _in_own_ids(text: str, own_ids: Mapping[str, str]) -> str:
+def _to_own_ids(text: str, own_ids: Mapping[str, str]) -> str:
     return _ID.sub(lambda found: repr(own_ids.get(found[0][1:-1], found[0][1:-1])), text)

@@ -43,7 +43,7 @@ def models_table(
     Returns: the table, and the scores by name, domains called as the data writes them.
     Raises: InvalidInput with every problem of every file.
     """
-    checked = _checked(opened, files)
+    checked = _check_files(opened, files)
     if task is not None:
         opened.folder.task(task)
         checked = {name: rows.filter(task=task) for name, rows in checked.items()}
@@ -52,12 +52,12 @@ def models_table(
         name: score_predictions(rows, opened.folder, opened.subset, encoder=encoder, margin=margin).scores
         for name, rows in checked.items()
     }
-    pairs = _against_best(opened, files, checked, scores, n_swaps, seed)
+    pairs = _compare_with_best(opened, files, checked, scores, n_swaps, seed)
     table = paper_table(list(scores.items()), pairs)
     return table, {name: with_titles(each, opened.titles) for name, each in scores.items()}
 
 
-def _checked(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.DataFrame]:
+def _check_files(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.DataFrame]:
     """Check all files; what is wrong with any of them is told at once."""
     checked, problems = {}, []
     for name, path in files.items():
@@ -71,7 +71,7 @@ def _checked(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.Data
     return checked
 
 
-def _against_best(
+def _compare_with_best(
     opened: OpenedData,
     files: Mapping[str, Path],
     checked: Mapping[str, pl.DataFrame],
@@ -106,6 +106,6 @@ def _against_best(
     return pairs
 
 
-def written(table: PaperTable, form: TableFormat) -> str:
+def format_table(table: PaperTable, form: TableFormat) -> str:
     """Write a table in a paper's form."""
     return WRITERS[form](table)

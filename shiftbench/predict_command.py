@@ -77,13 +77,13 @@ def predict(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     task = task or _only_task(folder)
-    info, source = folder.task(task), _checked_source(folder, task, source)
-    rows = _rows(folder, task, split, subset, target)
+    info, source = folder.task(task), _check_source(folder, task, source)
+    rows = _rows_to_predict(folder, task, split, subset, target)
     prompt = TaskPrompt.of(folder, task, None, options.instruction)
     loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels, prompt=prompt)
     for note in loaded.notes:
         typer.echo(f"note: {note}", err=True)
-    work = Work(out, _settings(folder, task, split, subset, target, model, options, loaded))
+    work = Work(out, _work_settings(folder, task, split, subset, target, model, options, loaded))
     told = f"; goes on with what is kept in {work.path}" if work.path.is_dir() else ""
     typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{told}", err=True)
     predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
@@ -94,7 +94,7 @@ def predict(
     card = make_card(folder, libraries=loaded.libraries, name=name or loaded.name, subset=subset, **facts)
     if not probabilities and "probabilities" in predictions.columns:
         predictions = predictions.drop("probabilities")
-    write_outputs(_named(rows, predictions, source, seed), card, out)
+    write_outputs(_add_run_columns(rows, predictions, source, seed), card, out)
     work.clear()
 
 
@@ -116,13 +116,15 @@ def _only_task(folder: "DatasetFolder") -> str:
     return names[0]
 
 
-def _checked_source(folder: "DatasetFolder", task: str, source: str) -> str:
+def _check_source(folder: "DatasetFolder", task: str, source: str) -> str:
     from baselines.runs import chosen_sources
 
     return source if source in (NO_SOURCE, ELSEWHERE) else chosen_sources(folder, task, [source])[0]
 
 
-def _rows(folder: "DatasetFolder", task: str, split: str, subset: str, targets: list[str] | None) -> "pl.DataFrame":
+def _rows_to_predict(
+    folder: "DatasetFolder", task: str, split: str, subset: str, targets: list[str] | None
+) -> "pl.DataFrame":
     """Read the rows to predict."""
     import polars as pl
 
@@ -145,7 +147,7 @@ def _rows(folder: "DatasetFolder", task: str, split: str, subset: str, targets: 
     return folder.test(task, subset).filter(pl.col("domain").is_in(chosen))
 
 
-def _settings(
+def _work_settings(
     folder: "DatasetFolder",
     task: str,
     split: str,
@@ -179,7 +181,7 @@ def _warn_of_mixed_labels(rows: "pl.DataFrame", predictions: "pl.DataFrame", lab
         print(f"warning: {told}", file=sys.stderr)
 
 
-def _named(rows: "pl.DataFrame", predictions: "pl.DataFrame", source: str, seed: int) -> "pl.DataFrame":
+def _add_run_columns(rows: "pl.DataFrame", predictions: "pl.DataFrame", source: str, seed: int) -> "pl.DataFrame":
     """Put source, id and seed beside predictions, columns in the order in which the baselines write them."""
     import polars as pl
 

@@ -95,7 +95,7 @@ class ScoreResult(_Result):
 
     def __repr__(self) -> str:
         """Return what ``shiftbench score`` prints."""
-        return printed(lambda console: print_scores(self.scores, console))
+        return capture_print(lambda console: print_scores(self.scores, console))
 
 
 class ComparisonResult(_Result):
@@ -119,7 +119,7 @@ class ComparisonResult(_Result):
 
     def __repr__(self) -> str:
         """Return what ``shiftbench compare`` prints."""
-        return printed(lambda console: print_comparisons(self.comparisons, console))
+        return capture_print(lambda console: print_comparisons(self.comparisons, console))
 
 
 def _choose(choices: Mapping[str, T], name: str, what: str) -> T:
@@ -129,7 +129,7 @@ def _choose(choices: Mapping[str, T], name: str, what: str) -> T:
     return choices[name]
 
 
-def printed(show: "Callable[[Console], None]") -> str:
+def capture_print(show: "Callable[[Console], None]") -> str:
     """Return as text what is printed to a console of 120 columns."""
     from rich.console import Console
 

@@ -13,8 +13,9 @@ from shiftbench.data_options import (
     OwnOptions,
     TableFormat,
     is_own_file,
-    names_of,
+    load_encoder,
     opened_data,
+    parse_names,
     refuse_options,
 )
 from shiftbench.experiment_log import LogToOption, Tracker, check_tracker, log_scores
@@ -22,14 +23,14 @@ from validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
     MarginOption,
+    ReportOption,
     SubsetOption,
     as_fraction,
     console,
-    require,
     sound_card,
     with_options,
-    writable_file,
     write_json,
+    write_report,
 )
 
 if TYPE_CHECKING:
@@ -69,10 +70,7 @@ def score(
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
     labels_by_index: LabelsByIndexOption = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
-    ] = None,
+    report: ReportOption = None,
     log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
@@ -112,14 +110,14 @@ def score(
         given = [name for name, value in alone.items() if value]
         if given:
             raise typer.BadParameter(f"{given[0]} is for one file, shown as it is; several give one table")
-        called = names_of(names, predictions)
+        called = parse_names(names, predictions)
         every = _score_several(
             predictions, called, data, own, subset, share, format_, json_, labels_by_index=labels_by_index
         )
-        _log(log_to, dict(zip(predictions, every.items(), strict=True)))
+        _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
         return
     if is_own_file(data):
-        vectors = _depth_encoder(encoder, depth)
+        vectors = _depth_encoder_name(encoder, depth)
         scores, titles = _score_file(predictions[0], data, own, vectors, share, report, labels_by_index=labels_by_index)
     else:
         scores, titles = _score_folder(
@@ -128,10 +126,10 @@ def score(
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
-    _log(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
+    _log_each(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
 
 
-def _log(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
+def _log_each(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
     """Log each file's scores as a run, with its card and the report, where a tracker was named."""
     if tracker is None:
         return
@@ -176,14 +174,14 @@ def _score_several(
 ) -> "dict[str, Scores]":
     """Score several files and print one table of them; returns their scores by name."""
     from leaderboard.views.paper_table import print_paper_table
-    from shiftbench.paper import models_table, written
+    from shiftbench.paper import format_table, models_table
 
     with opened_data(data, options, files[0], subset, labels_by_index=labels_by_index) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
     if json_ != "-" and format_ is TableFormat.TABLE:
         print_paper_table(table, console())
     elif json_ != "-":
-        typer.echo(written(table, format_), nl=False)
+        typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
     return dict(scores)
 
@@ -223,11 +221,11 @@ def _score_folder(
         from leaderboard.views.folder_report import folder_report
 
         card = sound_card(predictions)
-        _write_report(report, folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
+        write_report(report, lambda: folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
     return scores, domain_titles(folder)
 
 
-def _depth_encoder(encoder: str | None, depth: bool) -> str | None:
+def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
     from builders.encoder import DEFAULT_ENCODER
 
     return encoder or (DEFAULT_ENCODER if depth else None)
@@ -248,16 +246,11 @@ def _score_file(
     Returns: the scores, and what the file calls its domains by their names.
     """
     from leaderboard.views.titles import domain_titles
-    from shiftbench.own_data import own_report, scored_own_data
+    from shiftbench.own_data import own_report, score_own_data
 
-    vectors = None
-    if encoder is not None:
-        require("sentence_transformers", "encoder")
-        from builders.encoder import Encoder
-
-        vectors = Encoder(encoder)
+    vectors = load_encoder(encoder) if encoder is not None else None
     kind, least = options.task_kind, options.least_texts
-    with scored_own_data(
+    with score_own_data(
         predictions,
         csv,
         options.columns,
@@ -269,11 +262,5 @@ def _score_file(
     ) as found:
         if found.repeats:
             typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
-        if report is not None:
-            _write_report(report, own_report(predictions, csv, found, sound_card(predictions)))
+        write_report(report, lambda: own_report(predictions, csv, found, sound_card(predictions)))
         return found.scores, domain_titles(found.folder)
-
-
-def _write_report(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-    typer.echo(f"{path}: the report", err=True)

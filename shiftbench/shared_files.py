@@ -71,18 +71,18 @@ def open_shared(
         if card is not None:
             cure = "leave out --card, or give the file in place of --store"
             raise InvalidInput(Problem("an entry has its own card", "--card", str(card), cure))
-        scores, own, predictions, sent = _from_store(entry, store, folder)
+        scores, own, predictions, sent = _read_entry(entry, store, folder)
     else:
-        scores, own, predictions = _from_file(entry, folder, card)
+        scores, own, predictions = _read_file(entry, folder, card)
         sent = None
-    repository = model or _repository_of(own)
+    repository = model or _model_repository(own)
     shared = SharedEntry(
         scores,
         own,
         folder.manifest,
         dataset=published and check_repository(published, "--dataset"),
         model=repository and check_repository(repository, "--model"),
-        report=report and _checked_url(report),
+        report=report and _check_url(report),
         evaluated_at=sent,
     )
     return OpenedEntry(shared, folder, predictions)
@@ -161,7 +161,7 @@ def _write_every_eval(
     return files
 
 
-def _from_store(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, pl.DataFrame, str]:
+def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, pl.DataFrame, str]:
     """Read an entry of a store: its scores, card, predictions, and when it was sent."""
     if not ENTRY_ID.fullmatch(identity):
         cure = "see the board for ids, or leave out --store to share a file"
@@ -172,13 +172,13 @@ def _from_store(identity: str, place: str, folder: DatasetFolder) -> tuple[Score
     return store.scores(entry, folder), entry.card, store.checked_rows(identity, folder), entry.submitted_at
 
 
-def _from_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card, pl.DataFrame | None]:
+def _read_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card, pl.DataFrame | None]:
     """Read a prediction file and score it, or read scores; both with a card."""
     path = Path(name)
     if not path.is_file():
         cure = "give a file, or --store with the id of an entry"
         raise InvalidInput(Problem("there is no such file", name, cure=cure))
-    own = read_card(card) if card is not None else _card_beside(path)
+    own = read_card(card) if card is not None else _require_card(path)
     folder_of(own, [folder])
     if path.suffix == ".json":
         return _read_scores(path, folder), own, None
@@ -186,7 +186,7 @@ def _from_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Sco
     return score_predictions(frame, folder, own.subset, encoder=token_encoder(folder)).scores, own, frame
 
 
-def _card_beside(path: Path) -> Card:
+def _require_card(path: Path) -> Card:
     card, problems = card_beside(path)
     if problems:
         raise InvalidInput(problems)
@@ -212,7 +212,7 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
     return scores
 
 
-def _repository_of(card: Card) -> str | None:
+def _model_repository(card: Card) -> str | None:
     """Find the model's repository on the Hub in its card's link; None where it leads elsewhere."""
     if card.model_url is None or not card.model_url.startswith(_HUB):
         return None
@@ -220,7 +220,7 @@ def _repository_of(card: Card) -> str | None:
     return "/".join(parts[:2]) if len(parts) >= 2 and parts[0] not in _NO_MODELS else None
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> str:
     adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(Url)
     try:
         return str(adapter.validate_python(url))

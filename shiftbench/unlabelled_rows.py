@@ -69,7 +69,7 @@ def set_unlabelled_apart(
     if found.problems or "domain" not in names:
         return table, None
     label, domain = names[GOLD[TaskKind.CLASSIFICATION]], names["domain"]
-    blank = _blank(table.frame[label])
+    blank = table.frame.select(is_blank(label)).to_series()
     if not blank.any():
         return table, None
     rows = table.frame.filter(blank)
@@ -88,7 +88,7 @@ def set_unlabelled_apart(
     frame = rows.select(pl.col(names[name]).alias(name) for name in kept)
     if "split" in frame.columns:
         frame = frame.filter(pl.col("split") == "test").drop("split")
-    _check(frame, table, names)
+    _check_rows(frame, table, names)
     if "own_id" in frame.columns:
         frame = frame.rename({"own_id": "id"})
     else:
@@ -100,17 +100,18 @@ def set_unlabelled_apart(
     return replace(table, frame=labelled), UnlabelledRows(frame, found.inputs, kept_titles)
 
 
-def _check(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
+def is_blank(column: str) -> pl.Expr:
+    """Build an expression: whether a cell of a text column is empty, null or only spaces."""
+    return (pl.col(column).str.strip_chars() == "").fill_null(value=True)
+
+
+def _check_rows(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
     """Refuse rows that lack a value, and ids that repeat."""
     for name in frame.columns:
-        bad = _blank(frame[name])
+        bad = frame.select(is_blank(name)).to_series()
         what = "a row without a label has nothing in this column"
         if name == "own_id" and not bad.any():
             bad, what = ~table.frame[names[name]].is_first_distinct(), "an id is repeated"
         if bad.any():
             found = f"{int(bad.sum()):,} rows"
             raise InvalidInput(Problem(what, table.name, found, "fill it in or drop the row", column=names[name]))
-
-
-def _blank(column: pl.Series) -> pl.Series:
-    return column.is_null() | (column.str.strip_chars() == "").fill_null(value=True)

@@ -35,7 +35,7 @@ def compute(
     """
     said, gold, places = list(predictions), list(references), list(domains)
     names = list(dict.fromkeys(places))
-    _refuse((said, gold, places), names, home, metric)
+    _check_inputs((said, gold, places), names, home, metric)
     labels = {label: code for code, label in enumerate(dict.fromkeys(gold))}
     tables = confusion_counts(
         [labels[label] for label in gold],
@@ -54,7 +54,7 @@ def compute(
     return found
 
 
-def _refuse(columns: tuple[list[Any], ...], names: list[Any], home: Any, metric: str) -> None:
+def _check_inputs(columns: tuple[list[Any], ...], names: list[Any], home: Any, metric: str) -> None:
     problems = []
     if len({len(column) for column in columns}) > 1 or not names:
         lengths = ", ".join(str(len(column)) for column in columns)

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.interchange.predictions import public_model_name
-from shiftbench.import_command import _tell_partial
+from shiftbench.import_command import _warn_of_partial_domains
 from tests.command_line import run
 from tests.leaderboard.interchange.logs import (
     DATE,
@@ -94,7 +94,7 @@ def test_domains_that_are_not_there_whole_are_named(
     folder: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     n = folder.task("sa").domains["lamps"].splits["test"].rows
-    _tell_partial(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
+    _warn_of_partial_domains(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
     assert f"3 of {n} test rows of 'lamps' are in these logs" in capsys.readouterr().err
 
 
