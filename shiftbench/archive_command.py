@@ -25,7 +25,7 @@ def archive(
 ) -> None:
     """Write the entries of a store whose cards allow it as one open dataset: predictions, scores, cards.
 
-    Nothing of withheld boards, no account and no contact is in it. A stopped command goes on where it was.
+    Entries on withheld labels, accounts and contacts are left out. A stopped command continues when it is run again.
 
     Example: shiftbench archive --store store --data build/dr --out archive
     """
@@ -52,8 +52,8 @@ def _describe(found: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, s
 
     boards = entries.group_by("benchmark", "data", "subset").len().sort("benchmark", "data", "subset")
     summary = (
-        "What models said of every test text of shiftbench's benchmarks, with the scores that follow: raw material for "
-        "research on robustness. In it are the entries whose senders let everybody have their predictions, on data "
+        "What models predicted for every test text of shiftbench's benchmarks, and the scores: raw material for "
+        "research on robustness. It has the entries whose submitters made their predictions public, on data "
         "whose test labels are public."
     )
     facts = {

@@ -38,26 +38,34 @@ def check(
     ] = None,
     text_column: Annotated[
         list[str] | None,
-        typer.Option("--text-column", metavar="NAME", help="Its texts; twice for two. Default: 'text'."),
+        typer.Option(
+            "--text-column", metavar="NAME", help="Column of texts; give it twice for pairs. Default: 'text'."
+        ),
     ] = None,
     id_column: Annotated[
-        str | None, typer.Option("--id-column", metavar="NAME", help="Its ids, shown beside errors.")
+        str | None, typer.Option("--id-column", metavar="NAME", help="Column of ids, shown beside wrong predictions.")
     ] = None,
     split_column: Annotated[
         str | None,
-        typer.Option("--split-column", metavar="NAME", help="Its splits; 'test' is scored. Default: all rows are."),
+        typer.Option(
+            "--split-column", metavar="NAME", help="Column of splits; rows of 'test' are scored. Default: all rows."
+        ),
     ] = None,
     group_column: Annotated[
         str | None,
-        typer.Option("--group-column", metavar="NAME", help="What rows share, such as a document: resampled together."),
+        typer.Option(
+            "--group-column", metavar="NAME", help="Column of groups, such as documents, resampled as a whole."
+        ),
     ] = None,
     domain_by: DomainByOption = None,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="NAME", help="labels, tags, answers or texts. Default: as columns say."),
+        typer.Option(
+            "--kind", metavar="NAME", help="What is predicted: labels, tags, answers or texts. Default: by columns."
+        ),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", metavar="NAME", help="Of a dataset folder: the task, where it has several.")
+        str | None, typer.Option("--task", metavar="NAME", help="Task, where a dataset folder has several.")
     ] = None,
     trained_on: Annotated[
         str | None,
@@ -72,8 +80,8 @@ def check(
         typer.Option(
             "--train-file",
             metavar="FILE",
-            help="Texts that the model was trained on: test texts in them are left out, and with a home domain and "
-            "labels scores are told by distance from them.",
+            help="Texts that the model was trained on: test texts among them are left out; with a home domain and "
+            "labels, scores are also shown by distance from them.",
         ),
     ] = None,
     probes: Annotated[
@@ -82,22 +90,23 @@ def check(
     ] = False,
     min_texts: Annotated[
         int | None,
-        typer.Option("--min-texts", metavar="N", help="Domains of fewer test texts are left out. Default: 30.", min=0),
+        typer.Option("--min-texts", metavar="N", help="Leave out domains with fewer test texts. Default: 30.", min=0),
     ] = None,
     label_map: Annotated[
         list[str] | None,
         typer.Option(
             "--label-map",
             metavar="MODEL'S=DATA'S",
-            help="The data's name of a label of the model's; repeat for more, or name a file with one a line.",
+            help="A label of the model and its name in the data; repeat for more, or name a file of such lines.",
         ),
     ] = None,
     trust_pickle: TrustPickle = False,
     served_model: Annotated[
-        str | None, typer.Option("--model", "--served-model", metavar="NAME", help="Of a URL: the model on the server.")
+        str | None,
+        typer.Option("--model", "--served-model", metavar="NAME", help="For a URL: the model on the server."),
     ] = None,
     revision: Annotated[
-        str | None, typer.Option("--revision", metavar="NAME", help="Of a Hub id: commit, branch or tag.")
+        str | None, typer.Option("--revision", metavar="NAME", help="For a Hub id: commit, branch or tag.")
     ] = None,
     encoder: Annotated[
         str | None,
@@ -216,7 +225,7 @@ class _CheckedModel:
     def of(
         cls, asked: _ModelOptions, rows: "CheckData", report: Path, probe_encoder: "Encoder | None"
     ) -> "_CheckedModel":
-        """Predict, score and look at one model; ``probe_encoder`` trains probes, too."""
+        """Predict and score the rows with one model; with ``probe_encoder`` train probes, too."""
         from leaderboard.scoring.by_domain import check_domains
         from leaderboard.scoring.score import score_predictions, token_encoder
         from leaderboard.views.titles import domain_titles
@@ -248,7 +257,7 @@ class _CheckedModel:
         from leaderboard.views.titles import domain_titles, with_titles
 
         for warning in self.warnings:
-            typer.echo(f"look here first: {warning}", err=True)
+            typer.echo(f"warning: {warning}", err=True)
         titled = with_titles(self.scores, domain_titles(self.rows.folder))
         shown = CheckShown(
             self.check,
@@ -263,7 +272,7 @@ class _CheckedModel:
 
 
 def _wrong_examples(done: _CheckedModel) -> dict[str, Any]:
-    """Collect texts that were predicted wrong, by what the file calls their domains."""
+    """Return texts that were predicted wrong, by the file's names of their domains."""
     from dataclasses import replace
 
     from leaderboard.scoring.examples import wrong_examples

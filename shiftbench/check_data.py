@@ -48,7 +48,7 @@ class CheckData:
 
     @property
     def info(self) -> TaskManifest:
-        """The task's facts."""
+        """Return the task's part of the manifest."""
         return self.folder.task(self.task)
 
 
@@ -73,7 +73,7 @@ class DataOptions:
 
 @contextmanager
 def check_data(data: Path, trained_on: str | None, task: str | None, options: DataOptions) -> Iterator[CheckData]:
-    """Open what a model is checked on; what was made for it goes when the context ends.
+    """Open what a model is checked on; temporary files are removed when the context ends.
 
     Args:
         data: a dataset folder, or a file of one's own.
@@ -86,7 +86,7 @@ def check_data(data: Path, trained_on: str | None, task: str | None, options: Da
         yield _open_folder(DatasetFolder.open(data), trained_on, task, options)
         return
     if task is not None:
-        raise InvalidInput(Problem("a file of one's own is one task", "--task", task, "leave it out"))
+        raise InvalidInput(Problem("a file has one task, which needs no name", "--task", task, "leave it out"))
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
         yield _open_file(data, Path(place) / "data", trained_on, options)
 
@@ -101,7 +101,7 @@ def _open_folder(folder: DatasetFolder, trained_on: str | None, task: str | None
     for option, value in given.items():
         if value is not None:
             cure = "leave it out; the folder says what is train and test"
-            problems.append(Problem("this is for a file of one's own", option, str(value), cure))
+            problems.append(Problem("this option is for a file, not for a dataset folder", option, str(value), cure))
     if task is None and len(names) > 1:
         problems.append(
             Problem("the folder has several tasks", str(folder.path), ", ".join(names), "choose one with --task")
@@ -162,7 +162,7 @@ def _open_file(data: Path, out: Path, trained_on: str | None, options: DataOptio
 
 
 def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
-    """Return the name of the home domain, which may be given as the file writes it or by its name."""
+    """Return the name of the home domain, which may be given as the file writes it or by its name in the dataset."""
     if trained_on is None or trained_on == ELSEWHERE:
         return None
     if trained_on in names:
@@ -170,7 +170,7 @@ def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | Non
     if trained_on in names.values():
         return trained_on
     cure = f"{did_you_mean(trained_on, [*names, ELSEWHERE])}; '{ELSEWHERE}' is for other data than this"
-    raise InvalidInput(Problem("the model's home is no domain of the data", "--trained-on", f"'{trained_on}'", cure))
+    raise InvalidInput(Problem("the model's home domain is not in the data", "--trained-on", f"'{trained_on}'", cure))
 
 
 def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
@@ -194,12 +194,12 @@ def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFra
     frame = table.frame.select(pl.col(asked.names[name]).alias(name) for name in wanted)
     whole = frame.drop_nulls()
     if whole.is_empty():
-        raise InvalidInput(Problem("there is no training text", str(options.train_file), "no row with a text"))
+        raise InvalidInput(Problem("there are no training texts", str(options.train_file), "no row has a text"))
     return whole, labelled and rows.kind is TaskKind.CLASSIFICATION
 
 
 def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
-    """Leave out test rows whose inputs stand in the training texts, word for word or nearly."""
+    """Remove test rows whose inputs are training texts, word for word or nearly."""
     text = input_text(rows.inputs)
     found = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
     frame = rows.frame.with_columns(exact=found.exact, near=found.near).with_columns(
@@ -213,13 +213,13 @@ def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
     kept = frame.filter(~(pl.col("exact") | pl.col("near"))).drop("exact", "near")
     lost = set(frame["domain"]) - set(kept.filter(split="test")["domain"])
     if lost:
-        what, cure = "all test texts of a domain stand in the training texts", "score it on texts that it has not seen"
+        what, cure = "all test texts of a domain are also training texts", "score it on texts that it has not seen"
         raise InvalidInput(Problem(what, "--train-file", ", ".join(sorted(lost)), cure))
     return replace(rows, frame=kept), Leaks(n_train=len(train), exact=by_domain("exact"), near=by_domain("near"))
 
 
 def _add_training_rows(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
-    """Make the training texts the train rows of the home domain: what depth is measured from."""
+    """Add the training texts as train rows of the home domain, which depth is measured from."""
     here = train.filter(pl.col("label").is_in(rows.frame["label"].unique().implode())).unique(maintain_order=True)
     more = here.with_columns(domain=pl.lit(home), split=pl.lit("train"))
     more = more.with_columns(group=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))

@@ -73,15 +73,15 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
             tqdm(parts, desc=name, unit="model", disable=None, file=sys.stderr), samples, strict=True
         ):
             codes, _ = fit(sample, seed).predict(part.test)
-            said = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
-            frames.append(part.test.select("domain", "id").with_columns(said))
+            predicted = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
+            frames.append(part.test.select("domain", "id").with_columns(predicted))
         found.append(ProbePredictions(name, n_train, pl.concat(frames)))
     typer.echo(f"probes: trained on {counted(n_train, 'text')} of each domain", err=True)
     return Probes(tuple(found), without)
 
 
 def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
-    """Deal the rows of every domain that a probe can be trained on; the others are named with the reason."""
+    """Split the rows of every domain that a probe can be trained on; list the others with the reason."""
     info, folder = data.info, data.folder
     tested = {name: facts.splits for name, facts in info.domains.items() if "test" in facts.splits}
     has_train = all("train" in splits for splits in tested.values())
@@ -98,7 +98,7 @@ def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Par
         if n < MIN_TEXTS:
             without[domain] = f"{counted(n, 'text')} to train on, fewer than {MIN_TEXTS}"
         elif n_labels < 2:
-            without[domain] = "one label alone"
+            without[domain] = "only one label"
         else:
             parts += mine
     return parts, without
@@ -109,7 +109,7 @@ def _count_labels(rows: pl.DataFrame) -> int:
 
 
 def _split_into_folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
-    """Deal a domain's rows by group into parts of about one size, each to be predicted from the others."""
+    """Split a domain's rows by group into parts of about one size, each to be predicted from the others."""
     groups = rows["group"].unique().sort()
     dealt = dict(zip(groups.to_list(), rng.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))
     fold = rows["group"].replace_strict(dealt, return_dtype=pl.Int64)

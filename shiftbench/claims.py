@@ -114,7 +114,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
 
 
 def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
-    """Read what a store's scores of a claim's metric version say of its entries, by the names of the comparisons."""
+    """Read the scores that a store has of a claim's entries, of the claim's metric version, by the claim's names."""
     version = claim.comparisons[0].metric_version
     if version not in store.versions():
         return {}
@@ -122,14 +122,14 @@ def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]
     found = {}
     for identity, content in store.scores_of_version(version):
         if identity in names:
-            # Damaged scores are derived: they say nothing of the entry.
+            # Damaged scores are left out: scores are derived from the entry, which may be sound.
             with suppress(ValueError, KeyError, TypeError, AttributeError):
                 found[names[identity]] = read_shift_values(content)
     return found
 
 
 def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:
-    """Make a claim again from its files, with its settings and seeds.
+    """Repeat the tests of a claim on its files, with its settings and seeds.
 
     Args:
         claim: the claim.

@@ -106,7 +106,7 @@ def show_version(
 
 
 attacks = typer.Typer(
-    help="Make adversarial test texts, and collect those that people kept.\n\n"
+    help="Make adversarial test texts, and collect those that people accepted.\n\n"
     "Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv",
     no_args_is_help=True,
     **_PLAIN,
@@ -136,7 +136,7 @@ def main() -> None:
     except SystemExit as end:
         if end.code == 130:
             typer.echo(
-                "stopped; nothing unfinished was written; long work that was kept goes on with the same command",
+                "stopped; no unfinished file was written; the same command continues from the saved work",
                 err=True,
             )
         raise

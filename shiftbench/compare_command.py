@@ -43,11 +43,11 @@ def compare(
     own: OwnOptions,
     json_: JsonOption = None,
 ) -> None:
-    """Test whether prediction files differ, on every shift that A and the other one have.
+    """Test whether prediction files differ, on every shift that A and the other file cover.
 
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
 
-    With --format markdown, latex or csv: a table of all models, each tested against the best, as papers have it.
+    With --format markdown, latex or csv: a table of all models as in papers, each tested against the best.
 
     The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """

@@ -30,11 +30,11 @@ def compare_logs(
         str | None, typer.Option("--metric", metavar="NAME", help="Score to compare. Default: the first that all have.")
     ] = None,
     filter_: Annotated[
-        str | None, typer.Option("--filter", metavar="NAME", help="Of lm-eval's filters, the one to read.")
+        str | None, typer.Option("--filter", metavar="NAME", help="For lm-eval: read the answers of this filter.")
     ] = None,
     names: Annotated[
         str | None,
-        typer.Option("--names", metavar="A,B", help="What to call the models, in order. Default: as logged."),
+        typer.Option("--names", metavar="A,B", help="Names of the models, in order. Default: as logged."),
     ] = None,
     *,
     shared_items: Annotated[
@@ -56,7 +56,8 @@ def compare_logs(
 
     Example: shiftbench compare-logs a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
 
-    Logs whose items, prompts or scorers differ are refused. With --by: scores by domain, which are no drops.
+    Logs whose items, prompts or scorers differ are refused. With --by: scores by domain. Their differences are not
+    drops, because no model was trained on one of the domains.
     """
     from leaderboard.interchange.comparison import compare_logs as compare
     from leaderboard.interchange.comparison import read_logs

@@ -49,7 +49,7 @@ Value = str | int | float | bool
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """What is logged of one model.
+    """Settings, figures and files of one model, as they are logged.
 
     Attributes:
         name: of the run.
@@ -65,7 +65,7 @@ class LoggedRun:
 
 
 def check_tracker(tracker: Tracker | None) -> None:
-    """Refuse, before any work, a tracker that is not installed; InvalidInput names the extra that brings it."""
+    """Refuse, before any work, a tracker that is not installed; InvalidInput names the extra to install."""
     if tracker is not None:
         require(tracker.value, tracker.value)
 
@@ -166,8 +166,8 @@ def _log_to_mlflow(run: LoggedRun) -> None:
             for path in run.files.values():
                 mlflow.log_artifact(str(path))
     except MlflowException as error:
-        cure = "check MLFLOW_TRACKING_URI; what the command computed is written"
-        raise InvalidInput(Problem("MLflow did not take the run", run.name, first_line(error), cure)) from error
+        cure = "check MLFLOW_TRACKING_URI; the results of the command are saved"
+        raise InvalidInput(Problem("MLflow did not accept the run", run.name, first_line(error), cure)) from error
 
 
 def _log_to_trackio(run: LoggedRun) -> None:
@@ -180,8 +180,8 @@ def _log_to_trackio(run: LoggedRun) -> None:
         trackio.log({**run.metrics, **shown})
         trackio.finish()
     except (sqlite3.Error, OSError) as error:
-        cure = "check TRACKIO_DIR; what the command computed is written"
-        raise InvalidInput(Problem("Trackio did not take the run", run.name, first_line(error), cure)) from error
+        cure = "check TRACKIO_DIR; the results of the command are saved"
+        raise InvalidInput(Problem("Trackio did not accept the run", run.name, first_line(error), cure)) from error
 
 
 def _trackio_file(path: Path) -> Any:
@@ -205,7 +205,7 @@ def log_files(tracker: Tracker, files: Sequence[Path], data: Path) -> None:
     folder = DatasetFolder.open(data)
     for path in files:
         if not path.is_file():
-            typer.echo(f"nothing to log: {path} is not there", err=True)
+            typer.echo(f"nothing to log: there is no {path}", err=True)
             continue
         card = sound_card(path)
         if folder.has_public_labels:

@@ -62,7 +62,7 @@ def export(
 
 
 def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "PromptedTask":
-    """Put a task's test rows and its prompts together."""
+    """Build a task with its test rows and prompts."""
     import polars as pl
 
     from baselines.prompting.task_prompt import TaskPrompt

@@ -27,7 +27,7 @@ FilesArgument = Annotated[
 
 
 def import_logs(
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="What wrote the logs: lm-eval, inspect or helm.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Tool that wrote the logs: lm-eval, inspect or helm.")],
     files: FilesArgument,
     data: DataOption,
     out: PredictionOut,
@@ -43,7 +43,7 @@ def import_logs(
     filter_: Annotated[
         str | None,
         typer.Option(
-            "--filter", metavar="NAME", help="Of lm-eval: read the answers of this filter. Default: the first."
+            "--filter", metavar="NAME", help="For lm-eval: read the answers of this filter. Default: the first."
         ),
     ] = None,
     label_map: LabelMap = None,
@@ -55,7 +55,7 @@ def import_logs(
     """Turn logs of lm-evaluation-harness, Inspect or HELM into a prediction file with its card.
 
     The items' ids must be those of the dataset, as in the tasks that 'shiftbench export' writes. What a model wrote is
-    read by the rules of 'train prompt-llm'; of log-likelihoods the likeliest label counts, with its probability.
+    read by the rules of 'train prompt-llm'; of log-likelihoods, the most likely label is taken, with its probability.
 
     Example: shiftbench import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
     """
@@ -97,12 +97,12 @@ def import_logs(
 
 
 def _warn_of_partial_domains(found: set[str], tests: set[str]) -> None:
-    """Say which domains are not there whole, as after a run with a limit: no score can be made of them."""
+    """Warn of domains that are incomplete, as after a run with a limit: ``score`` refuses them."""
     wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, found))
     for domain, n in sorted(given.items()):
         if n < wanted[domain]:
             what = f"{n:,} of {wanted[domain]:,} test rows of '{domain}' are in these logs"
-            typer.echo(f"{what}: 'shiftbench score' refuses a domain that is not whole", err=True)
+            typer.echo(f"{what}: 'shiftbench score' accepts complete domains only", err=True)
 
 
 def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
@@ -114,10 +114,10 @@ def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     try:
         task = ExampleId.parse(first).task
     except ValueError:
-        refuse_log(log.path, "the items have no ids of a dataset folder", f"'{first}'", OWN_IDS)
+        refuse_log(log.path, "the items do not have the ids of a dataset folder", f"'{first}'", OWN_IDS)
     if task not in folder.manifest.tasks:
-        cure = f"give the --data that the log is about; this one has {', '.join(folder.manifest.tasks)}"
-        refuse_log(log.path, "the log is about another dataset", f"'{first}'", cure)
+        cure = f"give the --data that the log is of; this one has {', '.join(folder.manifest.tasks)}"
+        refuse_log(log.path, "the log is of another dataset", f"'{first}'", cure)
     return task
 
 
@@ -145,7 +145,7 @@ def _log_source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder
     from baselines.runs import chosen_sources
 
     if source is None and log.facts.shots:
-        what, cure = "the log has demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"
+        what, cure = "the prompts in the log have demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"
         raise InvalidInput(Problem(what, "--source", f"{log.facts.shots} shots in {log.path}", cure))
     if source in (None, NO_SOURCE, ELSEWHERE):
         return source or NO_SOURCE

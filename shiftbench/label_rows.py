@@ -70,10 +70,10 @@ def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
     """
     if (table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION:
         cure = "name the columns of a label and a text with --label-column and --text-column"
-        raise InvalidInput(Problem("only texts that get a label can be drawn", table.name, cure=cure))
+        raise InvalidInput(Problem("only texts with one label each can be drawn", table.name, cure=cure))
     if columns.id is None:
         cure = "name the column of ids with --id-column, and give these ids in the prediction file"
-        raise InvalidInput(Problem("rows to be labelled need ids of their own", table.name, cure=cure))
+        raise InvalidInput(Problem("rows to be labelled need a column of ids", table.name, cure=cure))
     if (columns.label or _LABEL) not in table.frame.columns:
         empty = pl.lit(None, pl.String).alias(columns.label or _LABEL)
         table = replace(table, frame=table.frame.with_columns(empty))
@@ -97,12 +97,12 @@ def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
 
 
 def _check_rows(rows: LabelRows) -> None:
-    """Refuse rows that lack a value, and ids that repeat."""
+    """Check that rows have all values, and ids are unique."""
     problems = []
     for name in ("id", "domain", *rows.inputs, "group"):
         if name in rows.frame.columns:
             blank = rows.frame.filter(is_blank(name))["row"]
-            problems += _problem(rows, name, blank, "nothing stands here", "fill it in or drop the row")
+            problems += _problem(rows, name, blank, "a value is missing", "fill it in or drop the row")
     repeated = rows.frame.filter(~pl.col("id").is_first_distinct())["row"]
     problems += _problem(rows, "id", repeated, "an id is repeated", "give every row an id of its own")
     if problems:

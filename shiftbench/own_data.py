@@ -77,7 +77,7 @@ class OwnData:
 
 @dataclass(frozen=True)
 class OwnScores(OwnData):
-    """Scores on own data, with what examples are made from; all of it goes when the context ends.
+    """Scores on own data, with what examples are made from; removed when the context ends.
 
     Attributes:
         scores: the scores.
@@ -105,7 +105,7 @@ def open_own_data(
         csv: the file, of any form that ``build own`` takes.
         columns: which of its columns hold what.
         predictions: a prediction file: without an id column its ids name the task that the rows are of.
-        kind: what is predicted; by default told by the file or its columns.
+        kind: what is predicted; by default from the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
@@ -148,7 +148,7 @@ def score_own_data(
         predictions: the file; ``source`` names domains as the CSV does.
         csv: the file, of any form that ``build own`` takes.
         columns: which of its columns hold what.
-        kind: what is predicted; by default told by the file or its columns.
+        kind: what is predicted; by default from the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         margin: test whether no drop is above this fraction.
@@ -172,9 +172,12 @@ def score_own_data(
 
 
 def _check_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
-    """Refuse predictions whose ids are neither those of a column nor those of a build."""
+    """Check that ids are those of a column or those of a build."""
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
-        what, cure = "these are no ids of 'shiftbench build own'", "name the CSV's column of ids with --id-column"
+        what, cure = (
+            "these ids are not those of 'shiftbench build own'",
+            "name the CSV's column of ids with --id-column",
+        )
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
 
 
@@ -185,15 +188,15 @@ def own_report(predictions: Path, csv: Path, found: OwnScores, card: Card | None
 
 
 def _check_train_rows(folder: DatasetFolder, file: str) -> None:
-    """Refuse to measure depths where no domain has the train texts that depth is measured from."""
+    """Check that some domain has train texts, which depth is measured from."""
     task = folder.task(next(iter(folder.manifest.tasks)))
     if not any("train" in facts.splits for facts in task.domains.values()):
-        cure = "say with --split-column which rows are train rows, or leave --depth and --encoder out"
-        raise InvalidInput(Problem("depths need train rows", file, "test rows alone", cure))
+        cure = "mark the train rows in a column that --split-column names, or leave --depth and --encoder out"
+        raise InvalidInput(Problem("depths need train rows", file, "only test rows", cure))
 
 
 def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
-    """Name the task as the predictions' ids do, where these are of a dataset that was built."""
+    """Return the task that the predictions' ids name, where these are of a dataset that was built."""
     if columns.id is None and len(predictions):
         parts = str(predictions["id"][0]).split("/")
         if len(parts) > 1 and is_name(parts[1]):
@@ -248,7 +251,7 @@ def _check_own_predictions(
 
 
 def _resolve_source(text: str, names: Mapping[str, str]) -> str:
-    """Name a source as the dataset does; one that the CSV does not have stays as it is, to be told."""
+    """Return the dataset's name of a source; an unknown one is returned unchanged, for the check to refuse."""
     if text in OUTSIDE_SOURCES or text in names.values():
         return text
     parts = [names.get(part.strip(), part.strip()) for part in text.split(SOURCE_JOINER)]
@@ -256,7 +259,7 @@ def _resolve_source(text: str, names: Mapping[str, str]) -> str:
 
 
 def _map_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column: str) -> pl.DataFrame:
-    """Put the dataset's ids in the place of the CSV's; rows that repeat another one have no predictions."""
+    """Replace the CSV's ids by the dataset's, and drop predictions on rows that repeat another one."""
     known = frame.rename({"id": "own_id"}).join(ids, on="own_id", how="left", maintain_order="left")
     unknown = known["id"].is_null()
     if unknown.any():

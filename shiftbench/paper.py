@@ -58,7 +58,7 @@ def models_table(
 
 
 def _check_files(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.DataFrame]:
-    """Check all files; what is wrong with any of them is told at once."""
+    """Check all files; InvalidInput with the problems of all of them."""
     checked, problems = {}, []
     for name, path in files.items():
         try:

@@ -34,11 +34,13 @@ TargetOption = Annotated[
     typer.Option("--target", metavar="NAME", help="Predict this domain; repeat for more."),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Number of the training run, for files that are put together.", min=0)
+    int, typer.Option("--seed", metavar="N", help="Number of the training run, to tell runs in one file apart.", min=0)
 ]
 ProbabilitiesOption = Annotated[
     bool,
-    typer.Option("--probabilities/--no-probabilities", help="Write probabilities of all labels where there are any."),
+    typer.Option(
+        "--probabilities/--no-probabilities", help="Write the probabilities of all labels, where the model has them."
+    ),
 ]
 NameOption = Annotated[
     str | None, typer.Option("--name", metavar="TEXT", help="The model's name in the card. Default: from MODEL.")
@@ -64,7 +66,7 @@ def predict(
 ) -> None:
     """Predict the rows of a task with any model, and write a prediction file with its card.
 
-    What was predicted before a stop is kept beside --out: the same command goes on.
+    Predictions are saved beside --out: after a stop, the same command continues.
 
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """
@@ -84,8 +86,8 @@ def predict(
     for note in loaded.notes:
         typer.echo(f"note: {note}", err=True)
     work = Work(out, _work_settings(folder, task, split, subset, target, model, options, loaded))
-    told = f"; goes on with what is kept in {work.path}" if work.path.is_dir() else ""
-    typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{told}", err=True)
+    resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
+    typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{resumed}", err=True)
     predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
     print_reading(loaded)
     if info.kind is TaskKind.CLASSIFICATION:
@@ -131,7 +133,7 @@ def _rows_to_predict(
     if split not in SPLITS:
         raise InvalidInput(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
     if split != "test" and subset != "all":
-        what, cure = "subsets are of test rows", "leave --subset out, or give --split test"
+        what, cure = "subsets have test rows only", "leave --subset out, or give --split test"
         raise InvalidInput(Problem(what, "--subset", f"'{subset}'", cure))
     there = [domain for domain, facts in folder.task(task).domains.items() if split in facts.splits]
     if unknown := [target for target in targets or () if target not in there]:
@@ -157,7 +159,7 @@ def _work_settings(
     options: ModelOptions,
     loaded: "LoadedModel",
 ) -> dict[str, Any]:
-    """Gather what the predictions depend on: parts that were kept under others are not taken up."""
+    """Return what the predictions depend on: saved parts with other settings are not used."""
     from importlib.metadata import version
 
     return {
@@ -177,12 +179,12 @@ def _warn_of_mixed_labels(rows: "pl.DataFrame", predictions: "pl.DataFrame", lab
     gold = rows[GOLD[TaskKind.CLASSIFICATION]]
     if gold.null_count() or not len(gold):
         return
-    if told := permutation_warning(gold.to_numpy(), predictions["prediction"].to_list(), labels):
-        print(f"warning: {told}", file=sys.stderr)
+    if warning := permutation_warning(gold.to_numpy(), predictions["prediction"].to_list(), labels):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def _add_run_columns(rows: "pl.DataFrame", predictions: "pl.DataFrame", source: str, seed: int) -> "pl.DataFrame":
-    """Put source, id and seed beside predictions, columns in the order in which the baselines write them."""
+    """Add source, id and seed to predictions, columns in the order in which the baselines write them."""
     import polars as pl
 
     frame = predictions.with_columns(source=pl.lit(source), id=rows["id"], seed=pl.lit(seed, pl.Int64))

@@ -123,14 +123,14 @@ class ComparisonResult(_Result):
 
 
 def _choose(choices: Mapping[str, T], name: str, what: str) -> T:
-    """Choose by name."""
+    """Return the choice of this name; InvalidInput suggests one where there is none."""
     if name not in choices:
         raise InvalidInput(Problem(f"there is no such {what}", "name", f"'{name}'", did_you_mean(name, list(choices))))
     return choices[name]
 
 
 def capture_print(show: "Callable[[Console], None]") -> str:
-    """Return as text what is printed to a console of 120 columns."""
+    """Return what a function prints to a console of 120 columns."""
     from rich.console import Console
 
     stream = io.StringIO()

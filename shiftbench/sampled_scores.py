@@ -92,7 +92,7 @@ def _score_domain(
 ) -> SampledScore:
     """Estimate the accuracy on one domain."""
     if len(frame) != domain.n_texts:
-        what = f"domain '{domain.domain}' has other texts than when it was drawn from"
+        what = f"domain '{domain.domain}' has other texts than at the time of the draw"
         found = f"{len(frame):,} texts, where there were {domain.n_texts:,}"
         raise InvalidInput(Problem(what, str(data), found, "give the file that the texts were drawn from"))
     drawn = frame.filter(pl.col("id").is_in(list(labels)))

@@ -47,20 +47,26 @@ def score(
     subset: SubsetOption = "all",
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", metavar="FILE", help="Prediction file whose TT stands in where this one has none."),
+        typer.Option(
+            "--reference",
+            metavar="FILE",
+            help="Prediction file whose target in-domain scores (TT) fill those that are missing.",
+        ),
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; of a CSV, of depths: Hub id or path."),
+        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; for a file, of depths: Hub id or path."),
     ] = None,
     *,
     own: OwnOptions,
     depth: Annotated[
-        bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
+        bool, typer.Option("--depth", help="For a file with train rows: score by depth, too (extra 'encoder').")
     ] = False,
     sampled: Annotated[
         Path | None,
-        typer.Option("--sampled", metavar="FILE", help="Of a CSV: what 'shiftbench label' wrote, filled in."),
+        typer.Option(
+            "--sampled", metavar="FILE", help="For a file: what 'shiftbench label' wrote, with the labels filled in."
+        ),
     ] = None,
     labels: Annotated[
         str | None,
@@ -74,7 +80,7 @@ def score(
     log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check and score prediction files; figures stand with their 95% intervals where they have one.
+    """Check and score prediction files, with 95% intervals where they can be computed.
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json --report report.html
 
@@ -82,7 +88,8 @@ def score(
 
     Several files, or --format, give one table of all models, each tested against the best.
 
-    With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample would give.
+    With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
+    size would give.
     """
     from leaderboard.views.terminal import print_scores
     from leaderboard.views.titles import with_titles
@@ -98,18 +105,18 @@ def score(
         )
         return
     if labels is not None:
-        raise typer.BadParameter("--labels is for --sampled")
+        raise typer.BadParameter("--labels needs --sampled")
     if not is_own_file(data):
         refuse_options([*own.given, *(["--depth"] if depth else [])])
     elif subset != "all" or reference is not None:
-        raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
+        raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
     check_tracker(log_to)
     share = as_fraction(margin)
     if len(predictions) > 1 or format_ is not TableFormat.TABLE or names is not None:
         alone = {"--reference": reference, "--encoder": encoder, "--depth": depth, "--report": report}
         given = [name for name, value in alone.items() if value]
         if given:
-            raise typer.BadParameter(f"{given[0]} is for one file, shown as it is; several give one table")
+            raise typer.BadParameter(f"{given[0]} is for one file; several files, --names or --format give a table")
         called = parse_names(names, predictions)
         every = _score_several(
             predictions, called, data, own, subset, share, format_, json_, labels_by_index=labels_by_index
@@ -150,9 +157,9 @@ def _score_sampled(
     from shiftbench.sampled_scores import print_sampled, score_sampled
 
     if others or len(files) > 1:
-        raise typer.BadParameter(f"--sampled is for one file, without {others[0] if others else 'a second'}")
+        raise typer.BadParameter(f"--sampled takes one file, without {others[0] if others else 'a second'}")
     if not is_own_file(data):
-        raise typer.BadParameter("--sampled is for a CSV; --data is a dataset folder")
+        raise typer.BadParameter("--sampled is for a file, but --data is a dataset folder")
     more = [each.strip() for each in labels.split(",")] if labels else []
     found = score_sampled(files[0], data, options.columns, sampled, more)
     if json_ != "-":
@@ -261,6 +268,6 @@ def _score_file(
         labels_by_index=labels_by_index,
     ) as found:
         if found.repeats:
-            typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
+            typer.echo(f"{csv}: {found.repeats:,} rows that repeat another word for word are left out", err=True)
         write_report(report, lambda: own_report(predictions, csv, found, sound_card(predictions)))
         return found.scores, domain_titles(found.folder)

@@ -59,13 +59,13 @@ def open_shared(
         model: ``ORG/NAME``; by default what the card's ``model_url`` names.
         dataset: ``ORG/NAME``; by default ``data``, where that is one.
         report: https URL.
-    Raises: InvalidInput when something is not there, is not sound, or may not be told.
+    Raises: InvalidInput when something is missing, is not sound, or may not be shared.
     """
     published = dataset or (data if names_repository(data) else None)
     folder = as_folder(data)
     if not folder.has_public_labels:
-        cure = "share what the board shows of it"
-        raise InvalidInput(Problem("scores on withheld labels are not told", str(folder.path), cure=cure))
+        cure = "share the released figures on the board instead"
+        raise InvalidInput(Problem("scores on withheld labels are not shared", str(folder.path), cure=cure))
     predictions: pl.DataFrame | None
     if store is not None:
         if card is not None:
@@ -116,7 +116,7 @@ def write_shared(
         files[path].write_text(text, encoding="utf-8")
     if to == "eval-results":
         for task in tasks_left_out(opened.shared):
-            note(f"leave out {task}: the dataset's eval.yaml has tasks with labels alone")
+            note(f"leave out {task}: the dataset's eval.yaml has only tasks with labels")
     return files
 
 
@@ -147,7 +147,7 @@ def _write_every_eval(
     files = {place.results: out / place.results}
     files[place.results].parent.mkdir(parents=True)
     samples = None
-    reason = why_no_samples(shared) or ("scores alone were given" if opened.predictions is None else "")
+    reason = why_no_samples(shared) or ("there are only scores, no predictions" if opened.predictions is None else "")
     if not reason and opened.predictions is not None:
         samples = out / place.samples
         if write_samples(samples, place, shared, opened.predictions, opened.folder):
@@ -165,7 +165,7 @@ def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Score
     """Read an entry of a store: its scores, card, predictions, and when it was sent."""
     if not ENTRY_ID.fullmatch(identity):
         cure = "see the board for ids, or leave out --store to share a file"
-        raise InvalidInput(Problem("this is no entry id", "ENTRY", f"'{identity[:80]}'", cure))
+        raise InvalidInput(Problem("this is not the id of an entry", "ENTRY", f"'{identity[:80]}'", cure))
     store = open_store(place)
     entry = store.entry(identity)
     folder_of(entry.card, [folder])
@@ -201,13 +201,17 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
         scores = Scores.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:
         cure = "give what 'shiftbench score FILE --json' wrote of one file"
-        raise InvalidInput(Problem("these are no scores", str(path), first_line(error), cure)) from error
+        raise InvalidInput(Problem("this file has no scores", str(path), first_line(error), cure)) from error
     if scores.data != folder.content_hash:
-        what, cure = "the scores are on another version of the data", "give the --data that they were made with"
+        what, cure = "the scores are of another version of the data", "give the --data that they were made with"
         raise InvalidInput(Problem(what, str(path), f"{scores.data[:12]}, not {folder.content_hash[:12]}", cure))
     if not folder.has_public_labels:
         raise InvalidInput(
-            Problem("scores on withheld labels are not told", str(path), cure="what rounds released is on the board")
+            Problem(
+                "scores on withheld labels are not shared",
+                str(path),
+                cure="share the released figures on the board instead",
+            )
         )
     return scores
 
@@ -225,5 +229,5 @@ def _check_url(url: str) -> str:
     try:
         return str(adapter.validate_python(url))
     except pydantic.ValidationError as error:
-        found, cure = f"'{url}'", "give an https address"
-        raise InvalidInput(Problem("this is no link", "--report", found, cure)) from error
+        found, cure = f"'{url}'", "give one, such as https://example.org/report"
+        raise InvalidInput(Problem("this is not an https address", "--report", found, cure)) from error

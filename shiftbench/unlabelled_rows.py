@@ -56,9 +56,9 @@ def set_unlabelled_apart(
     Args:
         table: as it was read.
         columns: which of its columns hold what; dates that are grouped to domains are not parted.
-        kind: what is predicted; by default told by the names of columns. Only rows of labels are parted.
+        kind: what is predicted; by default from the names of columns. Only rows of labels are split.
     Returns: the table without the unlabelled domains, and their test rows; None where every domain has labels, or
-        where a column is missing, which reading the rows will tell.
+        where a column is missing, which is refused when the rows are read.
     Raises: InvalidInput when a domain has labels on some of its rows only, when no domain has any, or when an
         unlabelled row lacks a text or an id of its own.
     """
@@ -75,7 +75,7 @@ def set_unlabelled_apart(
     rows = table.frame.filter(blank)
     labelled = table.frame.filter(~blank)
     if labelled.is_empty():
-        cure = "label the source's rows at least: what a model does there is what forecasts are made from"
+        cure = "label at least the rows of the source: forecasts are made from the model's accuracy there"
         raise InvalidInput(Problem("no row has a label", table.name, f"{len(rows):,} rows", cure, column=label))
     mixed = rows.filter(pl.col(domain).is_in(labelled[domain].implode()))
     if len(mixed):
@@ -106,10 +106,10 @@ def is_blank(column: str) -> pl.Expr:
 
 
 def _check_rows(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
-    """Refuse rows that lack a value, and ids that repeat."""
+    """Check that rows have all values, and ids are unique."""
     for name in frame.columns:
         bad = frame.select(is_blank(name)).to_series()
-        what = "a row without a label has nothing in this column"
+        what = "a row without a label has no value in this column"
         if name == "own_id" and not bad.any():
             bad, what = ~table.frame[names[name]].is_first_distinct(), "an id is repeated"
         if bad.any():

@@ -29,7 +29,7 @@ def verify(
     own: OwnOptions,
     json_: JsonOption = None,
 ) -> None:
-    """Check a claim again: find its files, test again with its seeds, and compare every figure.
+    """Check a claim: find its files, repeat the tests with its seeds, and compare every figure.
 
     Example: shiftbench verify claim.json --data build/dr
 

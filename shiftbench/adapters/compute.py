@@ -33,13 +33,13 @@ def compute(
     >>> compute(predictions=[1, 0, 1, 1], references=[1, 0, 1, 0], domains=["a", "a", "b", "b"], metric="accuracy")
     {'accuracy_a': 1.0, 'accuracy_b': 0.5, 'mean_st': 0.75, 'worst_st': 0.5}
     """
-    said, gold, places = list(predictions), list(references), list(domains)
+    predicted, gold, places = list(predictions), list(references), list(domains)
     names = list(dict.fromkeys(places))
-    _check_inputs((said, gold, places), names, home, metric)
+    _check_inputs((predicted, gold, places), names, home, metric)
     labels = {label: code for code, label in enumerate(dict.fromkeys(gold))}
     tables = confusion_counts(
         [labels[label] for label in gold],
-        [labels.get(label, len(labels)) for label in said],
+        [labels.get(label, len(labels)) for label in predicted],
         len(labels),
         cells=[names.index(place) for place in places],
         n_cells=len(names),

@@ -51,8 +51,8 @@ def shift_callback(
                 codes = trainer.predict(texts).predictions.argmax(axis=-1)
             finally:
                 trainer.data_collator = before
-            said = pl.Series([labels[code] for code in codes])
-            frame = rows.select("id", source=pl.lit(source), prediction=said, seed=pl.lit(0, pl.Int64))
+            predicted = pl.Series([labels[code] for code in codes])
+            frame = rows.select("id", source=pl.lit(source), prediction=predicted, seed=pl.lit(0, pl.Int64))
             frame = check_predictions(frame, task_facts(folder), "ShiftCallback")
             figures = _metric_values(score_predictions(frame, folder, n_draws=0, reference=pinned).scores.tasks[0])
             kwargs["metrics"].update(figures)

@@ -61,7 +61,7 @@ def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> Non
     page = (place / "report.html").read_text(encoding="utf-8")
     assert "Domains without labels: forecasts of accuracy" in page
     again = check("--trained-on", "books", "--json", "again.json")
-    assert "report.unlabelled.parquet: taken up" in again.output
+    assert "report.unlabelled.parquet: reused" in again.output
     assert json.loads((place / "again.json").read_text())["forecasts"] == content["forecasts"]
 
 

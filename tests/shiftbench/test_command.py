@@ -205,7 +205,7 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
             process.kill()
         assert process.stdout.read() == ""
         assert process.stderr.read().strip() == (
-            "stopped; nothing unfinished was written; long work that was kept goes on with the same command"
+            "stopped; no unfinished file was written; the same command continues from the saved work"
         )
 
 

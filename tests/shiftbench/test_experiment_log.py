@@ -151,7 +151,7 @@ def test_what_mlflow_refuses_is_one_clear_message(
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "x" * 600)
     done = run("score", sent, "--data", filled.folder.path, "--log-to", "mlflow", cwd=place)
     assert done.returncode == 1
-    assert "error: good: MLflow did not take the run" in done.stderr
+    assert "error: good: MLflow did not accept the run" in done.stderr
 
 
 def test_names_are_what_trackers_take(filled: Filled) -> None:

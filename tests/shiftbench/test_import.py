@@ -138,7 +138,9 @@ def test_demonstrations_need_a_source(folder: DatasetFolder, ids: list[str], tmp
     results = {"lm_eval_version": "0.4.13", "model_name": "org/m", "config": {}, "n-shot": {"quiz": 4}}
     (tmp_path / f"results_{DATE}.json").write_text(json.dumps(results))
     out = tmp_path / "p.parquet"
-    assert "--source: the log has demonstrations; found 4 shots" in refused("lm-eval", [log], folder, out)
+    assert "--source: the prompts in the log have demonstrations; found 4 shots" in refused(
+        "lm-eval", [log], folder, out
+    )
     assert "did you mean 'tents'?" in refused("lm-eval", [log], folder, out, "--source", "tent")
     run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--source", "tents", "--name", "Mine")
     card = read_card(tmp_path / "p.card.yaml")
@@ -176,11 +178,11 @@ def test_other_items_are_refused(folder: DatasetFolder, ids: list[str], tmp_path
         return write_lm_eval(tmp_path / name, [lm_eval_text(n, "x", doc={"id": each}) for n, each in enumerate(own)])
 
     error = refused("lm-eval", [log_of("a", "q0")], folder, out)
-    assert "the items have no ids of a dataset folder; found 'q0'; run the task" in error
+    assert "the items do not have the ids of a dataset folder; found 'q0'; run the task" in error
     error = refused("lm-eval", [log_of("b", ids[0], other)], folder, out)
     assert f"none of the dataset's test rows; found '{other}'; run" in error
     error = refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out)
-    assert "the log is about another dataset; found 'synthetic/qa/" in error
+    assert "the log is of another dataset; found 'synthetic/qa/" in error
 
 
 def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
