@@ -131,6 +131,10 @@ def _open_file(data: Path, out: Path, trained_on: str | None, options: DataOptio
         tables[0], unlabelled = set_unlabelled_apart(tables[0], options.columns, options.kind)
     rows = own_rows(tables, options.columns, options.kind)
     names, _ = name_domains(rows.frame["domain"], str(data))
+    if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
+        what = "the model's home domain has no labels, so nothing can be measured from it"
+        cure = f"label its rows, or name a domain that has labels: {', '.join(sorted(names))}"
+        raise InvalidInput(Problem(what, "--trained-on", f"'{trained_on}'", cure))
     home = _resolve_home(trained_on, names)
     if unlabelled is not None and home is None:
         what = "domains without labels can be forecast from a home domain only"

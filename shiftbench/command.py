@@ -129,7 +129,7 @@ def main() -> None:
     """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
     import sqlite3
 
-    from validation.report import InvalidInput
+    from validation.report import InvalidInput, UnknownChoice
 
     try:
         app(standalone_mode=True)
@@ -143,7 +143,7 @@ def main() -> None:
     except InvalidInput as refused:
         for problem in refused.problems:
             typer.echo(f"error: {problem}", err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(refused, UnknownChoice) else 1)
     except OSError as failed:
         named = f"{failed.filename}: " if failed.filename else ""
         typer.echo(f"error: {named}{failed.strerror or failed}", err=True)

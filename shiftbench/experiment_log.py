@@ -32,6 +32,12 @@ PROJECT = "shiftbench"
 """The experiment (MLflow) or project (Trackio) of the runs, unless the environment names another."""
 
 
+SERVER_SECONDS = 5
+"""Seconds that a tracking server may take for an answer; MLflow itself would wait and try again for many minutes."""
+_PATIENCE = {"MLFLOW_HTTP_REQUEST_TIMEOUT": str(SERVER_SECONDS), "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+"""MLflow's own settings where the environment has none."""
+
+
 class Tracker(StrEnum):
     """Where runs are logged."""
 
@@ -65,9 +71,28 @@ class LoggedRun:
 
 
 def check_tracker(tracker: Tracker | None) -> None:
-    """Refuse, before any work, a tracker that is not installed; InvalidInput names the extra to install."""
-    if tracker is not None:
-        require(tracker.value, tracker.value)
+    """Refuse, before any work, a tracker that is not installed, or whose server does not answer.
+
+    Raises: InvalidInput that names the extra to install, or the address that does not answer.
+    """
+    if tracker is None:
+        return
+    require(tracker.value, tracker.value)
+    address = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if tracker is Tracker.MLFLOW and address.startswith(("http://", "https://")):
+        _check_server(address)
+
+
+def _check_server(address: str) -> None:
+    """Check that a server answers in time; every answer will do, for it may want to know who asks."""
+    import httpx
+
+    try:
+        httpx.get(address, timeout=SERVER_SECONDS)
+    except httpx.HTTPError as error:
+        cure = "start it, or set MLFLOW_TRACKING_URI to another address; without one, runs are kept in this folder"
+        found = first_line(error)
+        raise InvalidInput(Problem("the MLflow server does not answer", address, found, cure)) from error
 
 
 def log_run(tracker: Tracker, run: LoggedRun) -> None:
@@ -154,6 +179,8 @@ def _draw_matrices(scores: "Scores", folder: Path) -> dict[str, Path]:
 
 
 def _log_to_mlflow(run: LoggedRun) -> None:
+    for name, value in _PATIENCE.items():
+        os.environ.setdefault(name, value)
     import mlflow
     from mlflow.exceptions import MlflowException
 

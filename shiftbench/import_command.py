@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 from validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def import_logs(
     from leaderboard.interchange.reader import read_log
 
     if tool not in TOOLS:
-        raise InvalidInput(Problem("logs of this tool cannot be read", "TOOL", f"'{tool}'", did_you_mean(tool, TOOLS)))
+        raise UnknownChoice(Problem("logs of this tool cannot be read", "TOOL", f"'{tool}'", did_you_mean(tool, TOOLS)))
     check_out_path(out)
     folder = DatasetFolder.open(data)
     logs, parts = [], []

@@ -8,7 +8,7 @@ import typer
 
 from baselines.models.options import ModelArgument, ModelOptions
 from validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
-from validation.report import InvalidInput, Problem, counted, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
 from validation.vocabulary import ELSEWHERE, GOLD, NO_SOURCE, SPLITS, TaskKind
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _rows_to_predict(
     import polars as pl
 
     if split not in SPLITS:
-        raise InvalidInput(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
+        raise UnknownChoice(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
     if split != "test" and subset != "all":
         what, cure = "subsets have test rows only", "leave --subset out, or give --split test"
         raise InvalidInput(Problem(what, "--subset", f"'{subset}'", cure))

@@ -11,7 +11,7 @@ from leaderboard.forecasting.shape import Forecast, HeldIn, MethodErrors, ShiftF
 from leaderboard.forecasting.text_vectors import ShiftVectors
 from leaderboard.metrics.forecast_errors import interval_score, mean_by_domain, skill
 from leaderboard.metrics.hierarchical_conformal import coverage_by_domain, domain_quantile, interval_level
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import Problem, UnknownChoice, did_you_mean
 
 _MIN_TESTED = 2
 """Domains that must be left to set an interval on when one is left out to test it."""
@@ -27,7 +27,7 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
     unknown = [name for name in names or () if name not in TITLES]
     if unknown:
         cure = did_you_mean(unknown[0], list(TITLES))
-        raise InvalidInput(Problem("there is no such method of forecasting", "--method", f"'{unknown[0]}'", cure))
+        raise UnknownChoice(Problem("there is no such method of forecasting", "--method", f"'{unknown[0]}'", cure))
     return tuple(name for name in TITLES if names is None or name in (*FLOORS, *names))
 
 

@@ -70,3 +70,10 @@ def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> Non
     assert isinstance(result.exception, InvalidInput)
     assert "domains without labels can be forecast from a home domain only" in str(result.exception)
     assert not (place / "report.html").exists()
+
+
+def test_a_home_domain_without_labels_is_refused_for_that(place: Path) -> None:
+    result = check("--trained-on", "north")
+    assert isinstance(result.exception, InvalidInput)
+    assert "--trained-on: the model's home domain has no labels" in str(result.exception)
+    assert "name a domain that has labels: books, films, games, music, tools" in str(result.exception)
