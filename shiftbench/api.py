@@ -85,7 +85,7 @@ def score(
     with ExitStack() as stack:
         path = stack.enter_context(prediction_file(predictions))
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
-        found = score_file(
+        scores = score_file(
             path,
             folder,
             subset,
@@ -95,7 +95,7 @@ def score(
             margin=margin,
             labels_by_index=labels_by_index,
         )
-        return ScoreResult(found)
+        return ScoreResult(scores)
 
 
 def compare(

@@ -241,8 +241,8 @@ class _CheckedModel:
 
             probes = run_probes(rows, probe_encoder)
         titles = domain_titles(rows.folder)
-        found = check_domains(model.name, scores, frame, rows.folder, rows.home, probes, titles)
-        check = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes)})
+        domain_check = check_domains(model.name, scores, frame, rows.folder, rows.home, probes, titles)
+        check = domain_check.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *domain_check.notes)})
         warnings = model_warnings(model, rows, frame)
         forecasts = None
         if rows.unlabelled is not None:
@@ -280,8 +280,8 @@ def _wrong_examples(done: _CheckedModel) -> dict[str, Any]:
     from validation.vocabulary import ELSEWHERE
 
     rows, titles = done.rows, domain_titles(done.rows.folder)
-    found = {}
+    examples = {}
     for domain in done.scores.tasks[0].domains:
         wrong = wrong_examples(done.predictions, rows.folder, rows.task, rows.home or ELSEWHERE, domain)
-        found[titles.get(domain, domain)] = [replace(each, id=rows.own_ids.get(each.id, each.id)) for each in wrong]
-    return found
+        examples[titles.get(domain, domain)] = [replace(each, id=rows.own_ids.get(each.id, each.id)) for each in wrong]
+    return examples

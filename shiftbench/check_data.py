@@ -121,8 +121,8 @@ def _open_folder(folder: DatasetFolder, trained_on: str | None, task: str | None
 
 def _given_columns(columns: Columns) -> list[tuple[str, str]]:
     uses = {"gold": "label"}
-    found = [(uses.get(use, use), name) for use, name in columns.by_use().items()]
-    return [*found, *(("text", name) for name in columns.text)]
+    pairs = [(uses.get(use, use), name) for use, name in columns.by_use().items()]
+    return [*pairs, *(("text", name) for name in columns.text)]
 
 
 def _open_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
@@ -184,10 +184,10 @@ def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFra
     """
     assert options.train_file is not None
     (table,) = read_tables([options.train_file])[:1]
-    found = table.frame.columns
+    names = table.frame.columns
     gold = options.columns.label or GOLD[rows.kind]
-    columns = replace(Columns(text=options.columns.text), label=gold if gold in found else None)
-    labelled = gold in found
+    columns = replace(Columns(text=options.columns.text), label=gold if gold in names else None)
+    labelled = gold in names
     if not labelled:  # texts alone will do for finding leaks
         table = OwnTable(table.name, table.frame.with_columns(pl.lit("").alias(gold)), path=table.path)
         columns = replace(columns, label=gold)
@@ -205,8 +205,8 @@ def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFra
 def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
     """Remove test rows whose inputs are training texts, word for word or nearly."""
     text = input_text(rows.inputs)
-    found = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
-    frame = rows.frame.with_columns(exact=found.exact, near=found.near).with_columns(
+    leaks = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
+    frame = rows.frame.with_columns(exact=leaks.exact, near=leaks.near).with_columns(
         pl.col("exact") & (pl.col("split") == "test"), pl.col("near") & (pl.col("split") == "test")
     )
 

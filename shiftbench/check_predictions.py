@@ -91,15 +91,15 @@ def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame 
 
 def model_warnings(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:
     """List warnings about a model's answers that matter for reading its scores."""
-    found = list(model.notes)
+    warnings = list(model.notes)
     if data.info.kind is TaskKind.CLASSIFICATION:
         gold = data.folder.test(data.task, columns=["id", "label"]).join(predictions, on="id", how="inner")
         labels = data.info.labels
         warning = permutation_warning(gold["label"].to_numpy(), gold["prediction"].to_list(), labels)
-        found += [warning] if warning else []
+        warnings += [warning] if warning else []
     cut = model.truncated
     if cut:
-        found.append(f"{100 * cut:.1f}% of the texts are longer than the model reads: it saw only their beginning")
+        warnings.append(f"{100 * cut:.1f}% of the texts are longer than the model reads: it saw only their beginning")
     if model.counts.empty:
-        found.append(f"{counted(model.counts.empty, 'row')} had an empty text")
-    return tuple(found)
+        warnings.append(f"{counted(model.counts.empty, 'row')} had an empty text")
+    return tuple(warnings)

@@ -66,7 +66,7 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
     }
     samples = [part.train.sample(n_train, seed=int(rng.integers(2**31))) for part in parts]
     names = dict(enumerate(info.labels))
-    found = []
+    predictions = []
     for name, fit in fits.items():
         frames = []
         for part, sample in zip(
@@ -75,9 +75,9 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
             codes, _ = fit(sample, seed).predict(part.test)
             predicted = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
             frames.append(part.test.select("domain", "id").with_columns(predicted))
-        found.append(ProbePredictions(name, n_train, pl.concat(frames)))
+        predictions.append(ProbePredictions(name, n_train, pl.concat(frames)))
     typer.echo(f"probes: trained on {counted(n_train, 'text')} of each domain", err=True)
-    return Probes(tuple(found), without)
+    return Probes(tuple(predictions), without)
 
 
 def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:

@@ -86,7 +86,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
     Returns: the file of each entry; where no card is at hand, the claimed number of tuning trials.
     Raises: InvalidInput naming every file that is missing or is another one.
     """
-    found: list[NamedFile] = []
+    named_files: list[NamedFile] = []
     problems: list[Problem] = []
     trials = [claim.comparisons[0].tuning_trials_a, *(pair.tuning_trials_b for pair in claim.comparisons)]
     for entry, claimed_trials in zip(claim.entries, trials, strict=True):
@@ -107,10 +107,10 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
             cure = f"the claim names SHA-256 {entry.sha256[:12]}...; bring that file back"
             problems.append(Problem(what, str(file), f"SHA-256 {checksum[:12]}...", cure))
         card = card or sound_card(file)
-        found.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
+        named_files.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
     if problems:
         raise InvalidInput(problems)
-    return found
+    return named_files
 
 
 def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
@@ -119,13 +119,13 @@ def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]
     if version not in store.versions():
         return {}
     names = {entry.entry: entry.name for entry in claim.entries if entry.entry is not None}
-    found = {}
+    values = {}
     for identity, content in store.scores_of_version(version):
         if identity in names:
             # Damaged scores are left out: scores are derived from the entry, which may be sound.
             with suppress(ValueError, KeyError, TypeError, AttributeError):
-                found[names[identity]] = read_shift_values(content)
-    return found
+                values[names[identity]] = read_shift_values(content)
+    return values
 
 
 def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:

@@ -130,7 +130,7 @@ def score_metrics(scores: "Scores") -> dict[str, float]:
     """Return all figures of scores and the ends of their intervals, by names that trackers take."""
     from leaderboard.interchange.figures import figures_of
 
-    found = {}
+    metrics = {}
     for figure in figures_of(scores):
         # With dots, because MLflow's files take what stands before a slash for a folder.
         where = "" if figure.source is None else f".{figure.source}.{figure.target}"
@@ -138,9 +138,9 @@ def score_metrics(scores: "Scores") -> dict[str, float]:
         ends = {"low": figure.estimate.low, "high": figure.estimate.high}
         if figure.total is not None:
             ends |= {"total_low": figure.total.low, "total_high": figure.total.high}
-        found[name] = figure.value
-        found |= {f"{name}_{end}": value for end, value in ends.items() if value is not None}
-    return found
+        metrics[name] = figure.value
+        metrics |= {f"{name}_{end}": value for end, value in ends.items() if value is not None}
+    return metrics
 
 
 def card_params(card: "Card") -> dict[str, Value]:
@@ -169,13 +169,13 @@ def _draw_matrices(scores: "Scores", folder: Path) -> dict[str, Path]:
     """Draw the matrix of each task that has shifts."""
     from shiftbench.results import ScoreResult
 
-    found = {}
+    pictures = {}
     for task in scores.tasks:
         if task.shifts:
             path = folder / f"{task.task}-matrix.png"
             ScoreResult(scores).plot("matrix", task.task).savefig(path)
-            found[path.stem] = path
-    return found
+            pictures[path.stem] = path
+    return pictures
 
 
 def _log_to_mlflow(run: LoggedRun) -> None:

@@ -154,13 +154,13 @@ def read_gate_settings(project: Path) -> dict[str, Any]:
     if not project.is_file():
         return {}
     try:
-        found: Any = tomllib.loads(project.read_text(encoding="utf-8"))
+        table: Any = tomllib.loads(project.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(Problem("this is not valid TOML", str(project), str(error))) from error
     for name in _SETTINGS:
-        found = found.get(name, {}) if isinstance(found, dict) else {}
+        table = table.get(name, {}) if isinstance(table, dict) else {}
     try:
-        settings = GateSettings.model_validate(found)
+        settings = GateSettings.model_validate(table)
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(each, str(project)) for each in error.errors()]) from None
     paths = {"data", "baseline", "junit", "summary"}

@@ -96,9 +96,9 @@ def import_logs(
     write_outputs(joined, card.model_copy(update={"versions": card.versions | versions}), out)
 
 
-def _warn_of_partial_domains(found: set[str], tests: set[str]) -> None:
+def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
     """Warn of domains that are incomplete, as after a run with a limit: ``score`` refuses them."""
-    wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, found))
+    wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, imported))
     for domain, n in sorted(given.items()):
         if n < wanted[domain]:
             what = f"{n:,} of {wanted[domain]:,} test rows of '{domain}' are in these logs"

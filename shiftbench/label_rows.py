@@ -79,20 +79,20 @@ def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
         table = replace(table, frame=table.frame.with_columns(empty))
     if columns.domain is None and table.domain is None and table.path is not None:
         table = replace(table, domain=table.path.stem)
-    found = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
-    if found.problems:
-        raise InvalidInput(found.problems)
-    names = {"id" if use == "own_id" else use: name for use, name in found.names.items()}
+    file_columns = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
+    if file_columns.problems:
+        raise InvalidInput(file_columns.problems)
+    names = {"id" if use == "own_id" else use: name for use, name in file_columns.names.items()}
     frame = table.frame.select(pl.col(name).alias(use) for use, name in names.items())
     if "domain" not in names:
         frame = frame.with_columns(domain=pl.lit(table.domain))
     frame = frame.with_row_index("row", offset=1).with_columns(pl.when(~is_blank("label")).then("label"))
     if "split" in names:
         frame = frame.filter((pl.col("split") == "test") | pl.col("label").is_not_null()).drop("split")
-    rows = LabelRows(frame, found.inputs, names, table.name)
+    rows = LabelRows(frame, file_columns.inputs, names, table.name)
     _check_rows(rows)
     if "group" not in names:
-        rows = replace(rows, frame=frame.with_columns(group=as_texts(frame.select("domain", *found.inputs))))
+        rows = replace(rows, frame=frame.with_columns(group=as_texts(frame.select("domain", *file_columns.inputs))))
     return rows
 
 

@@ -181,10 +181,10 @@ def _check_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
 
 
-def own_report(predictions: Path, csv: Path, found: OwnScores, card: Card | None = None) -> str:
+def own_report(predictions: Path, csv: Path, scored: OwnScores, card: Card | None = None) -> str:
     """Build the report of a prediction file for a CSV, while its scores' context lasts; ``card`` is the file's."""
     title = f"{predictions.name} on {csv.name}"
-    return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
+    return report_html(title, scored.scores, scored.folder, scored.predictions, card=card, own_ids=scored.own_ids)
 
 
 def _check_train_rows(folder: DatasetFolder, file: str) -> None:

@@ -82,7 +82,7 @@ def _compare_with_best(
     """Compare the best model of each task with each other one that shares a shift with it; all corrected together."""
     encoder = token_encoder(opened.folder)
     places: list[tuple[str, str]] = []
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for task in dict.fromkeys(task.task for each in scores.values() for task in each.tasks):
         there = [(name, each) for name, all_of in scores.items() for each in all_of.tasks if each.task == task]
         entrants = {
@@ -96,12 +96,12 @@ def _compare_with_best(
             if name == best:
                 continue
             try:
-                found.append(compare_entrants(entrants[best], other, n_swaps=n_swaps, seed=seed))
+                comparisons.append(compare_entrants(entrants[best], other, n_swaps=n_swaps, seed=seed))
             except NoSharedShift:
                 continue  # its row has no test
             places.append((task, name))
     pairs: dict[str, dict[str, Comparison]] = {}
-    for (task, name), pair in zip(places, corrected(found), strict=True):
+    for (task, name), pair in zip(places, corrected(comparisons), strict=True):
         pairs.setdefault(task, {})[name] = pair
     return pairs
 

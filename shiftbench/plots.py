@@ -150,11 +150,11 @@ def _ink(colour: tuple[float, float, float, float]) -> str:
 def _scenario_panel(axis: "Axes", task: TaskScores) -> None:
     shifts = with_drops(task)
     for name, colour in SCENARIO_COLOURS.items():
-        found = [shift for shift in shifts if shift.scenario == name]
-        for shift in found:
+        of_scenario = [shift for shift in shifts if shift.scenario == name]
+        for shift in of_scenario:
             _draw_cross(axis, shift, colour)
-        if found:
-            axis.plot([], [], "o", color=colour, label=f"{name} ({len(found)})")
+        if of_scenario:
+            axis.plot([], [], "o", color=colour, label=f"{name} ({len(of_scenario)})")
     for line in (axis.axhline, axis.axvline):
         line(0, color="black", linewidth=0.6)
     axis.set(xlabel=SD_NAME, ylabel=TD_NAME, title=f"{task.task}: scenarios; hollow: not resolved")

@@ -82,9 +82,9 @@ def score_sampled(
     undrawn = replace(rows, frame=rows.frame.with_columns(label=pl.when(~is_drawn).then("label")))
     frame = join_predictions(undrawn, predictions)
     known = sorted({*rows.labels, *frame["prediction"], *labels})
-    found = read_labels(sampled, draw, rows.names, known)
+    sample_labels = read_labels(sampled, draw, rows.names, known)
     frame = frame.filter(pl.col("label").is_null())
-    return [_score_domain(frame.filter(domain=each.domain), each, draw, found, data) for each in draw.domains]
+    return [_score_domain(frame.filter(domain=each.domain), each, draw, sample_labels, data) for each in draw.domains]
 
 
 def _score_domain(

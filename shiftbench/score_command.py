@@ -161,10 +161,10 @@ def _score_sampled(
     if not is_own_file(data):
         raise typer.BadParameter("--sampled is for a file, but --data is a dataset folder")
     more = [each.strip() for each in labels.split(",")] if labels else []
-    found = score_sampled(files[0], data, options.columns, sampled, more)
+    estimates = score_sampled(files[0], data, options.columns, sampled, more)
     if json_ != "-":
-        print_sampled(found, console())
-    write_json({"sampled": [each.model_dump(mode="json") for each in found]}, json_)
+        print_sampled(estimates, console())
+    write_json({"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
 
 
 def _score_several(
@@ -266,8 +266,8 @@ def _score_file(
         encoder=vectors,
         margin=margin,
         labels_by_index=labels_by_index,
-    ) as found:
-        if found.repeats:
-            typer.echo(f"{csv}: {found.repeats:,} rows that repeat another word for word are left out", err=True)
-        write_report(report, lambda: own_report(predictions, csv, found, sound_card(predictions)))
-        return found.scores, domain_titles(found.folder)
+    ) as scored:
+        if scored.repeats:
+            typer.echo(f"{csv}: {scored.repeats:,} rows that repeat another word for word are left out", err=True)
+        write_report(report, lambda: own_report(predictions, csv, scored, sound_card(predictions)))
+        return scored.scores, domain_titles(scored.folder)

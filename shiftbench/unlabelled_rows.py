@@ -41,11 +41,11 @@ class UnlabelledRows:
 
     def samples(self, predictions: pl.DataFrame, labels: tuple[str, ...]) -> Unlabelled:
         """Arrange checked predictions on these rows."""
-        found: dict[tuple[Run, str], Sample] = {}
+        arranged: dict[tuple[Run, str], Sample] = {}
         for (source, seed, target), part in predictions.partition_by("source", "seed", "target", as_dict=True).items():
-            found[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)
+            arranged[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)
         texts = dict(zip(self.frame["id"].to_list(), encoder_texts(self.frame, self.inputs), strict=True))
-        return Unlabelled(found, texts)
+        return Unlabelled(arranged, texts)
 
 
 def set_unlabelled_apart(
@@ -64,9 +64,9 @@ def set_unlabelled_apart(
     """
     if (kind or table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
         return table, None
-    found = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
-    names = found.names
-    if found.problems or "domain" not in names:
+    file_columns = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
+    names = file_columns.names
+    if file_columns.problems or "domain" not in names:
         return table, None
     label, domain = names[GOLD[TaskKind.CLASSIFICATION]], names["domain"]
     blank = table.frame.select(is_blank(label)).to_series()
@@ -84,7 +84,7 @@ def set_unlabelled_apart(
         cure = "label all rows of a domain or none; call the rows without labels another domain"
         raise InvalidInput(Problem(what, table.name, f"no label in {len(mixed):,} rows", cure, column=label, row=first))
     titles = {name: text for text, name in name_domains(table.frame[domain], table.name, domain)[0].items()}
-    kept = [name for name in ("domain", *found.inputs, "own_id", "split") if name in names]
+    kept = [name for name in ("domain", *file_columns.inputs, "own_id", "split") if name in names]
     frame = rows.select(pl.col(names[name]).alias(name) for name in kept)
     if "split" in frame.columns:
         frame = frame.filter(pl.col("split") == "test").drop("split")
@@ -97,7 +97,7 @@ def set_unlabelled_apart(
     frame = frame.with_columns(pl.col("domain").replace_strict(by_text, return_dtype=pl.String))
     here = set(frame["domain"].unique())
     kept_titles = {name: text for name, text in titles.items() if name in here}
-    return replace(table, frame=labelled), UnlabelledRows(frame, found.inputs, kept_titles)
+    return replace(table, frame=labelled), UnlabelledRows(frame, file_columns.inputs, kept_titles)
 
 
 def is_blank(column: str) -> pl.Expr:

@@ -46,12 +46,12 @@ def verify(
     opened_store = open_store(store) if store is not None else None
     found_files = find_files(claimed, claim, files, opened_store)
     with opened_data(data or Path(claimed.data), own, found_files[0].path, claimed.comparisons[0].subset) as opened:
-        found = check_claim(claimed, repeat_claim(claimed, opened, found_files))
-    if opened_store is not None and found.moved_by:
+        result = check_claim(claimed, repeat_claim(claimed, opened, found_files))
+    if opened_store is not None and result.moved_by:
         contradicted = check_against_scores(claimed, read_recorded_values(claimed, opened_store))
-        found = found.model_copy(update={"facts": (*found.facts, *contradicted)})
+        result = result.model_copy(update={"facts": (*result.facts, *contradicted)})
     if json_ != "-":
-        print_claim_check(claimed, found, console())
-    write_json(found.model_dump(mode="json"), json_)
-    if not found.holds:
+        print_claim_check(claimed, result, console())
+    write_json(result.model_dump(mode="json"), json_)
+    if not result.holds:
         raise typer.Exit(FAILED)

@@ -46,12 +46,12 @@ def compute(
     )
     scores = {name: float(METRICS[metric](table)) for name, table in zip(names, tables, strict=True)}
     away = [score for name, score in scores.items() if home is None or name != home]
-    found = {f"{metric}_{name}": score for name, score in scores.items()}
-    found |= {"mean_st": sum(away) / len(away), "worst_st": min(away)}
+    figures = {f"{metric}_{name}": score for name, score in scores.items()}
+    figures |= {"mean_st": sum(away) / len(away), "worst_st": min(away)}
     if home is not None:
         own = scores[home]
-        found |= {"ss": own, "mean_sd": own - found["mean_st"], "worst_sd": own - found["worst_st"]}
-    return found
+        figures |= {"ss": own, "mean_sd": own - figures["mean_st"], "worst_sd": own - figures["worst_st"]}
+    return figures
 
 
 def _check_inputs(columns: tuple[list[Any], ...], names: list[Any], home: Any, metric: str) -> None:

@@ -70,8 +70,8 @@ def _check_labels(config: Any, folder: DatasetFolder, task: str) -> list[str]:
 
 
 def _metric_values(task: TaskScores) -> dict[str, float]:
-    found = {"ss": task.summary.mean_ss, "mean_st": task.summary.mean_st, "mean_sd": task.summary.mean_sd}
+    figures = {"ss": task.summary.mean_ss, "mean_st": task.summary.mean_st, "mean_sd": task.summary.mean_sd}
     for each in task.shifts:
         td = each.td if each.reference_td is None else each.reference_td
-        found |= {f"st_{each.target}": each.st, f"sd_{each.target}": each.sd, f"td_{each.target}": td}
-    return {f"eval_{name}": figure.value for name, figure in found.items() if figure.value is not None}
+        figures |= {f"st_{each.target}": each.st, f"sd_{each.target}": each.sd, f"td_{each.target}": td}
+    return {f"eval_{name}": figure.value for name, figure in figures.items() if figure.value is not None}
