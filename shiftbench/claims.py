@@ -140,7 +140,7 @@ def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -
     first = claim.comparisons[0]
     if opened.folder.content_hash != first.data:
         what = "the claim is about other data"
-        cure = f"give the dataset with content hash {first.data[:12]}...; of a CSV, with the options of the comparison"
+        cure = f"give the dataset with content hash {first.data[:12]}...; for a CSV, with the options of the comparison"
         found = f"content hash {opened.folder.content_hash[:12]}..."
         raise InvalidInput(Problem(what, str(opened.folder.path), found, cure))
     return claim_of_files(

@@ -47,7 +47,7 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
 
 
 def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[Entry, DatasetFolder]]:
-    """Put the reference results into a store, as anybody's predictions would be.
+    """Submit the reference results to a store, as any predictions are submitted.
 
     Args:
         folders: the datasets.

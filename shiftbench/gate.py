@@ -210,7 +210,7 @@ def _select_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFram
 
 
 def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
-    """Choose the predictions of one source: the wanted one, or the only one there is."""
+    """Return the predictions of one source: the wanted one, or the only one there is."""
     sources = rows["source"].unique().sort().to_list()
     if wanted in sources:
         return rows.filter(source=wanted), str(wanted)

@@ -112,7 +112,7 @@ def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
 
 
 def group_codes(groups: pl.Series) -> NDArray[np.int64]:
-    """Number groups from 0 without a gap, shape (n,)."""
+    """Return a number for each row's group, from 0 without a gap, shape (n,)."""
     return (groups.rank("dense").to_numpy() - 1).astype(np.int64)
 
 

@@ -47,7 +47,7 @@ class LabelRows:
         return tuple(self.frame["label"].drop_nulls().unique().sort())
 
     def facts(self, predictions: pl.DataFrame) -> TaskFacts:
-        """Gather what checking predictions needs: every row without a label has one, rows with a label may.
+        """Return what checking predictions needs: every row without a label has one, rows with a label may.
 
         What is predicted may be any label.
         """

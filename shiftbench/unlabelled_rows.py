@@ -32,7 +32,7 @@ class UnlabelledRows:
     titles: dict[str, str]
 
     def facts(self, folder: DatasetFolder) -> TaskFacts:
-        """Gather what checking predictions on these rows needs; the folder, of one task, says what labels there are."""
+        """Return what checking predictions on these rows needs; the folder has one task, whose labels are the known ones."""
         (task,) = folder.manifest.tasks
         info = folder.task(task)
         tests = self.frame.select("id", "domain")
@@ -40,7 +40,7 @@ class UnlabelledRows:
         return TaskFacts(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
 
     def samples(self, predictions: pl.DataFrame, labels: tuple[str, ...]) -> Unlabelled:
-        """Arrange checked predictions on these rows."""
+        """Return checked predictions on these rows as samples to forecast."""
         arranged: dict[tuple[Run, str], Sample] = {}
         for (source, seed, target), part in predictions.partition_by("source", "seed", "target", as_dict=True).items():
             arranged[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.seen_strings import ROOT, python_files
+from tests.seen_strings import ROOT, python_files, seen_strings
 
 VAGUE_VERBS = {
     "Ask", "Asks", "Bring", "Give", "Gives", "Hand", "Hands", "Have", "Hold", "Holds", "Lay", "Let", "Lets", "Name",
@@ -108,3 +108,17 @@ def test_a_rule_finds_what_it_is_for(rule: Finder, source: str, tmp_path: Path) 
 def test_a_property_may_be_a_participle(tmp_path: Path) -> None:
     source = "class A:\n    @property\n    def given(self): ...\n"
     assert list(vague_functions(tmp_path, ast.parse(source))) == []
+
+
+def test_seen_strings_are_what_a_person_reads() -> None:
+    source = """
+'''Docstring of the module.'''
+def command(data: Annotated[Path, typer.Option("--data", help="Folder to read.")], name: "dict[str, int]") -> None:
+    '''Do it all.'''
+    raise ValueError(f"no such column: {name!r}")
+"""
+    assert sorted(text for _, text in seen_strings(ast.parse(source))) == [
+        "Do it all.",
+        "Folder to read.",
+        "no such column: {name}",
+    ]
