@@ -32,7 +32,7 @@ class UnlabelledRows:
     titles: dict[str, str]
 
     def facts(self, folder: DatasetFolder) -> TaskFacts:
-        """Return what checking predictions on these rows needs; the folder has one task, whose labels are the known ones."""
+        """Return what checking predictions on these rows needs; the labels are those of the folder's one task."""
         (task,) = folder.manifest.tasks
         info = folder.task(task)
         tests = self.frame.select("id", "domain")

@@ -54,10 +54,10 @@ def imported(tool: str, log: Path, folder: DatasetFolder, out: Path, *more: obje
     return pl.read_parquet(out)
 
 
-def refused(tool: str, logs: list[Path], folder: DatasetFolder, out: Path, *more: object) -> str:
+def refused(tool: str, logs: list[Path], folder: DatasetFolder, out: Path, *more: object, code: int = 1) -> str:
     """Return the one error, after checking that nothing was written."""
     done = run("import", tool, *logs, "--data", folder.path, "--out", out, *more)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == code, done.stderr
     assert not out.exists()
     assert not out.with_name(f"{out.stem}.card.yaml").exists()
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
@@ -198,7 +198,7 @@ def test_other_logs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path:
     out = tmp_path / "p.parquet"
     log = write_eval(tmp_path / "log.eval", [inspect_sample(1, id=ids[0])])
     assert "this is no log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
-    assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out)
+    assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out, code=2)
     assert "only logs of lm-eval have filters" in refused("inspect", [log], folder, out, "--filter", "none")
     log.write_bytes(log.read_bytes()[:-60])
     assert "this is no whole zip archive" in refused("inspect", [log], folder, out)

@@ -207,7 +207,7 @@ def test_options_that_do_not_fit_are_named(sent: Path, filled: Filled, tmp_path:
     words = ("share", sent, "--data", filled.folder.path, *NAMES)
     for more, message in (
         (("--to", "csv"), "give --out"),
-        (("--to", "csv", "--create-pr"), "nobody takes this CSV"),
+        (("--to", "csv", "--create-pr"), "--create-pr does not send CSV"),
         (("--to", "every-eval-ever", "--out", tmp_path / "out"), "give --organization"),
     ):
         done = run(*words, *more)
