@@ -136,9 +136,9 @@ def test_bad_input_is_refused(change, words, synthetic: DatasetFolder, predicted
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet"]
 
 
-def assert_refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
-    """One clear line and exit code 1."""
-    assert result.returncode == 1, result.stderr
+def assert_refused(result: subprocess.CompletedProcess[str], *words: str, code: int = 1) -> None:
+    """One clear line and exit code 1, or 2 for a word that is none of the choices."""
+    assert result.returncode == code, result.stderr
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
     for word in words:
@@ -258,9 +258,9 @@ def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: st
 
 
 def test_build_names_the_benchmarks_there_are() -> None:
-    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'")
-    assert_refused(run("build", "wilds", "--list"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'")
-    assert_refused(run("build", "synthetik", "--out", "y"), "did you mean 'synthetic'?")
+    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'", code=2)
+    assert_refused(run("build", "wilds", "--list"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'", code=2)
+    assert_refused(run("build", "synthetik", "--out", "y"), "did you mean 'synthetic'?", code=2)
     assert_refused(run("build", "own", "--list"), "those that are: dr, boss, df1")
 
 

@@ -118,6 +118,8 @@ def test_a_drop_needs_a_home(run: Run, place: Path) -> None:
     assert runner.invoke(app, ["gate", "zero.csv", *data, "--min-score", "50"]).exit_code == 0
     assert runner.invoke(app, ["gate", "zero.csv", *data, "--max-drop", "5", "--trained-on", HOME]).exit_code == 3
     assert "a gate tests models of one source" in refusal("two.csv", *data, "--max-drop", "5")
-    assert "the home is too small" in refusal("zero.csv", *data, "--max-drop", "5", "--trained-on", TINY)
+    assert "the home domain is too small to measure drops from" in refusal(
+        "zero.csv", *data, "--max-drop", "5", "--trained-on", TINY
+    )
     assert "a regression needs a baseline to compare with" in refusal("preds.csv", *data, "--max-regression", "1")
     assert "a gate needs a limit" in refusal("preds.csv", *data)
