@@ -66,17 +66,17 @@ check_rooms()
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name in _HOMES:
-        found = getattr(importlib.import_module(_HOMES[name]), name)
+        value = getattr(importlib.import_module(_HOMES[name]), name)
     elif name == "metrics":
-        found = importlib.import_module("shiftbench.metrics")
+        value = importlib.import_module("shiftbench.metrics")
     elif name == "__version__":
         from importlib.metadata import version
 
-        found = version("shiftbench")
+        value = version("shiftbench")
     else:
         raise AttributeError(f"module 'shiftbench' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -85,7 +85,7 @@ def score(
     with ExitStack() as stack:
         path = stack.enter_context(prediction_file(predictions))
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
-        found = score_file(
+        scores = score_file(
             path,
             folder,
             subset,
@@ -95,7 +95,7 @@ def score(
             margin=margin,
             labels_by_index=labels_by_index,
         )
-        return ScoreResult(found)
+        return ScoreResult(scores)
 
 
 def compare(
@@ -125,10 +125,10 @@ def compare(
     """
     if not isinstance(entries, Mapping):
         wanted = "a dict of names and their predictions, such as {'mine': 'a.parquet', 'theirs': 'b.parquet'}"
-        raise TypeError(f"entries: this is of the wrong type; found {type(entries).__name__}; give {wanted}")
+        raise TypeError(f"entries: wrong type; found {type(entries).__name__}; give {wanted}")
     if not 2 <= len(entries) <= 4:
         raise InvalidInput(
-            Problem("this is no number of entries to compare", "entries", str(len(entries)), "give 2 to 4")
+            Problem("too few or too many entries to compare", "entries", str(len(entries)), "give 2 to 4")
         )
     folder = as_folder(data)
     encoder = token_encoder(folder)
@@ -233,7 +233,7 @@ def build_own(
         id: a column of ids, which is checked to have every id once.
         split: the column of train, validation and test; by default ``split``, or the rows are dealt by group.
         group: the column of what makes rows belong together, such as a document; by default ``group``, or equal texts.
-        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default told by the file or its columns.
+        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default from the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         name: what the task is called in ids: lower case letters, digits, - and _.
         out: the folder to write; by default one in the cache, which is taken as it is when it is there already.

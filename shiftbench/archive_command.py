@@ -25,7 +25,7 @@ def archive(
 ) -> None:
     """Write the entries of a store whose cards allow it as one open dataset: predictions, scores, cards.
 
-    Nothing of withheld boards, no account and no contact is in it. A stopped command goes on where it was.
+    Entries on withheld labels, accounts and contacts are left out. A stopped command continues when it is run again.
 
     Example: shiftbench archive --store store --data build/dr --out archive
     """
@@ -45,15 +45,15 @@ def archive(
     write_json({"entries": archived.entries, "predictions": archived.predictions, "left_out": archived.left_out}, json_)
 
 
-def _describe(found: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, str]:
+def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, str]:
     """Write dataset card and Croissant of an archive."""
     from builders.writing.croissant import CROISSANT, croissant_text
     from builders.writing.writer import README
 
     boards = entries.group_by("benchmark", "data", "subset").len().sort("benchmark", "data", "subset")
     summary = (
-        "What models said of every test text of shiftbench's benchmarks, with the scores that follow: raw material for "
-        "research on robustness. In it are the entries whose senders let everybody have their predictions, on data "
+        "What models predicted for every test text of shiftbench's benchmarks, and the scores: raw material for "
+        "research on robustness. It has the entries whose submitters made their predictions public, on data "
         "whose test labels are public."
     )
     facts = {
@@ -68,15 +68,15 @@ def _describe(found: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, s
         "| benchmark | data | subset | entries |\n|---|---|---|---:|",
         *(f"| {row[0]} | `{row[1][:12]}` | {row[2]} | {row[3]:,} |" for row in boards.iter_rows()),
         "\n| config | rows | holds |\n|---|---:|---|",
-        *(f"| `{config.name}` | {config.rows['test']:,} | {config.title} |" for config in found),
+        *(f"| `{config.name}` | {config.rows['test']:,} | {config.title} |" for config in configs),
         "\n## Columns\n",
-        *(f"- `{config.name}`: {', '.join(column.name for column in config.columns)}" for config in found),
+        *(f"- `{config.name}`: {', '.join(column.name for column in config.columns)}" for config in configs),
         _LOADING,
     ]
-    return {README: _front_matter(found) + "\n" + "\n".join(lines), CROISSANT: croissant_text(facts, found)}
+    return {README: _front_matter(configs) + "\n" + "\n".join(lines), CROISSANT: croissant_text(facts, configs)}
 
 
-def _front_matter(found: "Sequence[Config]") -> str:
+def _front_matter(configs: "Sequence[Config]") -> str:
     from builders.writing.front_matter import fenced, loadable, size_category
 
     return fenced(
@@ -85,9 +85,9 @@ def _front_matter(found: "Sequence[Config]") -> str:
             "language": ["en"],
             "license": "other",
             "license_name": "by-entry",
-            "size_categories": [size_category(found[0].rows["test"])],
+            "size_categories": [size_category(configs[0].rows["test"])],
             "tags": ["domain-shift", "robustness", "shiftbench", "predictions"],
-            **loadable(found),
+            **loadable(configs),
         }
     )
 

@@ -31,7 +31,10 @@ def bench(
     scale: Annotated[
         float,
         typer.Option(
-            "--scale", metavar="X", help="Share of the full size, at which alone targets are judged.", min=0.001
+            "--scale",
+            metavar="X",
+            help="Fraction of the full size; targets are judged at the full size only.",
+            min=0.001,
         ),
     ] = 1.0,
     json_: JsonOption = None,

@@ -24,7 +24,7 @@ def card(
                      callback=writable_file),
     ] = None,
 ) -> None:  # fmt: skip
-    """Write a card for a prediction file: what the file tells is filled in, the other keys stand there as comments.
+    """Write a card for a prediction file: what follows from the file is filled in, the other keys are comments.
 
     Example: shiftbench card preds.csv --data build/dr
     """
@@ -75,7 +75,7 @@ def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
 
 
 def _card_text(name: str, sources: set[str], subset: str, data: str) -> str:
-    """Write the card; whatever it says is checked as any card is."""
+    """Build the text of the card, which is checked as any card is."""
     import yaml
 
     from validation.cards import Card, parse_card
@@ -89,7 +89,7 @@ def _card_text(name: str, sources: set[str], subset: str, data: str) -> str:
 
     properties = Card.model_json_schema()["properties"]
     lines = [
-        "# Names and guesses from the file; mend them where they are wrong.",
+        "# Taken or guessed from the file; correct what is wrong.",
         line("name", name),
         f"# A guess, because {reason}; or one of {', '.join(properties['paradigm']['enum'])}.",
         line("paradigm", paradigm),

@@ -35,7 +35,7 @@ def run_check_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure a check.
 
     Args:
-        scale: rows as a share of the full number; only at 1 or more is said whether targets are met.
+        scale: rows as a share of the full number; targets are judged at 1 or more only.
     Returns: the timings one after the other, as they are made.
     Raises: InvalidInput when the extra 'train' is not installed.
     """

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shiftbench.data_options import load_encoder
 from shiftbench.experiment_log import LogToOption, check_tracker, log_scores
-from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, require, writable_file, write_json
+from validation.command_line import DomainByOption, JsonOption, TrustPickle, console, writable_file, write_json
 
 if TYPE_CHECKING:
     from baselines.models import LoadedModel
@@ -37,26 +38,34 @@ def check(
     ] = None,
     text_column: Annotated[
         list[str] | None,
-        typer.Option("--text-column", metavar="NAME", help="Its texts; twice for two. Default: 'text'."),
+        typer.Option(
+            "--text-column", metavar="NAME", help="Column of texts; give it twice for pairs. Default: 'text'."
+        ),
     ] = None,
     id_column: Annotated[
-        str | None, typer.Option("--id-column", metavar="NAME", help="Its ids, shown beside errors.")
+        str | None, typer.Option("--id-column", metavar="NAME", help="Column of ids, shown beside wrong predictions.")
     ] = None,
     split_column: Annotated[
         str | None,
-        typer.Option("--split-column", metavar="NAME", help="Its splits; 'test' is scored. Default: all rows are."),
+        typer.Option(
+            "--split-column", metavar="NAME", help="Column of splits; rows of 'test' are scored. Default: all rows."
+        ),
     ] = None,
     group_column: Annotated[
         str | None,
-        typer.Option("--group-column", metavar="NAME", help="What rows share, such as a document: resampled together."),
+        typer.Option(
+            "--group-column", metavar="NAME", help="Column of groups, such as documents, resampled as a whole."
+        ),
     ] = None,
     domain_by: DomainByOption = None,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="NAME", help="labels, tags, answers or texts. Default: as columns say."),
+        typer.Option(
+            "--kind", metavar="NAME", help="What is predicted: labels, tags, answers or texts. Default: by columns."
+        ),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", metavar="NAME", help="Of a dataset folder: the task, where it has several.")
+        str | None, typer.Option("--task", metavar="NAME", help="Task, where a dataset folder has several.")
     ] = None,
     trained_on: Annotated[
         str | None,
@@ -71,8 +80,8 @@ def check(
         typer.Option(
             "--train-file",
             metavar="FILE",
-            help="Texts that the model was trained on: test texts in them are left out, and with a home domain and "
-            "labels scores are told by distance from them.",
+            help="Texts that the model was trained on: test texts among them are left out; with a home domain and "
+            "labels, scores are also shown by distance from them.",
         ),
     ] = None,
     probes: Annotated[
@@ -81,22 +90,23 @@ def check(
     ] = False,
     min_texts: Annotated[
         int | None,
-        typer.Option("--min-texts", metavar="N", help="Domains of fewer test texts are left out. Default: 30.", min=0),
+        typer.Option("--min-texts", metavar="N", help="Leave out domains with fewer test texts. Default: 30.", min=0),
     ] = None,
     label_map: Annotated[
         list[str] | None,
         typer.Option(
             "--label-map",
             metavar="MODEL'S=DATA'S",
-            help="The data's name of a label of the model's; repeat for more, or name a file with one a line.",
+            help="A label of the model and its name in the data; repeat for more, or name a file of such lines.",
         ),
     ] = None,
     trust_pickle: TrustPickle = False,
     served_model: Annotated[
-        str | None, typer.Option("--model", "--served-model", metavar="NAME", help="Of a URL: the model on the server.")
+        str | None,
+        typer.Option("--model", "--served-model", metavar="NAME", help="For a URL: the model on the server."),
     ] = None,
     revision: Annotated[
-        str | None, typer.Option("--revision", metavar="NAME", help="Of a Hub id: commit, branch or tag.")
+        str | None, typer.Option("--revision", metavar="NAME", help="For a Hub id: commit, branch or tag.")
     ] = None,
     encoder: Annotated[
         str | None,
@@ -131,11 +141,11 @@ def check(
         domain_by=domain_by.value if domain_by else None,
     )
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
-    vectors = _encoder(encoder) if probes or has_depth else None
+    vectors = load_encoder(encoder) if probes or has_depth else None
     options = DataOptions(columns, find_kind(kind), MIN_TEXTS if min_texts is None else min_texts, train_file, vectors)
-    asked = _Asked(model, _label_map(label_map), trust_pickle, served_model, revision)
+    asked = _ModelOptions(model, _read_label_map(label_map), trust_pickle, served_model, revision)
     with check_data(data, trained_on, task, options) as rows:
-        done = _Checked.of(asked, rows, report, vectors if probes else None)
+        done = _CheckedModel.of(asked, rows, report, vectors if probes else None)
         done.write(report, data.name)
         print_check(done.check, console(), done.forecasts)
         content = {**done.check.model_dump(mode="json"), "scores": done.scores.model_dump(mode="json")}
@@ -143,25 +153,18 @@ def check(
         scores = done.scores
     typer.echo(f"{report}: the report; {done.predictions}: the predictions", err=True)
     if done.forecasts is not None:
-        typer.echo(f"{_unlabelled_file(report)}: the predictions on rows without labels", err=True)
+        typer.echo(f"{_unlabelled_path(report)}: the predictions on rows without labels", err=True)
     write_json(content, json_)
     if log_to is not None:
         settings = {"model": served_model or model, "file": data.name, "trained_on": trained_on or ELSEWHERE}
         log_scores(log_to, settings["model"], scores, None, {"report": report}, settings)
 
 
-def _unlabelled_file(report: Path) -> Path:
+def _unlabelled_path(report: Path) -> Path:
     return report.with_name(f"{report.stem}.unlabelled.parquet")
 
 
-def _encoder(name: str | None) -> "Encoder":
-    from builders.building.commands import sentence_encoder
-
-    require("sentence_transformers", "encoder")
-    return sentence_encoder(name)
-
-
-def _label_map(given: list[str] | None) -> dict[str, str]:
+def _read_label_map(given: list[str] | None) -> dict[str, str]:
     """Read pairs as typed, or from files with a pair a line."""
     from baselines.models import parse_label_map
 
@@ -174,7 +177,7 @@ def _label_map(given: list[str] | None) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ModelOptions:
     """The model, as it was asked for."""
 
     spec: str
@@ -199,7 +202,7 @@ class _Asked:
 
 
 @dataclass(frozen=True)
-class _Checked:
+class _CheckedModel:
     """A model that was checked, while its rows are there.
 
     Attributes:
@@ -219,8 +222,10 @@ class _Checked:
     forecasts: "Forecasts | None"
 
     @classmethod
-    def of(cls, asked: _Asked, rows: "CheckData", report: Path, probe_encoder: "Encoder | None") -> "_Checked":
-        """Predict, score and look at one model; ``probe_encoder`` trains probes, too."""
+    def of(
+        cls, asked: _ModelOptions, rows: "CheckData", report: Path, probe_encoder: "Encoder | None"
+    ) -> "_CheckedModel":
+        """Predict and score the rows with one model; with ``probe_encoder`` train probes, too."""
         from leaderboard.scoring.by_domain import check_domains
         from leaderboard.scoring.score import score_predictions, token_encoder
         from leaderboard.views.titles import domain_titles
@@ -236,14 +241,14 @@ class _Checked:
 
             probes = run_probes(rows, probe_encoder)
         titles = domain_titles(rows.folder)
-        found = check_domains(model.name, scores, frame, rows.folder, rows.home, probes, titles)
-        check = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes)})
+        domain_check = check_domains(model.name, scores, frame, rows.folder, rows.home, probes, titles)
+        check = domain_check.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *domain_check.notes)})
         warnings = model_warnings(model, rows, frame)
         forecasts = None
         if rows.unlabelled is not None:
             from shiftbench.check_forecasts import forecast_unlabelled
 
-            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, _unlabelled_file(report))
+            forecasts = forecast_unlabelled(model, asked.label_map, rows, frame, _unlabelled_path(report))
         return cls(rows, check, scores, place, warnings, forecasts)
 
     def write(self, report: Path, data: str) -> None:
@@ -252,22 +257,22 @@ class _Checked:
         from leaderboard.views.titles import domain_titles, with_titles
 
         for warning in self.warnings:
-            typer.echo(f"look here first: {warning}", err=True)
+            typer.echo(f"warning: {warning}", err=True)
         titled = with_titles(self.scores, domain_titles(self.rows.folder))
         shown = CheckShown(
             self.check,
             data,
             self.rows.folder,
             titled.tasks[0],
-            _examples(self),
+            _wrong_examples(self),
             warnings=self.warnings,
             forecasts=self.forecasts,
         )
         report.write_text(check_html(shown), encoding="utf-8")
 
 
-def _examples(done: _Checked) -> dict[str, Any]:
-    """Collect texts that were predicted wrong, by what the file calls their domains."""
+def _wrong_examples(done: _CheckedModel) -> dict[str, Any]:
+    """Return texts that were predicted wrong, by the file's names of their domains."""
     from dataclasses import replace
 
     from leaderboard.scoring.examples import wrong_examples
@@ -275,8 +280,8 @@ def _examples(done: _Checked) -> dict[str, Any]:
     from validation.vocabulary import ELSEWHERE
 
     rows, titles = done.rows, domain_titles(done.rows.folder)
-    found = {}
+    examples = {}
     for domain in done.scores.tasks[0].domains:
         wrong = wrong_examples(done.predictions, rows.folder, rows.task, rows.home or ELSEWHERE, domain)
-        found[titles.get(domain, domain)] = [replace(each, id=rows.own_ids.get(each.id, each.id)) for each in wrong]
-    return found
+        examples[titles.get(domain, domain)] = [replace(each, id=rows.own_ids.get(each.id, each.id)) for each in wrong]
+    return examples

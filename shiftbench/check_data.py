@@ -48,7 +48,7 @@ class CheckData:
 
     @property
     def info(self) -> TaskManifest:
-        """The task's facts."""
+        """Return the task's part of the manifest."""
         return self.folder.task(self.task)
 
 
@@ -73,7 +73,7 @@ class DataOptions:
 
 @contextmanager
 def check_data(data: Path, trained_on: str | None, task: str | None, options: DataOptions) -> Iterator[CheckData]:
-    """Open what a model is checked on; what was made for it goes when the context ends.
+    """Open what a model is checked on; temporary files are removed when the context ends.
 
     Args:
         data: a dataset folder, or a file of one's own.
@@ -83,22 +83,25 @@ def check_data(data: Path, trained_on: str | None, task: str | None, options: Da
     Raises: InvalidInput with everything that is wrong with the rows or the options.
     """
     if (data / "shiftbench.json").is_file():
-        yield _of_folder(DatasetFolder.open(data), trained_on, task, options)
+        yield _open_folder(DatasetFolder.open(data), trained_on, task, options)
         return
     if task is not None:
-        raise InvalidInput(Problem("a file of one's own is one task", "--task", task, "leave it out"))
+        raise InvalidInput(Problem("a file has one task, which needs no name", "--task", task, "leave it out"))
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
-        yield _of_file(data, Path(place) / "data", trained_on, options)
+        yield _open_file(data, Path(place) / "data", trained_on, options)
 
 
-def _of_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, options: DataOptions) -> CheckData:
+def _open_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, options: DataOptions) -> CheckData:
     names = list(folder.manifest.tasks)
     problems = []
-    given = {"--train-file": options.train_file, **{f"--{use}-column": name for use, name in _named(options.columns)}}
+    given = {
+        "--train-file": options.train_file,
+        **{f"--{use}-column": name for use, name in _given_columns(options.columns)},
+    }
     for option, value in given.items():
         if value is not None:
             cure = "leave it out; the folder says what is train and test"
-            problems.append(Problem("this is for a file of one's own", option, str(value), cure))
+            problems.append(Problem("this option is for a file, not for a dataset folder", option, str(value), cure))
     if task is None and len(names) > 1:
         problems.append(
             Problem("the folder has several tasks", str(folder.path), ", ".join(names), "choose one with --task")
@@ -113,25 +116,26 @@ def _of_folder(folder: DatasetFolder, trained_on: str | None, task: str | None, 
     tasks = {**folder.manifest.tasks, chosen: info}
     tested = [name for name, facts in info.domains.items() if "test" in facts.splits]
     counting = replace(folder, manifest=folder.manifest.model_copy(update={"tasks": tasks}))
-    return CheckData(counting, chosen, _home(trained_on, {name: name for name in tested}))
+    return CheckData(counting, chosen, _resolve_home(trained_on, {name: name for name in tested}))
 
 
-def _named(columns: Columns) -> list[tuple[str, str]]:
+def _given_columns(columns: Columns) -> list[tuple[str, str]]:
     uses = {"gold": "label"}
-    found = [(uses.get(use, use), name) for use, name in columns.by_use().items()]
-    return [*found, *(("text", name) for name in columns.text)]
+    pairs = [(uses.get(use, use), name) for use, name in columns.by_use().items()]
+    return [*pairs, *(("text", name) for name in columns.text)]
 
 
-def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
+def _open_file(data: Path, out: Path, trained_on: str | None, options: DataOptions) -> CheckData:
     tables, unlabelled = read_tables([data]), None
     if len(tables) == 1:
         tables[0], unlabelled = set_unlabelled_apart(tables[0], options.columns, options.kind)
     rows = own_rows(tables, options.columns, options.kind, min_domains=2 if unlabelled is None else 1)
     names, _ = name_domains(rows.frame["domain"], str(data))
     if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
-        what = "the model's home has no labels, and forecasts start from how right it is there"
-        raise InvalidInput(Problem(what, "--trained-on", f"'{trained_on}'", "label its rows"))
-    home = _home(trained_on, names)
+        what = "the model's home domain has no labels, so nothing can be measured from it"
+        cure = f"label its rows, or name a domain that has labels: {', '.join(sorted(names))}"
+        raise InvalidInput(Problem(what, "--trained-on", f"'{trained_on}'", cure))
+    home = _resolve_home(trained_on, names)
     if unlabelled is not None and home is None:
         what = "domains without labels can be forecast from a home domain only"
         cure = "name the domain that the model was trained on with --trained-on, or leave these rows out"
@@ -145,10 +149,10 @@ def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions
         )
     leaks, notes, every, encoder = None, list(rows.notes), rows, None
     if options.train_file is not None:
-        train, labelled = _training_rows(options, rows)
-        every, leaks = _without_leaks(rows, train)
+        train, labelled = _read_training_rows(options, rows)
+        every, leaks = _drop_leaks(rows, train)
         if home is not None and labelled and options.encoder is not None:
-            every = _with_training(every, train, {name: text for text, name in names.items()}[home])
+            every = _add_training_rows(every, train, {name: text for text, name in names.items()}[home])
             encoder = options.encoder
         else:
             why = "labels of the training texts" if home is not None else "a home domain (--trained-on)"
@@ -161,8 +165,8 @@ def _of_file(data: Path, out: Path, trained_on: str | None, options: DataOptions
     return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled)
 
 
-def _home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
-    """Return the name of the home domain, which may be given as the file writes it or by its name."""
+def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
+    """Return the name of the home domain, which may be given as the file writes it or by its name in the dataset."""
     if trained_on is None or trained_on == ELSEWHERE:
         return None
     if trained_on in names:
@@ -170,20 +174,20 @@ def _home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
     if trained_on in names.values():
         return trained_on
     cure = f"{did_you_mean(trained_on, [*names, ELSEWHERE])}; '{ELSEWHERE}' is for other data than this"
-    raise InvalidInput(Problem("the model's home is no domain of the data", "--trained-on", f"'{trained_on}'", cure))
+    raise InvalidInput(Problem("the model's home domain is not in the data", "--trained-on", f"'{trained_on}'", cure))
 
 
-def _training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
+def _read_training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
     """Read the training texts: the input columns, and the gold one where it is there.
 
     Returns: the rows, and whether they have labels.
     """
     assert options.train_file is not None
     (table,) = read_tables([options.train_file])[:1]
-    found = table.frame.columns
+    names = table.frame.columns
     gold = options.columns.label or GOLD[rows.kind]
-    columns = replace(Columns(text=options.columns.text), label=gold if gold in found else None)
-    labelled = gold in found
+    columns = replace(Columns(text=options.columns.text), label=gold if gold in names else None)
+    labelled = gold in names
     if not labelled:  # texts alone will do for finding leaks
         table = OwnTable(table.name, table.frame.with_columns(pl.lit("").alias(gold)), path=table.path)
         columns = replace(columns, label=gold)
@@ -194,15 +198,15 @@ def _training_rows(options: DataOptions, rows: OwnRows) -> tuple[pl.DataFrame, b
     frame = table.frame.select(pl.col(asked.names[name]).alias(name) for name in wanted)
     whole = frame.drop_nulls()
     if whole.is_empty():
-        raise InvalidInput(Problem("there is no training text", str(options.train_file), "no row with a text"))
+        raise InvalidInput(Problem("there are no training texts", str(options.train_file), "no row has a text"))
     return whole, labelled and rows.kind is TaskKind.CLASSIFICATION
 
 
-def _without_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
-    """Leave out test rows whose inputs stand in the training texts, word for word or nearly."""
+def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
+    """Remove test rows whose inputs are training texts, word for word or nearly."""
     text = input_text(rows.inputs)
-    found = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
-    frame = rows.frame.with_columns(exact=found.exact, near=found.near).with_columns(
+    leaks = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
+    frame = rows.frame.with_columns(exact=leaks.exact, near=leaks.near).with_columns(
         pl.col("exact") & (pl.col("split") == "test"), pl.col("near") & (pl.col("split") == "test")
     )
 
@@ -213,13 +217,13 @@ def _without_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
     kept = frame.filter(~(pl.col("exact") | pl.col("near"))).drop("exact", "near")
     lost = set(frame["domain"]) - set(kept.filter(split="test")["domain"])
     if lost:
-        what, cure = "all test texts of a domain stand in the training texts", "score it on texts that it has not seen"
+        what, cure = "all test texts of a domain are also training texts", "score it on texts that it has not seen"
         raise InvalidInput(Problem(what, "--train-file", ", ".join(sorted(lost)), cure))
     return replace(rows, frame=kept), Leaks(n_train=len(train), exact=by_domain("exact"), near=by_domain("near"))
 
 
-def _with_training(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
-    """Make the training texts the train rows of the home domain: what depth is measured from."""
+def _add_training_rows(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
+    """Add the training texts as train rows of the home domain, which depth is measured from."""
     here = train.filter(pl.col("label").is_in(rows.frame["label"].unique().implode())).unique(maintain_order=True)
     more = here.with_columns(domain=pl.lit(home), split=pl.lit("train"))
     more = more.with_columns(group=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))

@@ -23,7 +23,7 @@ _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
 
 
 def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, place: Path) -> pl.DataFrame:
-    """Predict all test rows and write the predictions, or take up those that the same model made of the same rows.
+    """Predict all test rows and write the predictions, or read those that the same model made of the same rows.
 
     Args:
         model: the model.
@@ -35,7 +35,7 @@ def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckDa
     """
     facts = replace(data.folder.facts(data.task), sources=tuple(data.info.domains))
     rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
-    return _predicted(model, _settings(model, label_map, data), rows, facts, data, place)
+    return _predict_or_reuse(model, _settings_key(model, label_map, data), rows, facts, data, place)
 
 
 def predict_unlabelled(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, place: Path) -> pl.DataFrame:
@@ -43,30 +43,30 @@ def predict_unlabelled(model: LoadedModel, label_map: Mapping[str, str], data: C
     assert data.unlabelled is not None
     rows = data.unlabelled.frame
     texts = sha256(rows.write_json().encode()).hexdigest()
-    settings = _settings(model, label_map, data, unlabelled=texts)
-    return _predicted(model, settings, rows, data.unlabelled.facts(data.folder), data, place)
+    settings = _settings_key(model, label_map, data, unlabelled=texts)
+    return _predict_or_reuse(model, settings, rows, data.unlabelled.facts(data.folder), data, place)
 
 
-def _settings(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, **more: str) -> str:
+def _settings_key(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, **more: str) -> str:
     made_by = {"model": [model.name, model.version, dict(label_map)], "data": data.folder.content_hash, **more}
     return json.dumps({**made_by, "task": data.task, "home": data.home}, sort_keys=True, default=str)
 
 
-def _predicted(
+def _predict_or_reuse(
     model: LoadedModel, settings: str, rows: pl.DataFrame, facts: TaskFacts, data: CheckData, place: Path
 ) -> pl.DataFrame:
-    kept = _kept(place, settings, model)
+    kept = _read_saved(place, settings, model)
     if kept is not None:
-        typer.echo(f"{place}: taken up; the same model has predicted these rows before", err=True)
+        typer.echo(f"{place}: reused, because the same model predicted these rows before", err=True)
         return check_predictions(kept, [facts], str(place))
     work = Work(place, {"settings": settings})
-    said = predict_in_parts(model, rows, data.info.inputs, work=work)
+    answers = predict_in_parts(model, rows, data.info.inputs, work=work)
     prediction = pl.col("prediction")
     if data.info.kind is TaskKind.TAGGING:
         prediction = prediction.list.join(" ")
-    more = [pl.col(name) for name in ("confidence", "probabilities") if name in said.columns]
+    more = [pl.col(name) for name in ("confidence", "probabilities") if name in answers.columns]
     source, seed = pl.lit(data.home or ELSEWHERE).alias("source"), pl.lit(0, pl.Int64).alias("seed")
-    frame = said.select(source, rows["id"], prediction, seed, *more)
+    frame = answers.select(source, rows["id"], prediction, seed, *more)
     checked = check_predictions(frame, [facts], model.name)
     with replace_file(place) as new:
         record = {_SETTINGS: settings, _COUNTS: json.dumps(asdict(model.counts))}
@@ -75,8 +75,8 @@ def _predicted(
     return checked
 
 
-def _kept(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None:
-    """Read predictions that were made with these settings, and what the model said of the texts it read."""
+def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None:
+    """Read predictions that were made with these settings, and how many texts the model could not read whole."""
     if not place.is_file():
         return None
     try:
@@ -90,16 +90,16 @@ def _kept(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None
 
 
 def model_warnings(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:
-    """List what the user must know of a model's answers before reading its scores."""
-    found = list(model.notes)
+    """List warnings about a model's answers that matter for reading its scores."""
+    warnings = list(model.notes)
     if data.info.kind is TaskKind.CLASSIFICATION:
         gold = data.folder.test(data.task, columns=["id", "label"]).join(predictions, on="id", how="inner")
         labels = data.info.labels
         warning = permutation_warning(gold["label"].to_numpy(), gold["prediction"].to_list(), labels)
-        found += [warning] if warning else []
+        warnings += [warning] if warning else []
     cut = model.truncated
     if cut:
-        found.append(f"{100 * cut:.1f}% of the texts are longer than the model reads: it saw their beginning alone")
+        warnings.append(f"{100 * cut:.1f}% of the texts are longer than the model reads: it saw only their beginning")
     if model.counts.empty:
-        found.append(f"{counted(model.counts.empty, 'row')} had nothing to read in an input column")
-    return tuple(found)
+        warnings.append(f"{counted(model.counts.empty, 'row')} had an empty text")
+    return tuple(warnings)

@@ -56,7 +56,7 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
         cure = "leave --probes out"
         raise InvalidInput(Problem("probes predict labels", "--probes", f"a task of kind '{info.kind.value}'", cure))
     rng = np.random.default_rng(seed)
-    parts, without = _deal(data, rng)
+    parts, without = _split_domains(data, rng)
     if not parts:
         return Probes((), without)
     n_train = min(MAX_TEXTS, *(len(part.train) for part in parts))
@@ -66,22 +66,22 @@ def run_probes(data: CheckData, encoder: Encoder, seed: int = 0) -> Probes:
     }
     samples = [part.train.sample(n_train, seed=int(rng.integers(2**31))) for part in parts]
     names = dict(enumerate(info.labels))
-    found = []
+    predictions = []
     for name, fit in fits.items():
         frames = []
         for part, sample in zip(
             tqdm(parts, desc=name, unit="model", disable=None, file=sys.stderr), samples, strict=True
         ):
             codes, _ = fit(sample, seed).predict(part.test)
-            said = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
-            frames.append(part.test.select("domain", "id").with_columns(said))
-        found.append(ProbePredictions(name, n_train, pl.concat(frames)))
+            predicted = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
+            frames.append(part.test.select("domain", "id").with_columns(predicted))
+        predictions.append(ProbePredictions(name, n_train, pl.concat(frames)))
     typer.echo(f"probes: trained on {counted(n_train, 'text')} of each domain", err=True)
-    return Probes(tuple(found), without)
+    return Probes(tuple(predictions), without)
 
 
-def _deal(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
-    """Deal the rows of every domain that a probe can be trained on; the others are named with the reason."""
+def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
+    """Split the rows of every domain that a probe can be trained on; list the others with the reason."""
     info, folder = data.info, data.folder
     tested = {name: facts.splits for name, facts in info.domains.items() if "test" in facts.splits}
     has_train = all("train" in splits for splits in tested.values())
@@ -89,23 +89,27 @@ def _deal(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[
     without = {}
     for domain in tested:
         test = folder.split(data.task, domain, "test").with_columns(domain=pl.lit(domain))
-        mine = [_Part(domain, folder.split(data.task, domain, "train"), test)] if has_train else list(_folds(test, rng))
-        n, n_labels = (min(count(part.train) for part in mine) for count in (len, _n_labels))
+        mine = (
+            [_Part(domain, folder.split(data.task, domain, "train"), test)]
+            if has_train
+            else list(_split_into_folds(test, rng))
+        )
+        n, n_labels = (min(count(part.train) for part in mine) for count in (len, _count_labels))
         if n < MIN_TEXTS:
             without[domain] = f"{counted(n, 'text')} to train on, fewer than {MIN_TEXTS}"
         elif n_labels < 2:
-            without[domain] = "one label alone"
+            without[domain] = "only one label"
         else:
             parts += mine
     return parts, without
 
 
-def _n_labels(rows: pl.DataFrame) -> int:
+def _count_labels(rows: pl.DataFrame) -> int:
     return rows["label"].n_unique()
 
 
-def _folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
-    """Deal a domain's rows by group into parts of about one size, each to be predicted from the others."""
+def _split_into_folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
+    """Split a domain's rows by group into parts of about one size, each to be predicted from the others."""
     groups = rows["group"].unique().sort()
     dealt = dict(zip(groups.to_list(), rng.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))
     fold = rows["group"].replace_strict(dealt, return_dtype=pl.Int64)

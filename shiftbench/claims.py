@@ -25,7 +25,7 @@ class NamedFile(NamedTuple):
     tuning_trials: int | None
 
 
-def named_file(name: str, path: Path) -> NamedFile:
+def read_named_file(name: str, path: Path) -> NamedFile:
     """Return a prediction file with what the card beside it states."""
     card = sound_card(path)
     return NamedFile(name, path, card.tuning_trials if card else None)
@@ -86,7 +86,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
     Returns: the file of each entry; where no card is at hand, the claimed number of tuning trials.
     Raises: InvalidInput naming every file that is missing or is another one.
     """
-    found: list[NamedFile] = []
+    named_files: list[NamedFile] = []
     problems: list[Problem] = []
     trials = [claim.comparisons[0].tuning_trials_a, *(pair.tuning_trials_b for pair in claim.comparisons)]
     for entry, claimed_trials in zip(claim.entries, trials, strict=True):
@@ -107,29 +107,29 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
             cure = f"the claim names SHA-256 {entry.sha256[:12]}...; bring that file back"
             problems.append(Problem(what, str(file), f"SHA-256 {checksum[:12]}...", cure))
         card = card or sound_card(file)
-        found.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
+        named_files.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
     if problems:
         raise InvalidInput(problems)
-    return found
+    return named_files
 
 
-def values_then(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
-    """Read what a store's scores of a claim's metric version say of its entries, by the names of the comparisons."""
+def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
+    """Read the scores that a store has of a claim's entries, of the claim's metric version, by the claim's names."""
     version = claim.comparisons[0].metric_version
     if version not in store.versions():
         return {}
     names = {entry.entry: entry.name for entry in claim.entries if entry.entry is not None}
-    found = {}
+    values = {}
     for identity, content in store.scores_of_version(version):
         if identity in names:
-            # Damaged scores are derived: they say nothing of the entry.
+            # Damaged scores are left out: scores are derived from the entry, which may be sound.
             with suppress(ValueError, KeyError, TypeError, AttributeError):
-                found[names[identity]] = read_shift_values(content)
-    return found
+                values[names[identity]] = read_shift_values(content)
+    return values
 
 
-def claim_again(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:
-    """Make a claim again from its files, with its settings and seeds.
+def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -> Claim:
+    """Repeat the tests of a claim on its files, with its settings and seeds.
 
     Args:
         claim: the claim.
@@ -140,7 +140,7 @@ def claim_again(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) ->
     first = claim.comparisons[0]
     if opened.folder.content_hash != first.data:
         what = "the claim is about other data"
-        cure = f"give the dataset with content hash {first.data[:12]}...; of a CSV, with the options of the comparison"
+        cure = f"give the dataset with content hash {first.data[:12]}...; for a CSV, with the options of the comparison"
         found = f"content hash {opened.folder.content_hash[:12]}..."
         raise InvalidInput(Problem(what, str(opened.folder.path), found, cure))
     return claim_of_files(

@@ -27,7 +27,7 @@ from shiftbench.check_command import check
 from shiftbench.compare_command import compare
 from shiftbench.compare_logs_command import compare_logs
 from shiftbench.demo_command import demo
-from shiftbench.experiment_log import logged
+from shiftbench.experiment_log import with_log_option
 from shiftbench.export_command import export
 from shiftbench.forecast_command import forecast, score_forecasts
 from shiftbench.gate_command import gate
@@ -59,16 +59,16 @@ class _Programs(TyperGroup):
             return None
         program = importlib.import_module(f"baselines.{cmd_name.replace('-', '_')}")
         command = typer.Typer(**_PLAIN)
-        command.command(cmd_name)(logged(program.main, _trained))
+        command.command(cmd_name)(with_log_option(program.main, _files_of_training))
         return typer.main.get_command(command)
 
 
-def _trained(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
+def _files_of_training(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
     """Return the prediction file that a baseline program wrote, and its dataset folder."""
     return [given["out"]], given["data"]
 
 
-def _of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
+def _files_of_grid(given: Mapping[str, Any]) -> tuple[list[Path], Path]:
     """Return the prediction files that a grid wrote, one of each model on each task, and its dataset folder."""
     from baselines.grid.plan import read_plan
 
@@ -106,7 +106,7 @@ def show_version(
 
 
 attacks = typer.Typer(
-    help="Make adversarial test texts, and collect those that people kept.\n\n"
+    help="Make adversarial test texts, and collect those that people accepted.\n\n"
     "Example: shiftbench attack make td --data build/boss --domain civil_comments --out review.csv",
     no_args_is_help=True,
     **_PLAIN,
@@ -119,7 +119,7 @@ app.add_typer(attacks, name="attack")
 for command in (
     check, build, publish, plan, export, predict, validate, card, score, compare, compare_logs, verify, gate, label,
     forecast, score_forecasts, share, submit, withdraw, nominate, serve, rescore, archive, release_round, publish_space,
-    protocol, bench, coverage, logged(grid, _of_grid), analyse, demo,
+    protocol, bench, coverage, with_log_option(grid, _files_of_grid), analyse, demo,
 ):  # fmt: skip
     app.command()(command)
 app.command("import")(import_logs)
@@ -129,21 +129,21 @@ def main() -> None:
     """Run the command. Exit code 0: done; 1: refused input; 2: wrong usage; 3: a failed gate or claim; 130: Ctrl-C."""
     import sqlite3
 
-    from validation.report import InvalidInput
+    from validation.report import InvalidInput, UnknownChoice
 
     try:
         app(standalone_mode=True)
     except SystemExit as end:
         if end.code == 130:
             typer.echo(
-                "stopped; nothing unfinished was written; long work that was kept goes on with the same command",
+                "stopped; no unfinished file was written; the same command continues from the saved work",
                 err=True,
             )
         raise
     except InvalidInput as refused:
         for problem in refused.problems:
             typer.echo(f"error: {problem}", err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(refused, UnknownChoice) else 1)
     except OSError as failed:
         named = f"{failed.filename}: " if failed.filename else ""
         typer.echo(f"error: {named}{failed.strerror or failed}", err=True)

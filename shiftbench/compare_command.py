@@ -11,8 +11,8 @@ from shiftbench.data_options import (
     NamesOption,
     OwnOptions,
     TableFormat,
-    names_of,
     opened_data,
+    parse_names,
 )
 from validation.command_line import (
     JsonOption,
@@ -43,11 +43,11 @@ def compare(
     own: OwnOptions,
     json_: JsonOption = None,
 ) -> None:
-    """Test whether prediction files differ, on every shift that A and the other one have.
+    """Test whether prediction files differ, on every shift that A and the other file cover.
 
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
 
-    With --format markdown, latex or csv: a table of all models, each tested against the best, as papers have it.
+    With --format markdown, latex or csv: a table of all models as in papers, each tested against the best.
 
     The JSON is a claim that 'shiftbench verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
@@ -57,18 +57,20 @@ def compare(
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
     files = [a, *others]
-    called = names_of(names, files) if names is not None or format_ is not TableFormat.TABLE else list(map(str, files))
+    called = (
+        parse_names(names, files) if names is not None or format_ is not TableFormat.TABLE else list(map(str, files))
+    )
     with opened_data(data, own, a, subset) as opened:
         if format_ is not TableFormat.TABLE and json_ != "-":
-            from shiftbench.paper import models_table, written
+            from shiftbench.paper import format_table, models_table
 
             table, _ = models_table(opened, dict(zip(called, files, strict=True)), task=task, n_swaps=swaps, seed=seed)
-            typer.echo(written(table, format_), nl=False)
+            typer.echo(format_table(table, format_), nl=False)
             if json_ is None:
                 return
-        from shiftbench.claims import claim_of_files, named_file
+        from shiftbench.claims import claim_of_files, read_named_file
 
-        named = [named_file(name, path) for name, path in zip(called, files, strict=True)]
+        named = [read_named_file(name, path) for name, path in zip(called, files, strict=True)]
         made = claim_of_files(opened, named, data, task=task, n_swaps=swaps, seed=seed, margin=as_fraction(margin))
         if json_ != "-" and format_ is TableFormat.TABLE:
             print_comparisons([with_comparison_titles(pair, opened.titles) for pair in made.comparisons], console())

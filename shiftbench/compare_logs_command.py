@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.data_options import FormatOption, TableFormat, names_of
-from validation.command_line import JsonOption, console, writable_file, write_json
+from shiftbench.data_options import FormatOption, TableFormat, parse_names
+from validation.command_line import JsonOption, ReportOption, console, write_json, write_report
 
 MAX_LOGS = 10
 """More logs make so many pairs that hardly a difference is left to be found."""
@@ -30,11 +30,11 @@ def compare_logs(
         str | None, typer.Option("--metric", metavar="NAME", help="Score to compare. Default: the first that all have.")
     ] = None,
     filter_: Annotated[
-        str | None, typer.Option("--filter", metavar="NAME", help="Of lm-eval's filters, the one to read.")
+        str | None, typer.Option("--filter", metavar="NAME", help="For lm-eval: read the answers of this filter.")
     ] = None,
     names: Annotated[
         str | None,
-        typer.Option("--names", metavar="A,B", help="What to call the models, in order. Default: as logged."),
+        typer.Option("--names", metavar="A,B", help="Names of the models, in order. Default: as logged."),
     ] = None,
     *,
     shared_items: Annotated[
@@ -49,17 +49,15 @@ def compare_logs(
     swaps: Annotated[int, typer.Option("--swaps", metavar="N", help="Random swaps of each pair.", min=1)] = 20_000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of swaps and resampling.", min=0)] = 0,
     format_: FormatOption = TableFormat.TABLE,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
-    ] = None,
+    report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Test whether models differ on a benchmark that lm-eval, Inspect or HELM ran: paired by item, by cluster.
 
     Example: shiftbench compare-logs a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
 
-    Logs whose items, prompts or scorers differ are refused. With --by: scores by domain, which are no drops.
+    Logs whose items, prompts or scorers differ are refused. With --by: scores by domain. Their differences are not
+    drops, because no model was trained on one of the domains.
     """
     from leaderboard.interchange.comparison import compare_logs as compare
     from leaderboard.interchange.comparison import read_logs
@@ -68,12 +66,10 @@ def compare_logs(
 
     if not 2 <= len(logs) <= MAX_LOGS:
         raise typer.BadParameter(f"give 2 to {MAX_LOGS} logs")
-    called = names_of(names, logs) if names is not None else None
+    called = parse_names(names, logs) if names is not None else None
     how = Joining(metric, by, cluster, shared_items, any_prompts, lower_is_better)
     compared = compare(read_logs(logs, how, filter_), how, names=called, n_swaps=swaps, seed=seed)
-    if report is not None:
-        report.write_text(item_tables.items_html(compared.report), encoding="utf-8")
-        typer.echo(f"{report}: the report", err=True)
+    write_report(report, lambda: item_tables.items_html(compared.report))
     if json_ != "-" and format_ is TableFormat.TABLE:
         item_tables.print_items(compared.report, console())
     elif json_ != "-":

@@ -1,4 +1,4 @@
-"""What commands on ``--data`` share: a dataset folder or a file of one's own, and the options on what that holds."""
+"""Options and opening of ``--data``: a dataset folder, or a file of one's own with options about its columns."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from validation.command_line import require
 from validation.report import InvalidInput, Problem, counted
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ AnyDataOption = Annotated[
 
 
 class TableFormat(StrEnum):
-    """How models are shown beside each other."""
+    """Formats of a table of models."""
 
     TABLE = "table"
     MARKDOWN = "markdown"
@@ -36,15 +37,17 @@ class TableFormat(StrEnum):
 
 FormatOption = Annotated[
     TableFormat,
-    typer.Option("--format", metavar="NAME", help="table (a terminal's), or a paper's: markdown, latex or csv."),
+    typer.Option(
+        "--format", metavar="NAME", help="table (for a terminal), or a paper's table as markdown, latex or csv."
+    ),
 ]
 NamesOption = Annotated[
-    str | None, typer.Option("--names", metavar="A,B", help="What to call the files, in order. Default: their names.")
+    str | None, typer.Option("--names", metavar="A,B", help="Names of the files, in order. Default: their file names.")
 ]
 
 
-def names_of(typed: str | None, files: Sequence[Path]) -> list[str]:
-    """Return what files are to be called: the names that were typed, or else the files' own.
+def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
+    """Return the names of files: those that were typed, or else the files' own.
 
     Raises: InvalidInput when names do not fit the files or repeat.
     """
@@ -61,34 +64,36 @@ def names_of(typed: str | None, files: Sequence[Path]) -> list[str]:
 
 @dataclass(frozen=True)
 class OwnOptions:
-    """What was typed about a file of one's own; all None or empty where ``--data`` is a dataset folder.
+    """Options about a file of one's own; all None or empty where ``--data`` is a dataset folder.
 
     Commands take its fields as options of their own (``validation.command_line.with_options``).
     """
 
     domain_column: Annotated[
-        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of the CSV that holds domains.")
+        str | None, typer.Option("--domain-column", metavar="NAME", help="Column of domains, for a file of your own.")
     ] = None
     label_column: Annotated[
-        str | None, typer.Option("--label-column", metavar="NAME", help="Column of the CSV that holds labels.")
+        str | None, typer.Option("--label-column", metavar="NAME", help="Column of labels, for a file of your own.")
     ] = None
     text_column: Annotated[
         list[str] | None,
         typer.Option(
-            "--text-column", metavar="NAME", help="Its texts; twice for two. Default: 'text', or as of a build."
+            "--text-column", metavar="NAME", help="Column of texts; give it twice for pairs. Default: 'text'."
         ),
     ] = None
     id_column: Annotated[
         str | None,
-        typer.Option("--id-column", metavar="NAME", help="Its ids, as predicted. Default: ids of 'build own'."),
+        typer.Option(
+            "--id-column", metavar="NAME", help="Column of the ids in the predictions. Default: those of 'build own'."
+        ),
     ] = None
     split_column: Annotated[
-        str | None, typer.Option("--split-column", metavar="NAME", help="Its splits: train, validation, test.")
+        str | None, typer.Option("--split-column", metavar="NAME", help="Column of splits: train, validation, test.")
     ] = None
     kind: Annotated[
         str | None,
         typer.Option(
-            "--kind", metavar="NAME", help="Of a file: labels, tags, answers or texts. Default: as columns say."
+            "--kind", metavar="NAME", help="For a file: labels, tags, answers or texts. Default: by its columns."
         ),
     ] = None
     min_texts: Annotated[
@@ -96,7 +101,7 @@ class OwnOptions:
         typer.Option(
             "--min-texts",
             metavar="N",
-            help="Of a file: domains of fewer test texts leave the means. Default: 30.",
+            help="For a file: leave domains with fewer test texts out of means. Default: 30.",
             min=0,
         ),
     ] = None
@@ -109,7 +114,7 @@ class OwnOptions:
 
     @property
     def columns(self) -> "Columns":
-        """Which columns hold what."""
+        """Return which columns hold what."""
         from builders.building.own_columns import Columns
 
         texts = tuple(self.text_column or ())
@@ -117,17 +122,28 @@ class OwnOptions:
 
     @property
     def task_kind(self) -> "TaskKind | None":
-        """What is predicted; InvalidInput lists the words where there is no such kind."""
+        """Return what is predicted; InvalidInput lists the kinds where there is no such one."""
         from builders.building.own_columns import find_kind
 
         return find_kind(self.kind)
 
     @property
     def least_texts(self) -> int:
-        """Test texts below which a domain is left out of means."""
+        """Return the number of test texts below which a domain is left out of means."""
         from builders.building.own import MIN_TEXTS
 
         return MIN_TEXTS if self.min_texts is None else self.min_texts
+
+
+def load_encoder(name: str | None = None) -> "Encoder":
+    """Load a sentence encoder, the default one without a name; its model is loaded when it is first used.
+
+    Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
+    """
+    from builders.building.commands import sentence_encoder
+
+    require("sentence_transformers", "encoder")
+    return sentence_encoder(name)
 
 
 def is_own_file(data: Path) -> bool:
@@ -136,9 +152,9 @@ def is_own_file(data: Path) -> bool:
 
 
 def refuse_options(given: list[str]) -> None:
-    """Refuse options that say what a file holds where ``--data`` is a dataset folder."""
+    """Refuse options about a file's columns where ``--data`` is a dataset folder."""
     if given:
-        raise typer.BadParameter(f"{given[0]} is for a CSV; --data is a dataset folder")
+        raise typer.BadParameter(f"{given[0]} is for a file, but --data is a dataset folder")
 
 
 @dataclass(frozen=True)
@@ -208,13 +224,13 @@ def opened_data(
         folder = DatasetFolder.open(data)
         yield OpenedData(folder, subset, domain_titles(folder), labels_by_index=labels_by_index)
         return
-    from shiftbench.own_data import opened_own_data
+    from shiftbench.own_data import open_own_data
 
     if subset != "all":
-        raise typer.BadParameter("--subset is for dataset folders; --data is a file")
+        raise typer.BadParameter("--subset is for dataset folders, but --data is a file")
     how: dict[str, Any] = {"kind": options.task_kind, "min_texts": options.least_texts, "encoder": encoder}
     how |= {"labels_by_index": labels_by_index, "min_domains": min_domains}
-    with opened_own_data(data, options.columns, predictions, **how) as own:
+    with open_own_data(data, options.columns, predictions, **how) as own:
         if own.repeats:
-            typer.echo(f"{data}: {own.repeats:,} rows repeat another word for word and are left out", err=True)
+            typer.echo(f"{data}: {own.repeats:,} rows that repeat another word for word are left out", err=True)
         yield OpenedData(own.folder, subset, domain_titles(own.folder), own)

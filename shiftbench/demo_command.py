@@ -80,19 +80,23 @@ def demo(
         print_board([result for result in results if result[1].data == one], console())
     if no_serve:
         return
-    _tell("showing them in a page; Ctrl-C stops")
+    _tell("showing them as a web page; Ctrl-C stops it")
     serve(data, str(store), port)
 
 
 def _demo_results(raw: list[Path], out: Path) -> "Shown":
-    """Put the reference results of this checkout into a store."""
+    """Store the reference results of this checkout."""
     from leaderboard.store import Store
     from shiftbench.demo_results import build_folders, stored_results
     from validation.report import InvalidInput, Problem
 
     if not raw:
         cure = "give --raw, the folder of upstream files that 'shiftbench build --check' lists"
-        raise InvalidInput(Problem("reference results are shown on rows, which are not handed on", "--raw", cure=cure))
+        raise InvalidInput(
+            Problem(
+                "reference results need the benchmarks' rows, which are not part of this project", "--raw", cure=cure
+            )
+        )
     folders = build_folders(raw, out)
     store = Store(out / "store")
     scored = [(entry.card.name, store.scores(entry, folder)) for entry, folder in stored_results(folders, out)]
@@ -174,7 +178,9 @@ def _demo_check(raw: list[Path], out: Path) -> None:
     _tell(f"3/3 shiftbench {' '.join(check)}")
     _run(check)
     what = (
-        "synthetic texts: its scores say nothing about any model" if data.name.startswith("synthetic") else "real rows"
+        "synthetic texts: these scores say nothing about the model"
+        if data.name.startswith("synthetic")
+        else "real rows"
     )
     _tell(f"checked on {what}")
 
@@ -182,7 +188,7 @@ def _demo_check(raw: list[Path], out: Path) -> None:
 def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | None" = None) -> bool:
     """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and say which.
 
-    Returns: False where there is no folder and no Hub that answers, which is said, too.
+    Returns: False where there is no folder and the Hub cannot be reached, which is printed.
     """
     from builders.building.build import build as build_benchmark
     from builders.hub_access import cause, unreachable
@@ -194,15 +200,13 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
         _tell(f"1/{steps} building {data} from real rows: the genres of MultiNLI in {', '.join(map(str, raw))}")
         build_benchmark("dr", "nli", raw, data, **options)
         return True
-    _tell(f"1/{steps} no upstream files in {SHARED[-1]} (or give --raw): asking the Hub for MultiNLI's genres")
+    _tell(f"1/{steps} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub")
     try:
         build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_tell)
     except InvalidInput as error:
         if cause(error) is None and not unreachable(error):
             raise
-        _tell(
-            f"the Hub did not give them ({error.problems[0].found}); building from generated texts: synthetic, not real"
-        )
+        _tell(f"the download failed ({error.problems[0].found}); building from synthetic texts instead")
         return False
     _tell(f"built {data} from real rows: the genres of MultiNLI from the Hub, kept in {fetched}")
     return True

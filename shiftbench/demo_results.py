@@ -47,7 +47,7 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
 
 
 def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[Entry, DatasetFolder]]:
-    """Put the reference results into a store, as anybody's predictions would be.
+    """Submit the reference results to a store, as any predictions are submitted.
 
     Args:
         folders: the datasets.
@@ -61,7 +61,7 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
             folder = next((each for each in folders if each.content_hash == entry[0].data), None)
             if folder is None:
                 of = f"{entry[0].model} on {entry[0].task}"
-                typer.echo(f"{of}: left out, its rows ({entry[0].data[:12]}) are other ones than these", err=True)
+                typer.echo(f"{of}: left out, because it is on other rows ({entry[0].data[:12]})", err=True)
                 continue
             file = collect(entry, runs, out / runs.parent.name)
             if file is not None:

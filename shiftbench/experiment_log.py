@@ -32,6 +32,12 @@ PROJECT = "shiftbench"
 """The experiment (MLflow) or project (Trackio) of the runs, unless the environment names another."""
 
 
+SERVER_SECONDS = 5
+"""Seconds that a tracking server may take for an answer; MLflow itself would wait and try again for many minutes."""
+_PATIENCE = {"MLFLOW_HTTP_REQUEST_TIMEOUT": str(SERVER_SECONDS), "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+"""MLflow's own settings where the environment has none."""
+
+
 class Tracker(StrEnum):
     """Where runs are logged."""
 
@@ -48,8 +54,8 @@ Value = str | int | float | bool
 
 
 @dataclass(frozen=True)
-class Run:
-    """What is logged of one model.
+class LoggedRun:
+    """Settings, figures and files of one model, as they are logged.
 
     Attributes:
         name: of the run.
@@ -65,12 +71,31 @@ class Run:
 
 
 def check_tracker(tracker: Tracker | None) -> None:
-    """Refuse, before any work, a tracker that is not installed; InvalidInput names the extra that brings it."""
-    if tracker is not None:
-        require(tracker.value, tracker.value)
+    """Refuse, before any work, a tracker that is not installed, or whose server does not answer.
+
+    Raises: InvalidInput that names the extra to install, or the address that does not answer.
+    """
+    if tracker is None:
+        return
+    require(tracker.value, tracker.value)
+    address = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if tracker is Tracker.MLFLOW and address.startswith(("http://", "https://")):
+        _check_server(address)
 
 
-def log_run(tracker: Tracker, run: Run) -> None:
+def _check_server(address: str) -> None:
+    """Check that a server answers in time; every answer will do, for it may want to know who asks."""
+    import httpx
+
+    try:
+        httpx.get(address, timeout=SERVER_SECONDS)
+    except httpx.HTTPError as error:
+        cure = "start it, or set MLFLOW_TRACKING_URI to another address; without one, runs are kept in this folder"
+        found = first_line(error)
+        raise InvalidInput(Problem("the MLflow server does not answer", address, found, cure)) from error
+
+
+def log_run(tracker: Tracker, run: LoggedRun) -> None:
     """Log a run.
 
     Raises: InvalidInput when the tracker does not take it.
@@ -95,17 +120,17 @@ def log_scores(
         files: reports by name.
         params: further settings.
     """
-    known = {**_made_with(scores), **(card_params(card) if card else {}), **(params or {})}
+    known = {**_score_params(scores), **(card_params(card) if card else {}), **(params or {})}
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as folder:
-        pictures = _pictures(scores, Path(folder))
-        log_run(tracker, Run(name, known, score_metrics(scores), {**pictures, **(files or {})}))
+        pictures = _draw_matrices(scores, Path(folder))
+        log_run(tracker, LoggedRun(name, known, score_metrics(scores), {**pictures, **(files or {})}))
 
 
 def score_metrics(scores: "Scores") -> dict[str, float]:
     """Return all figures of scores and the ends of their intervals, by names that trackers take."""
     from leaderboard.interchange.figures import figures_of
 
-    found = {}
+    metrics = {}
     for figure in figures_of(scores):
         # With dots, because MLflow's files take what stands before a slash for a folder.
         where = "" if figure.source is None else f".{figure.source}.{figure.target}"
@@ -113,9 +138,9 @@ def score_metrics(scores: "Scores") -> dict[str, float]:
         ends = {"low": figure.estimate.low, "high": figure.estimate.high}
         if figure.total is not None:
             ends |= {"total_low": figure.total.low, "total_high": figure.total.high}
-        found[name] = figure.value
-        found |= {f"{name}_{end}": value for end, value in ends.items() if value is not None}
-    return found
+        metrics[name] = figure.value
+        metrics |= {f"{name}_{end}": value for end, value in ends.items() if value is not None}
+    return metrics
 
 
 def card_params(card: "Card") -> dict[str, Value]:
@@ -129,7 +154,7 @@ def card_params(card: "Card") -> dict[str, Value]:
     return params
 
 
-def _made_with(scores: "Scores") -> dict[str, Value]:
+def _score_params(scores: "Scores") -> dict[str, Value]:
     facts = {
         "benchmark": scores.benchmark,
         "data": scores.data,
@@ -140,20 +165,22 @@ def _made_with(scores: "Scores") -> dict[str, Value]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _pictures(scores: "Scores", folder: Path) -> dict[str, Path]:
+def _draw_matrices(scores: "Scores", folder: Path) -> dict[str, Path]:
     """Draw the matrix of each task that has shifts."""
     from shiftbench.results import ScoreResult
 
-    found = {}
+    pictures = {}
     for task in scores.tasks:
         if task.shifts:
             path = folder / f"{task.task}-matrix.png"
             ScoreResult(scores).plot("matrix", task.task).savefig(path)
-            found[path.stem] = path
-    return found
+            pictures[path.stem] = path
+    return pictures
 
 
-def _log_to_mlflow(run: Run) -> None:
+def _log_to_mlflow(run: LoggedRun) -> None:
+    for name, value in _PATIENCE.items():
+        os.environ.setdefault(name, value)
     import mlflow
     from mlflow.exceptions import MlflowException
 
@@ -166,25 +193,25 @@ def _log_to_mlflow(run: Run) -> None:
             for path in run.files.values():
                 mlflow.log_artifact(str(path))
     except MlflowException as error:
-        cure = "check MLFLOW_TRACKING_URI; what the command computed is written"
-        raise InvalidInput(Problem("MLflow did not take the run", run.name, first_line(error), cure)) from error
+        cure = "check MLFLOW_TRACKING_URI; the results of the command are saved"
+        raise InvalidInput(Problem("MLflow did not accept the run", run.name, first_line(error), cure)) from error
 
 
-def _log_to_trackio(run: Run) -> None:
+def _log_to_trackio(run: LoggedRun) -> None:
     import trackio
 
     typer.echo(f"logging {run.name} to the project '{PROJECT}' of Trackio; 'trackio show' shows it", err=True)
     try:
         trackio.init(PROJECT, run.name, config=dict(run.params), embed=False, auto_log_cpu=False, auto_log_gpu=False)
-        shown: dict[str, Any] = {name: _shown(path) for name, path in run.files.items()}
+        shown: dict[str, Any] = {name: _trackio_file(path) for name, path in run.files.items()}
         trackio.log({**run.metrics, **shown})
         trackio.finish()
     except (sqlite3.Error, OSError) as error:
-        cure = "check TRACKIO_DIR; what the command computed is written"
-        raise InvalidInput(Problem("Trackio did not take the run", run.name, first_line(error), cure)) from error
+        cure = "check TRACKIO_DIR; the results of the command are saved"
+        raise InvalidInput(Problem("Trackio did not accept the run", run.name, first_line(error), cure)) from error
 
 
-def _shown(path: Path) -> Any:
+def _trackio_file(path: Path) -> Any:
     import trackio
 
     return trackio.Image(path) if path.suffix == ".png" else trackio.Html(path.read_text(encoding="utf-8"))
@@ -205,7 +232,7 @@ def log_files(tracker: Tracker, files: Sequence[Path], data: Path) -> None:
     folder = DatasetFolder.open(data)
     for path in files:
         if not path.is_file():
-            typer.echo(f"nothing to log: {path} is not there", err=True)
+            typer.echo(f"nothing to log: there is no {path}", err=True)
             continue
         card = sound_card(path)
         if folder.has_public_labels:
@@ -213,10 +240,10 @@ def log_files(tracker: Tracker, files: Sequence[Path], data: Path) -> None:
             scores = score_file(path, folder, subset, encoder=token_encoder(folder))
             log_scores(tracker, card.name if card else path.stem, scores, card)
         else:
-            log_run(tracker, Run(card.name if card else path.stem, card_params(card) if card else {}))
+            log_run(tracker, LoggedRun(card.name if card else path.stem, card_params(card) if card else {}))
 
 
-def logged(
+def with_log_option(
     command: Callable[..., None], files_of: Callable[[Mapping[str, Any]], tuple[Sequence[Path], Path]]
 ) -> Callable[..., None]:
     """Build a command that takes ``--log-to``, too, and then logs the prediction files that it wrote.

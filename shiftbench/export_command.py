@@ -48,7 +48,7 @@ def export(
     names = tasks or [name for name, info in folder.manifest.tasks.items() if subset in info.subsets]
     if not names:
         raise InvalidInput(Problem("no task has such a subset", str(data), f"'{subset}'", "leave --subset out"))
-    prompted = [_prompted(folder, name, subset) for name in names]
+    prompted = [_build_prompted_task(folder, name, subset) for name in names]
     check_export_folder(out)
     runs = []
     for task in prompted:
@@ -61,8 +61,8 @@ def export(
     typer.echo("run them with:\n" + "\n".join(f"  {run} ..." for run in runs), err=True)
 
 
-def _prompted(folder: "DatasetFolder", name: str, subset: str) -> "PromptedTask":
-    """Put a task's test rows and its prompts together."""
+def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "PromptedTask":
+    """Build a task with its test rows and prompts."""
     import polars as pl
 
     from baselines.prompting.task_prompt import TaskPrompt

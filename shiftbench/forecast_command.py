@@ -1,24 +1,32 @@
 """The commands ``forecast`` and ``score-forecasts``. Everything heavier than typer is imported inside them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.data_options import AnyDataOption, OwnOptions
+from shiftbench.data_options import AnyDataOption, OwnOptions, load_encoder
 from validation.command_line import (
     JsonOption,
     PredictionsArgument,
+    ReportOption,
     SubsetOption,
     console,
-    require,
     with_options,
-    writable_file,
     write_json,
+    write_report,
 )
 
 if TYPE_CHECKING:
-    from builders.encoder import Encoder
+    from leaderboard.forecasting.shape import Forecasts, MethodComparison
+
+TextEncoderOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
+    ),
+]
 
 
 @with_options
@@ -35,19 +43,11 @@ def forecast(
             "--target", metavar="NAME", help="Show this domain alone; repeat. Default: all. Others set intervals."
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
-        ),
-    ] = None,
+    encoder: TextEncoderOption = None,
     subset: SubsetOption = "all",
     *,
     own: OwnOptions,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
-    ] = None,
+    report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Forecast a model's accuracy on domains without labels, from its probabilities; intervals from the other domains.
@@ -66,7 +66,7 @@ def forecast(
     from shiftbench.forecast_data import forecast_data, titled_problems
 
     chosen_methods(method)  # before any work
-    vectors = None if encoder is None else _load_encoder(encoder)
+    vectors = None if encoder is None else load_encoder(encoder)
     with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
         found = forecast_predictions(
             predictions.name,
@@ -82,17 +82,15 @@ def forecast(
     main = method[0] if method else None
     if json_ != "-":
         print_forecasts(shown, console(), main)
-    if report is not None:
-        report.write_text(forecast_html(shown, data.name, main), encoding="utf-8")
-        typer.echo(f"{report}: the report", err=True)
-    write_json(shown.model_dump(mode="json"), json_)
+    _write_results(report, lambda: forecast_html(shown, data.name, main), json_, shown)
 
 
-def _load_encoder(name: str) -> "Encoder":
-    from builders.encoder import Encoder
-
-    require("sentence_transformers", "encoder")
-    return Encoder(name)
+def _write_results(
+    report: Path | None, page: Callable[[], str], json_: str | None, content: "Forecasts | MethodComparison"
+) -> None:
+    """Write what ``--report`` and ``--json`` ask for."""
+    write_report(report, page)
+    write_json(content.model_dump(mode="json"), json_)
 
 
 def score_forecasts(
@@ -122,12 +120,7 @@ def score_forecasts(
         list[str] | None,
         typer.Option("--method", metavar="NAME", help="Compare this method with the floors; repeat. Default: all."),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder", metavar="NAME", help="Sentence encoder of importance weighting and depth: Hub id or path."
-        ),
-    ] = None,
+    encoder: TextEncoderOption = None,
     set_on: Annotated[
         str | None,
         typer.Option(
@@ -139,10 +132,7 @@ def score_forecasts(
     level: Annotated[
         float, typer.Option("--level", metavar="X", help="Level of your own intervals.", min=0.01, max=0.99)
     ] = 0.8,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
-    ] = None,
+    report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
     """Compare methods of forecasting where labels are known: errors, intervals, skill against two floors, tests.
@@ -176,7 +166,7 @@ def score_forecasts(
         folder.refuse_withheld()
     entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
     entrants += read_files(predictions or [], folders)
-    found, more = forecast_entrants(entrants, chosen, None if encoder is None else _load_encoder(encoder))
+    found, more = forecast_entrants(entrants, chosen, None if encoder is None else load_encoder(encoder))
     levels = {}
     if forecasts is not None:
         levels[forecasts.stem] = level
@@ -184,7 +174,5 @@ def score_forecasts(
     compared = compare_methods(found, [*left_out, *more], levels, set_on)
     if json_ != "-":
         print_method_comparison(compared, console())
-    if report is not None:
-        report.write_text(comparison_html(compared, "Forecasts of accuracy against the truth"), encoding="utf-8")
-        typer.echo(f"{report}: the report", err=True)
-    write_json(compared.model_dump(mode="json"), json_)
+    title = "Forecasts of accuracy against the truth"
+    _write_results(report, lambda: comparison_html(compared, title), json_, compared)

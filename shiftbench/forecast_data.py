@@ -89,7 +89,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnOptions, subset: str = 
         return
     if own.id_column is None:
         cure = "name the column of ids with --id-column, and give these ids in the prediction file"
-        raise InvalidInput(Problem("rows without labels need ids of their own", str(data), cure=cure))
+        raise InvalidInput(Problem("rows without labels need a column of ids", str(data), cure=cure))
     frame = read_predictions(predictions)
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
     if not is_unlabelled.any():

@@ -24,7 +24,7 @@ from leaderboard.scoring.score import token_encoder
 from leaderboard.views.gate import print_gate, renamed
 from shiftbench.data_options import OpenedData, OwnOptions, opened_data
 from shiftbench.inputs import prediction_file
-from shiftbench.results import printed
+from shiftbench.results import capture_print
 from validation.command_line import as_fraction
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import SOURCE_JOINER
@@ -37,7 +37,7 @@ _SETTINGS = ("tool", "shiftbench", "gate")
 
 
 class GateSettings(pydantic.BaseModel):
-    """What a gate is set by, with dashes in ``pyproject.toml``: options of ``shiftbench gate``, limits in points."""
+    """Settings of a gate, with dashes in ``pyproject.toml``: options of ``shiftbench gate``, limits in points."""
 
     model_config = pydantic.ConfigDict(
         extra="forbid", strict=True, alias_generator=lambda name: name.replace("_", "-"), arbitrary_types_allowed=True
@@ -65,7 +65,7 @@ class GateSettings(pydantic.BaseModel):
     @pydantic.field_validator("text_column", mode="before")
     @classmethod
     def _as_list(cls, value: Any) -> Any:
-        """Take a single column as it is; two are a list."""
+        """Return columns as a list; one may be given as text."""
         return [value] if isinstance(value, str) else value
 
 
@@ -74,7 +74,7 @@ class ShownGate(GateReport):
 
     def __repr__(self) -> str:  # what pytest shows where an assertion fails
         """Return what ``shiftbench gate`` prints."""
-        return printed(lambda console: print_gate(self, console))
+        return capture_print(lambda console: print_gate(self, console))
 
     __str__ = __repr__
 
@@ -98,7 +98,7 @@ def run_gate(
         data: a dataset folder, or a file of one's own.
         options: what the file of one's own holds.
         limits: fractions that were fixed beforehand.
-        baseline: predictions of the model before; ``limits.max_regression`` needs it.
+        baseline: predictions to compare with; ``limits.max_regression`` needs it.
         trained_on: the home domain, or several joined by ``+``; by default what the predictions name as their source.
         subset: the subset of a folder that predictions cover.
         task: the task, where the predictions are of several.
@@ -108,21 +108,26 @@ def run_gate(
     """
     refuse_limits(limits)
     if (limits.max_regression is None) != (baseline is None):
-        what, cure = "a regression is against a baseline", "give both --baseline FILE and --max-regression POINTS"
+        what, cure = (
+            "a regression needs a baseline to compare with",
+            "give both --baseline FILE and --max-regression POINTS",
+        )
         raise InvalidInput(Problem(what, "gate", cure=cure))
     with opened_data(data, options, predictions, subset) as opened:
         opened.folder.refuse_withheld()
         home = opened.domain(trained_on) if trained_on is not None else None
-        rows = _of_one_task(opened.checked(predictions), str(predictions), task)
-        rows, source = _of_one_source(rows, str(predictions), home)
-        homes = _homes(opened, rows, source, home, str(predictions)) if limits.max_drop is not None else ()
+        rows = _select_task(opened.checked(predictions), str(predictions), task)
+        rows, source = _select_source(rows, str(predictions), home)
+        homes = _home_domains(opened, rows, source, home, str(predictions)) if limits.max_drop is not None else ()
         name = str(rows["task"][0])
-        tests, left_out = _tests(opened, rows, source, homes, limits)
+        tests, left_out = _test_limits(opened, rows, source, homes, limits)
         if baseline is not None and limits.max_regression is not None:
             chosen = [domain for domain in rows["target"].unique().sort().to_list() if domain not in left_out]
-            old = _of_one_task(opened.checked(baseline), str(baseline), name)
-            old, before = _of_one_source(old, str(baseline), source)
-            tests += _regressions(opened, (old, rows), (before, source), chosen, limits.max_regression, str(baseline))
+            old = _select_task(opened.checked(baseline), str(baseline), name)
+            old, before = _select_source(old, str(baseline), source)
+            tests += _test_regressions(
+                opened, (old, rows), (before, source), chosen, limits.max_regression, str(baseline)
+            )
         report = ShownGate(
             predictions=predictions.name,
             baseline=baseline.name if baseline is not None else None,
@@ -138,7 +143,7 @@ def run_gate(
         return renamed(report, opened.titles)
 
 
-def gate_settings(project: Path) -> dict[str, Any]:
+def read_gate_settings(project: Path) -> dict[str, Any]:
     """Read a project's settings of the gate.
 
     Args:
@@ -149,13 +154,13 @@ def gate_settings(project: Path) -> dict[str, Any]:
     if not project.is_file():
         return {}
     try:
-        found: Any = tomllib.loads(project.read_text(encoding="utf-8"))
+        table: Any = tomllib.loads(project.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(Problem("this is no TOML", str(project), str(error))) from error
+        raise InvalidInput(Problem("this is not valid TOML", str(project), str(error))) from error
     for name in _SETTINGS:
-        found = found.get(name, {}) if isinstance(found, dict) else {}
+        table = table.get(name, {}) if isinstance(table, dict) else {}
     try:
-        settings = GateSettings.model_validate(found)
+        settings = GateSettings.model_validate(table)
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(each, str(project)) for each in error.errors()]) from None
     paths = {"data", "baseline", "junit", "summary"}
@@ -163,7 +168,7 @@ def gate_settings(project: Path) -> dict[str, Any]:
     return {name: str(project.parent / value) if name in paths else value for name, value in given.items()}
 
 
-def gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, Any]) -> "ShownGate":
+def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, Any]) -> "ShownGate":
     """Run a gate by its settings, as ``GateSettings`` has them.
 
     Args:
@@ -194,43 +199,43 @@ def _setting_problem(error: Any, where: str) -> Problem:
     return Problem(error["msg"].lower(), where, repr(error["input"])[:80], key=key)
 
 
-def _of_one_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFrame:
+def _select_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFrame:
     names = rows["task"].unique().sort().to_list()
     if task is None and len(names) > 1:
-        what, cure = "a gate is on one task", "choose one with --task"
+        what, cure = "a gate tests one task", "choose one with --task"
         raise InvalidInput(Problem(what, file, f"predictions of {', '.join(names)}", cure))
     if task is not None and task not in names:
         raise InvalidInput(Problem("there are no predictions of this task", file, task, did_you_mean(task, names)))
     return rows.filter(task=task or names[0])
 
 
-def _of_one_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
-    """Choose the predictions of one source: the wanted one, or the only one there is."""
+def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
+    """Return the predictions of one source: the wanted one, or the only one there is."""
     sources = rows["source"].unique().sort().to_list()
     if wanted in sources:
         return rows.filter(source=wanted), str(wanted)
     if len(sources) > 1:
         what, cure = (
-            "a gate is on models of one source",
-            "choose one with --trained-on, or send one model's predictions",
+            "a gate tests models of one source",
+            "choose one with --trained-on, or give the predictions of one model",
         )
         raise InvalidInput(Problem(what, file, f"models trained on {', '.join(sources)}", cure, column="source"))
     return rows, str(sources[0])
 
 
-def _homes(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
-    """Name the domains of the score at home; every one of them must have been predicted."""
+def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
+    """Return the domains of the score at home; predictions must cover every one of them."""
     info: TaskManifest = opened.folder.task(str(rows["task"][0]))
     parts = tuple((home or source).split(SOURCE_JOINER))
     unknown = [part for part in parts if part not in info.domains]
     if unknown:
-        said = "--trained-on" if home is not None else "column 'source'"
+        place = "--trained-on" if home is not None else "column 'source'"
         cure = "name the domain that the model was trained on with --trained-on; without one only --min-score and "
-        cure += "--max-regression can be asked for"
+        cure += "--max-regression can be tested"
         found = (
-            f"{said} names '{unknown[0]}', the domains are {', '.join(opened.titles.get(d, d) for d in info.domains)}"
+            f"{place} names '{unknown[0]}', the domains are {', '.join(opened.titles.get(d, d) for d in info.domains)}"
         )
-        raise InvalidInput(Problem("a drop needs a home", file, found, cure))
+        raise InvalidInput(Problem("a drop needs a home domain", file, found, cure))
     targets = set(rows["target"].unique())
     missing = [part for part in parts if part not in targets]
     if missing:
@@ -242,10 +247,10 @@ def _homes(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None
     return parts
 
 
-def _tests(
+def _test_limits(
     opened: OpenedData, rows: pl.DataFrame, source: str, homes: Sequence[str], limits: Limits
 ) -> tuple[list[LimitTest], dict[str, int]]:
-    """Test scores and drops; name the domains that are too small to decide anything."""
+    """Test scores and drops; return also the domains that are too small for a decision, with their sizes."""
     folder, name = opened.folder, str(rows["task"][0])
     values = task_values(name, rows, folder, opened.subset, encoder=token_encoder(folder))
     targets = sorted({target for _, target in values.rows})
@@ -253,7 +258,11 @@ def _tests(
     small_homes = [home for home in homes if home in left_out]
     if small_homes:
         found = ", ".join(f"{home} has {left_out[home]} test texts" for home in small_homes)
-        raise InvalidInput(Problem("the home is too small for a drop", name, found, "lower --min-texts, or add texts"))
+        raise InvalidInput(
+            Problem(
+                "the home domain is too small to measure drops from", name, found, "lower --min-texts, or add texts"
+            )
+        )
     kept = [target for target in targets if target not in left_out]
     precision = Precision(values)
     tests = []
@@ -275,7 +284,7 @@ def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, precision: Precision, 
     return at_floor(end, floor, constant=all((source, home, seed) in constant for seed in runs))
 
 
-def _regressions(
+def _test_regressions(
     opened: OpenedData,
     files: tuple[pl.DataFrame, pl.DataFrame],
     sources: tuple[str, str],
@@ -287,7 +296,7 @@ def _regressions(
     task = str(new["task"][0])
     absent = sorted(set(domains) - set(old["target"].unique()))
     if absent:
-        what, cure = "the baseline lacks domains", "predict them with the model before, too"
+        what, cure = "the baseline lacks domains", "predict them with the baseline, too"
         raise InvalidInput(Problem(what, baseline, f"no predictions on {', '.join(absent)}", cure))
     encoder = token_encoder(opened.folder)
     sides = [Entrant(Path(baseline), opened.folder, opened.subset, encoder, checked=rows).tasks[task] for rows in files]

@@ -26,10 +26,10 @@ PROJECT = Path("pyproject.toml")
 
 
 def _read_settings(context: typer.Context, project: Path) -> Path:
-    """Take the settings of a project for options that are not given."""
-    from shiftbench.gate import gate_settings
+    """Read the settings of a project, as defaults of options that are not given."""
+    from shiftbench.gate import read_gate_settings
 
-    context.default_map = gate_settings(project)
+    context.default_map = read_gate_settings(project)
     return project
 
 
@@ -39,40 +39,40 @@ def gate(
     data: AnyDataOption,
     max_drop: Annotated[
         float | None,
-        typer.Option("--max-drop", metavar="POINTS", help="No domain may score further below home than this."),
+        typer.Option("--max-drop", metavar="POINTS", help="Largest drop that a domain may have, from home."),
     ] = None,
     min_score: Annotated[
-        float | None, typer.Option("--min-score", metavar="POINTS", help="No domain may score below this.")
+        float | None, typer.Option("--min-score", metavar="POINTS", help="Lowest score that a domain may have.")
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option("--baseline", metavar="FILE", help="Predictions of the model before, such as the main branch's."),
+        typer.Option("--baseline", metavar="FILE", help="Prediction file to compare with, such as the main branch's."),
     ] = None,
     max_regression: Annotated[
         float | None,
-        typer.Option("--max-regression", metavar="POINTS", help="No domain may lose more against the baseline."),
+        typer.Option("--max-regression", metavar="POINTS", help="Largest loss that a domain may have."),
     ] = None,
     trained_on: Annotated[
         str | None,
         typer.Option("--trained-on", metavar="NAME", help="The home domain. Default: the predictions' one source."),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict/--no-strict", help="Fail, too, where the test cannot tell.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict/--no-strict", help="Fail also where the test cannot tell.")] = False,
     subset: SubsetOption = "all",
-    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="The task, of several.")] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", metavar="NAME", help="Task, where the data has several.")
+    ] = None,
     *,
     own: OwnOptions,
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", metavar="FILE", help="Write the decision as JUnit's XML.", callback=writable_file),
+        typer.Option("--junit", metavar="FILE", help="Write the decision as JUnit XML.", callback=writable_file),
     ] = None,
     summary: Annotated[
         Path | None,
         typer.Option(
             "--summary",
             metavar="FILE",
-            help='Append it as Markdown, such as to "$GITHUB_STEP_SUMMARY".',
+            help='Append the decision as Markdown, for example to "$GITHUB_STEP_SUMMARY".',
             callback=writable_file,
         ),
     ] = None,
@@ -81,7 +81,7 @@ def gate(
         typer.Option(
             "--project",
             metavar="FILE",
-            help="Options that are not given are taken from its [tool.shiftbench.gate].",
+            help="TOML file whose [tool.shiftbench.gate] has the options that are not given.",
             is_eager=True,
             callback=_read_settings,
         ),
@@ -92,7 +92,7 @@ def gate(
 
     Example: shiftbench gate preds.csv --data my.csv --id-column id --max-drop 5 --min-score 70 --junit gate.xml
 
-    Limits are in points, corrected over all domains and limits of the gate (Holm), and about these trained models.
+    Limits are in points. Tests are corrected over all domains and limits (Holm), and hold for these trained models.
     """
     from leaderboard.scoring.limits import Limits
     from leaderboard.views.gate import junit_xml, markdown_summary, print_gate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from validation.command_line import DataOption, LabelMap, PredictionOut, SubsetOption
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 from validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, ExampleId, TaskKind
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FilesArgument = Annotated[
 
 
 def import_logs(
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="What wrote the logs: lm-eval, inspect or helm.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Tool that wrote the logs: lm-eval, inspect or helm.")],
     files: FilesArgument,
     data: DataOption,
     out: PredictionOut,
@@ -43,7 +43,7 @@ def import_logs(
     filter_: Annotated[
         str | None,
         typer.Option(
-            "--filter", metavar="NAME", help="Of lm-eval: read the answers of this filter. Default: the first."
+            "--filter", metavar="NAME", help="For lm-eval: read the answers of this filter. Default: the first."
         ),
     ] = None,
     label_map: LabelMap = None,
@@ -55,7 +55,7 @@ def import_logs(
     """Turn logs of lm-evaluation-harness, Inspect or HELM into a prediction file with its card.
 
     The items' ids must be those of the dataset, as in the tasks that 'shiftbench export' writes. What a model wrote is
-    read by the rules of 'train prompt-llm'; of log-likelihoods the likeliest label counts, with its probability.
+    read by the rules of 'train prompt-llm'; of log-likelihoods, the most likely label is taken, with its probability.
 
     Example: shiftbench import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
     """
@@ -72,22 +72,22 @@ def import_logs(
     from leaderboard.interchange.reader import read_log
 
     if tool not in TOOLS:
-        raise InvalidInput(Problem("logs of this tool cannot be read", "TOOL", f"'{tool}'", did_you_mean(tool, TOOLS)))
+        raise UnknownChoice(Problem("logs of this tool cannot be read", "TOOL", f"'{tool}'", did_you_mean(tool, TOOLS)))
     check_out_path(out)
     folder = DatasetFolder.open(data)
     logs, parts = [], []
     tests: set[str] = set()
     for file in files:
         log = read_log(file, tool=tool, filter_name=filter_)
-        task = _task_of(log, folder)
-        rows, rules = _rows(folder, task, subset), _rules(folder, task, log, label_map or ())
-        predictions = log_predictions(log, rows, rules, _source(source, log, folder, task))
+        task = _find_task(log, folder)
+        rows, rules = _test_rows(folder, task, subset), _answer_rules(folder, task, log, label_map or ())
+        predictions = log_predictions(log, rows, rules, _log_source(source, log, folder, task))
         typer.echo(reading_notes(log, predictions), err=True)
         tests.update(rows["id"])
         logs.append(log)
         parts.append(predictions)
     joined = joined_predictions(parts, logs)
-    _tell_partial(set(joined["id"]), tests)
+    _warn_of_partial_domains(set(joined["id"]), tests)
     facts = run_facts(logs)
     sources = set(joined["source"])
     paradigm = "few-shot" if facts["shots"] else "zero-shot" if sources == {NO_SOURCE} else "other"
@@ -96,16 +96,16 @@ def import_logs(
     write_outputs(joined, card.model_copy(update={"versions": card.versions | versions}), out)
 
 
-def _tell_partial(found: set[str], tests: set[str]) -> None:
-    """Say which domains are not there whole, as after a run with a limit: no score can be made of them."""
-    wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, found))
+def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
+    """Warn of domains that are incomplete, as after a run with a limit: ``score`` refuses them."""
+    wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, imported))
     for domain, n in sorted(given.items()):
         if n < wanted[domain]:
             what = f"{n:,} of {wanted[domain]:,} test rows of '{domain}' are in these logs"
-            typer.echo(f"{what}: 'shiftbench score' refuses a domain that is not whole", err=True)
+            typer.echo(f"{what}: 'shiftbench score' accepts complete domains only", err=True)
 
 
-def _task_of(log: "EvaluationLog", folder: "DatasetFolder") -> str:
+def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     """Find the task whose rows a log is about, by the id of its first item."""
     from leaderboard.interchange.log import refuse_log
     from leaderboard.interchange.predictions import OWN_IDS
@@ -114,19 +114,19 @@ def _task_of(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     try:
         task = ExampleId.parse(first).task
     except ValueError:
-        refuse_log(log.path, "the items have no ids of a dataset folder", f"'{first}'", OWN_IDS)
+        refuse_log(log.path, "the items do not have the ids of a dataset folder", f"'{first}'", OWN_IDS)
     if task not in folder.manifest.tasks:
-        cure = f"give the --data that the log is about; this one has {', '.join(folder.manifest.tasks)}"
-        refuse_log(log.path, "the log is about another dataset", f"'{first}'", cure)
+        cure = f"give the --data that the log is of; this one has {', '.join(folder.manifest.tasks)}"
+        refuse_log(log.path, "the log is of another dataset", f"'{first}'", cure)
     return task
 
 
-def _rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame":
+def _test_rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame":
     tagged = folder.task(task).kind is TaskKind.TAGGING
     return folder.test(task, subset, ["id", *([TOKENS] if tagged else [])])
 
 
-def _rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
+def _answer_rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]) -> "AnswerRules":
     from baselines.models.labels import match_labels, parse_label_map
     from baselines.prompting.task_prompt import TaskPrompt
     from leaderboard.interchange.predictions import AnswerRules
@@ -141,11 +141,11 @@ def _rules(folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: 
     )
 
 
-def _source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder", task: str) -> str:
+def _log_source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder", task: str) -> str:
     from baselines.runs import chosen_sources
 
     if source is None and log.facts.shots:
-        what, cure = "the log has demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"
+        what, cure = "the prompts in the log have demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"
         raise InvalidInput(Problem(what, "--source", f"{log.facts.shots} shots in {log.path}", cure))
     if source in (None, NO_SOURCE, ELSEWHERE):
         return source or NO_SOURCE

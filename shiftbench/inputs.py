@@ -1,4 +1,4 @@
-"""What the functions of the front door take: paths or tables, folders or their names, cards or their files."""
+"""Inputs of the front door: paths or tables, folders or their names, cards or their files."""
 
 import json
 import sys
@@ -54,7 +54,7 @@ def as_card(card: Any) -> Card:
 
 
 def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
-    """Turn a table in memory into a polars frame; the index of a pandas frame is left out.
+    """Read a table in memory as a polars frame; the index of a pandas frame is left out.
 
     Raises: InvalidInput when columns differ in length or mix types, TypeError for what is no table.
     """
@@ -65,10 +65,10 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
     try:
         frame = pl.from_pandas(table) if is_pandas else pl.DataFrame(table)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InvalidInput(_no_table(argument, first_line(error))) from error
+        raise InvalidInput(_not_a_table(argument, first_line(error))) from error
     mixed = [name for name, dtype in frame.schema.items() if dtype == pl.Object]
     if mixed:
-        raise InvalidInput(_no_table(argument, f"objects in column '{mixed[0]}'"))
+        raise InvalidInput(_not_a_table(argument, f"objects in column '{mixed[0]}'"))
     return frame
 
 
@@ -86,7 +86,7 @@ def own_tables(table: Any, argument: str) -> list[OwnTable]:
 
 @contextmanager
 def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator[Path]:
-    """Have predictions as a file: their own, or one made of a table for as long as the context lasts.
+    """Return predictions as a file: the given one, or one written from a table, which is removed with the context.
 
     Problems that are found in the table's file name the argument, not the file.
     """
@@ -103,25 +103,25 @@ def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator
 
 @contextmanager
 def renamed_problems(files: Mapping[str, str], columns: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Rename files and columns in what is refused, to what the caller knows them as."""
+    """Rename files and columns in problems to the names that the caller gave."""
     try:
         yield
     except InvalidInput as error:
-        raise InvalidInput(_renamed(problem, files, columns or {}) for problem in error.problems) from None
+        raise InvalidInput(_rename_problem(problem, files, columns or {}) for problem in error.problems) from None
 
 
-def _renamed(problem: Problem, files: Mapping[str, str], columns: Mapping[str, str]) -> Problem:
+def _rename_problem(problem: Problem, files: Mapping[str, str], columns: Mapping[str, str]) -> Problem:
     file = problem.file
     for path, name in files.items():
         file = file.replace(path, name)
     return replace(problem, file=file, column=columns.get(problem.column or "", problem.column))
 
 
-def _no_table(argument: str, found: str) -> Problem:
-    return Problem("this makes no table", argument, found, "give columns of one length, each with values of one type")
+def _not_a_table(argument: str, found: str) -> Problem:
+    return Problem("this is not a table", argument, found, "give columns of one length, each with values of one type")
 
 
 def _refuse_type(found: object, argument: str, wanted: str) -> NoReturn:
     kind = type(found)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    raise TypeError(f"{argument}: this is of the wrong type; found {name}; give {wanted}")
+    raise TypeError(f"{argument}: wrong type; found {name}; give {wanted}")

@@ -24,7 +24,10 @@ def label(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", metavar="FILE", help="CSV to fill in; what was drawn is kept beside it.", callback=writable_file
+            "--out",
+            metavar="FILE",
+            help="CSV to fill in; the record of the draw is written beside it.",
+            callback=writable_file,
         ),
     ],
     domain: Annotated[
@@ -33,13 +36,13 @@ def label(
     ] = None,
     group_column: Annotated[
         str | None,
-        typer.Option("--group-column", metavar="NAME", help="What rows share, such as a document: drawn together."),
+        typer.Option("--group-column", metavar="NAME", help="Column of groups, such as documents, drawn as a whole."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw.", min=0)] = 0,
     *,
     own: OwnOptions,
 ) -> None:
-    """Choose which texts to label, so that few labels tell a model's accuracy on domains without any.
+    """Choose which texts to label, so that a few labels give a model's accuracy on domains without labels.
 
     Example: shiftbench label preds.parquet --data mine.csv --id-column id --budget 100 --out to_label.csv
 
@@ -47,13 +50,13 @@ def label(
     """
     from builders.building.own_tables import read_tables
     from shiftbench.label_draws import draw_file, draw_texts, write_draw
-    from shiftbench.label_rows import read_rows, with_predictions
+    from shiftbench.label_rows import join_predictions, read_rows
 
     if out.suffix.lower() != ".csv":
         raise typer.BadParameter("--out must end in .csv")
     (table,) = read_tables([data])
     rows = read_rows(table, replace(own.columns, group=group_column))
-    frame = _chosen(with_predictions(rows, predictions), domain or [], data)
+    frame = _select_unlabelled(join_predictions(rows, predictions), domain or [], data)
     n_domains = frame["domain"].n_unique()
     if not n_domains <= budget <= len(frame):
         what = "the budget does not fit the texts"
@@ -62,29 +65,31 @@ def label(
     draw = draw_texts(frame, budget, seed, group_column)
     write_draw(draw, rows, out)
     for each in draw.domains:
-        typer.echo(_domain_line(each))
-    typer.echo(f"{out}: {len(draw.probabilities):,} texts to label; {draw_file(out)} holds what was drawn, keep it")
+        typer.echo(_describe_draw(each))
+    typer.echo(f"{out}: {len(draw.probabilities):,} texts to label; keep {draw_file(out)}, the record of the draw")
 
 
-def _chosen(frame: "pl.DataFrame", domains: list[str], data: Path) -> "pl.DataFrame":
-    """Keep the rows without a label, of some domains or of all; InvalidInput where there are none."""
+def _select_unlabelled(frame: "pl.DataFrame", domains: list[str], data: Path) -> "pl.DataFrame":
+    """Return the rows without a label, of some domains or of all; InvalidInput where there are none."""
     import polars as pl
 
     frame = frame.filter(pl.col("label").is_null())
     if frame.is_empty():
-        cure = "give the file with the rows that nobody has labelled, their label left empty"
+        cure = "give the file whose rows to be labelled have an empty label"
         raise InvalidInput(Problem("every row has a label", str(data), cure=cure))
     here = frame["domain"].unique(maintain_order=True).to_list()
     for name in domains:
         if name not in here:
             raise InvalidInput(
-                Problem("no such domain has texts without a label", "--domain", repr(name), did_you_mean(name, here))
+                Problem(
+                    "no domain of this name has texts without a label", "--domain", repr(name), did_you_mean(name, here)
+                )
             )
     return frame.filter(pl.col("domain").is_in(domains)) if domains else frame
 
 
-def _domain_line(draw: "DomainDraw") -> str:
-    """Write how a domain will be estimated, and what to expect of that."""
+def _describe_draw(draw: "DomainDraw") -> str:
+    """Describe how a domain's texts are drawn, and how narrow an interval to expect."""
     from leaderboard.metrics.label_sampling import ENOUGH
 
     start = f"{draw.domain}: {draw.budget:,} of {draw.n_texts:,} texts"

@@ -99,7 +99,7 @@ def draw_texts(rows: pl.DataFrame, budget: int, seed: int, group_column: str | N
 
 
 def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
-    """Deal a budget out evenly; what is more than a domain has goes to the others.
+    """Split a budget evenly; what one domain has no texts for goes to the others.
 
     >>> share_budget([10, 100, 100], 111)
     [10, 50, 51]
@@ -112,7 +112,7 @@ def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
 
 
 def group_codes(groups: pl.Series) -> NDArray[np.int64]:
-    """Number groups from 0 without a gap, shape (n,)."""
+    """Return a number for each row's group, from 0 without a gap, shape (n,)."""
     return (groups.rank("dense").to_numpy() - 1).astype(np.int64)
 
 
@@ -130,7 +130,10 @@ def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:
     """
     names = {"domain": "domain"} | rows.names
     if PROBABILITY in names.values():
-        what, cure = "the data has a column of the name that the probabilities get", "rename it in the data"
+        what, cure = (
+            "the data has a column of this name, which is needed for the probabilities",
+            "rename it in the data",
+        )
         raise InvalidInput(Problem(what, rows.file, cure=cure, column=PROBABILITY))
     drawn = rows.frame.filter(pl.col("id").is_in(list(draw.probabilities)))
     columns = ("id", "domain", *rows.inputs, "label")
@@ -198,7 +201,7 @@ def _label_problems(
     empty = pl.col("label").is_null() | (pl.col("label") == "")
     unknown = drawn.filter(~empty & ~pl.col("label").is_in(list(labels)))
     cure = did_you_mean(unknown["label"][0], labels) + "; name all labels with --labels" if len(unknown) else ""
-    label_all = "label every drawn text: those left out are seldom like the others"
+    label_all = "label every drawn text: those that are hard to label differ from the others"
     faults = (
         ("id", frame.filter(~known), "this id was not drawn", "keep the rows that 'shiftbench label' wrote"),
         ("id", drawn.filter(~pl.col("id").is_first_distinct()), "an id is repeated", "keep one row of each text"),

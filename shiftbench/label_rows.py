@@ -11,6 +11,7 @@ from builders.building.own_columns import Columns, FoundColumns, kind_of
 from builders.building.own_tables import OwnTable
 from builders.specs.transforms import as_texts
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
+from shiftbench.unlabelled_rows import is_blank
 from validation.prediction_files import read_predictions
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem, and_more
@@ -46,7 +47,7 @@ class LabelRows:
         return tuple(self.frame["label"].drop_nulls().unique().sort())
 
     def facts(self, predictions: pl.DataFrame) -> TaskFacts:
-        """Gather what checking predictions needs: every row without a label has one, rows with a label may.
+        """Return what checking predictions needs: every row without a label has one, rows with a label may.
 
         What is predicted may be any label.
         """
@@ -69,41 +70,39 @@ def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
     """
     if (table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION:
         cure = "name the columns of a label and a text with --label-column and --text-column"
-        raise InvalidInput(Problem("only texts that get a label can be drawn", table.name, cure=cure))
+        raise InvalidInput(Problem("only texts with one label each can be drawn", table.name, cure=cure))
     if columns.id is None:
         cure = "name the column of ids with --id-column, and give these ids in the prediction file"
-        raise InvalidInput(Problem("rows to be labelled need ids of their own", table.name, cure=cure))
+        raise InvalidInput(Problem("rows to be labelled need a column of ids", table.name, cure=cure))
     if (columns.label or _LABEL) not in table.frame.columns:
         empty = pl.lit(None, pl.String).alias(columns.label or _LABEL)
         table = replace(table, frame=table.frame.with_columns(empty))
     if columns.domain is None and table.domain is None and table.path is not None:
         table = replace(table, domain=table.path.stem)
-    found = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
-    if found.problems:
-        raise InvalidInput(found.problems)
-    names = {"id" if use == "own_id" else use: name for use, name in found.names.items()}
+    file_columns = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
+    if file_columns.problems:
+        raise InvalidInput(file_columns.problems)
+    names = {"id" if use == "own_id" else use: name for use, name in file_columns.names.items()}
     frame = table.frame.select(pl.col(name).alias(use) for use, name in names.items())
     if "domain" not in names:
         frame = frame.with_columns(domain=pl.lit(table.domain))
-    frame = frame.with_row_index("row", offset=1).with_columns(
-        pl.when(pl.col("label").str.strip_chars() != "").then("label")
-    )
+    frame = frame.with_row_index("row", offset=1).with_columns(pl.when(~is_blank("label")).then("label"))
     if "split" in names:
         frame = frame.filter((pl.col("split") == "test") | pl.col("label").is_not_null()).drop("split")
-    rows = LabelRows(frame, found.inputs, names, table.name)
-    _check(rows)
+    rows = LabelRows(frame, file_columns.inputs, names, table.name)
+    _check_rows(rows)
     if "group" not in names:
-        rows = replace(rows, frame=frame.with_columns(group=as_texts(frame.select("domain", *found.inputs))))
+        rows = replace(rows, frame=frame.with_columns(group=as_texts(frame.select("domain", *file_columns.inputs))))
     return rows
 
 
-def _check(rows: LabelRows) -> None:
-    """Refuse rows that lack a value, and ids that repeat."""
+def _check_rows(rows: LabelRows) -> None:
+    """Check that rows have all values, and ids are unique."""
     problems = []
     for name in ("id", "domain", *rows.inputs, "group"):
         if name in rows.frame.columns:
-            blank = rows.frame.filter((pl.col(name).str.strip_chars() == "").fill_null(value=True))["row"]
-            problems += _problem(rows, name, blank, "nothing stands here", "fill it in or drop the row")
+            blank = rows.frame.filter(is_blank(name))["row"]
+            problems += _problem(rows, name, blank, "a value is missing", "fill it in or drop the row")
     repeated = rows.frame.filter(~pl.col("id").is_first_distinct())["row"]
     problems += _problem(rows, "id", repeated, "an id is repeated", "give every row an id of its own")
     if problems:
@@ -117,14 +116,14 @@ def _problem(rows: LabelRows, name: str, bad: pl.Series, what: str, cure: str) -
     return [Problem(what + more, rows.file, cure=cure, column=column, row=int(bad[0]))]
 
 
-def with_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
+def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
     """Read one model's predictions and join them to the rows.
 
     Args:
         rows: the rows.
         path: the prediction file.
     Returns: rows as ``LabelRows.frame`` has them that have a prediction, with ``prediction`` and ``confidence``, the
-        latter calibrated on the rows with a label (``calibrated``).
+        latter calibrated on the rows with a label (``calibrate_confidences``).
     Raises: InvalidInput when predictions do not fit the rows, there are several sources or seeds, or a confidence is
         missing.
     """
@@ -135,14 +134,16 @@ def with_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
         found = repr(frame["id"][row]) + and_more(int(unknown.sum()) - 1, "unknown id")
         cure = f"ids are those in column '{rows.names['id']}' of {rows.file}, such as '{rows.frame['id'][0]}'"
         raise InvalidInput(Problem("an id is unknown", str(path), found, cure, column="id", row=row + 1))
-    frame = _one_run(check_predictions(frame.drop("probabilities", strict=False), [rows.facts(frame)], str(path)), path)
+    frame = _check_one_run(
+        check_predictions(frame.drop("probabilities", strict=False), [rows.facts(frame)], str(path)), path
+    )
     joined = rows.frame.join(
         frame.select("id", "prediction", "confidence"), on="id", how="inner", maintain_order="left"
     )
-    return joined.with_columns(confidence=calibrated(joined))
+    return joined.with_columns(confidence=calibrate_confidences(joined))
 
 
-def _one_run(predictions: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _check_one_run(predictions: pl.DataFrame, path: Path) -> pl.DataFrame:
     file = str(path)
     runs = predictions.select("source", "seed").unique(maintain_order=True)
     if len(runs) > 1:
@@ -162,7 +163,7 @@ def _one_run(predictions: pl.DataFrame, path: Path) -> pl.DataFrame:
     return predictions
 
 
-def calibrated(rows: pl.DataFrame) -> NDArray[np.float64]:
+def calibrate_confidences(rows: pl.DataFrame) -> NDArray[np.float64]:
     """Calibrate confidences by one temperature, fitted on the rows that have a label.
 
     A confidence is read as the probability that the prediction is right rather than wrong.

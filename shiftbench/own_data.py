@@ -65,19 +65,19 @@ class OwnData:
         Raises: InvalidInput when predictions do not fit the rows.
         """
         frame = read_predictions(predictions, labels_by_index=self.labels_by_index)
-        _refuse_ids(frame, predictions, self.columns)
+        _check_ids(frame, predictions, self.columns)
         where = (str(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
-        return _checked(frame, *known, *where, labels_by_index=self.labels_by_index)
+        return _check_own_predictions(frame, *known, *where, labels_by_index=self.labels_by_index)
 
     def domain(self, name: str) -> str:
         """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
-        return _source(name, self.names)
+        return _resolve_source(name, self.names)
 
 
 @dataclass(frozen=True)
 class OwnScores(OwnData):
-    """Scores on own data, with what examples are made from; all of it goes when the context ends.
+    """Scores on own data, with what examples are made from; removed when the context ends.
 
     Attributes:
         scores: the scores.
@@ -89,7 +89,7 @@ class OwnScores(OwnData):
 
 
 @contextmanager
-def opened_own_data(
+def open_own_data(
     csv: Path,
     columns: Columns,
     predictions: Path,
@@ -106,7 +106,7 @@ def opened_own_data(
         csv: the file, of any form that ``build own`` takes.
         columns: which of its columns hold what.
         predictions: a prediction file: without an id column its ids name the task that the rows are of.
-        kind: what is predicted; by default told by the file or its columns.
+        kind: what is predicted; by default from the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
@@ -118,14 +118,14 @@ def opened_own_data(
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
     frame = read_predictions(predictions, labels_by_index=labels_by_index)
-    _refuse_ids(frame, predictions, columns)
+    _check_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
         out = Path(place) / "data"
         build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
         if encoder is not None:
-            _check_trained(folder, str(csv))
+            _check_train_rows(folder, str(csv))
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         repeats = int((~ids["first"]).sum()) if columns.id else 0
@@ -133,7 +133,7 @@ def opened_own_data(
 
 
 @contextmanager
-def scored_own_data(
+def score_own_data(
     predictions: Path,
     csv: Path,
     columns: Columns,
@@ -150,14 +150,14 @@ def scored_own_data(
         predictions: the file; ``source`` names domains as the CSV does.
         csv: the file, of any form that ``build own`` takes.
         columns: which of its columns hold what.
-        kind: what is predicted; by default told by the file or its columns.
+        kind: what is predicted; by default from the file or its columns.
         min_texts: test texts below which a domain is left out of means.
         encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
         margin: test whether no drop is above this fraction.
         labels_by_index: whole numbers stand for labels, by their place in alphabetical order.
     Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
     """
-    with opened_own_data(
+    with open_own_data(
         csv,
         columns,
         predictions,
@@ -173,29 +173,32 @@ def scored_own_data(
         yield OwnScores(**vars(data), scores=scores, predictions=kept)
 
 
-def _refuse_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
-    """Refuse predictions whose ids are neither those of a column nor those of a build."""
+def _check_ids(frame: pl.DataFrame, predictions: Path, columns: Columns) -> None:
+    """Check that ids are those of a column or those of a build."""
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
-        what, cure = "these are no ids of 'shiftbench build own'", "name the CSV's column of ids with --id-column"
+        what, cure = (
+            "these ids are not those of 'shiftbench build own'",
+            "name the CSV's column of ids with --id-column",
+        )
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
 
 
-def own_report(predictions: Path, csv: Path, found: OwnScores, card: Card | None = None) -> str:
+def own_report(predictions: Path, csv: Path, scored: OwnScores, card: Card | None = None) -> str:
     """Build the report of a prediction file for a CSV, while its scores' context lasts; ``card`` is the file's."""
     title = f"{predictions.name} on {csv.name}"
-    return report_html(title, found.scores, found.folder, found.predictions, card=card, own_ids=found.own_ids)
+    return report_html(title, scored.scores, scored.folder, scored.predictions, card=card, own_ids=scored.own_ids)
 
 
-def _check_trained(folder: DatasetFolder, file: str) -> None:
-    """Refuse to measure depths where no domain has the train texts that depth is measured from."""
+def _check_train_rows(folder: DatasetFolder, file: str) -> None:
+    """Check that some domain has train texts, which depth is measured from."""
     task = folder.task(next(iter(folder.manifest.tasks)))
     if not any("train" in facts.splits for facts in task.domains.values()):
-        cure = "say with --split-column which rows are train rows, or leave --depth and --encoder out"
-        raise InvalidInput(Problem("depths need train rows", file, "test rows alone", cure))
+        cure = "mark the train rows in a column that --split-column names, or leave --depth and --encoder out"
+        raise InvalidInput(Problem("depths need train rows", file, "only test rows", cure))
 
 
 def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
-    """Name the task as the predictions' ids do, where these are of a dataset that was built."""
+    """Return the task that the predictions' ids name, where these are of a dataset that was built."""
     if columns.id is None and len(predictions):
         parts = str(predictions["id"][0]).split("/")
         if len(parts) > 1 and is_name(parts[1]):
@@ -221,7 +224,7 @@ def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) 
     return joined.select("id", "own_id", first=pl.col("id").is_first_distinct())
 
 
-def _checked(
+def _check_own_predictions(
     frame: pl.DataFrame,
     folder: DatasetFolder,
     ids: pl.DataFrame,
@@ -238,27 +241,27 @@ def _checked(
     facts = folder.facts(task)
     if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
         facts = replace(facts, sources=tuple(folder.task(task).domains))
-    sources = {text: _source(text, names) for text in frame["source"].unique().to_list()}
+    sources = {text: _resolve_source(text, names) for text in frame["source"].unique().to_list()}
     frame = frame.with_columns(pl.col("source").replace_strict(sources, return_dtype=pl.String))
     if id_column:
-        frame = _with_ids(frame, ids, file, csv, id_column)
+        frame = _map_ids(frame, ids, file, csv, id_column)
     try:
         return check_predictions(frame, [facts], file, labels_by_index=labels_by_index)
     except InvalidInput as error:
-        problems = [replace(problem, found=_in_own_ids(problem.found, own_ids)) for problem in error.problems]
+        problems = [replace(problem, found=_to_own_ids(problem.found, own_ids)) for problem in error.problems]
         raise InvalidInput(problems) from error
 
 
-def _source(text: str, names: Mapping[str, str]) -> str:
-    """Name a source as the dataset does; one that the CSV does not have stays as it is, to be told."""
+def _resolve_source(text: str, names: Mapping[str, str]) -> str:
+    """Return the dataset's name of a source; an unknown one is returned unchanged, for the check to refuse."""
     if text in OUTSIDE_SOURCES or text in names.values():
         return text
     parts = [names.get(part.strip(), part.strip()) for part in text.split(SOURCE_JOINER)]
     return names.get(text, SOURCE_JOINER.join(sorted(parts)))
 
 
-def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column: str) -> pl.DataFrame:
-    """Put the dataset's ids in the place of the CSV's; rows that repeat another one have no predictions."""
+def _map_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column: str) -> pl.DataFrame:
+    """Replace the CSV's ids by the dataset's, and drop predictions on rows that repeat another one."""
     known = frame.rename({"id": "own_id"}).join(ids, on="own_id", how="left", maintain_order="left")
     unknown = known["id"].is_null()
     if unknown.any():
@@ -269,5 +272,5 @@ def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, colum
     return known.filter("first").select(frame.columns)
 
 
-def _in_own_ids(text: str, own_ids: Mapping[str, str]) -> str:
+def _to_own_ids(text: str, own_ids: Mapping[str, str]) -> str:
     return _ID.sub(lambda found: repr(own_ids.get(found[0][1:-1], found[0][1:-1])), text)

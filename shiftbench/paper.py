@@ -43,7 +43,7 @@ def models_table(
     Returns: the table, and the scores by name, domains called as the data writes them.
     Raises: InvalidInput with every problem of every file.
     """
-    checked = _checked(opened, files)
+    checked = _check_files(opened, files)
     if task is not None:
         opened.folder.task(task)
         checked = {name: rows.filter(task=task) for name, rows in checked.items()}
@@ -52,13 +52,13 @@ def models_table(
         name: score_predictions(rows, opened.folder, opened.subset, encoder=encoder, margin=margin).scores
         for name, rows in checked.items()
     }
-    pairs = _against_best(opened, files, checked, scores, n_swaps, seed)
+    pairs = _compare_with_best(opened, files, checked, scores, n_swaps, seed)
     table = paper_table(list(scores.items()), pairs)
     return table, {name: with_titles(each, opened.titles) for name, each in scores.items()}
 
 
-def _checked(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.DataFrame]:
-    """Check all files; what is wrong with any of them is told at once."""
+def _check_files(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.DataFrame]:
+    """Check all files; InvalidInput with the problems of all of them."""
     checked, problems = {}, []
     for name, path in files.items():
         try:
@@ -71,7 +71,7 @@ def _checked(opened: OpenedData, files: Mapping[str, Path]) -> dict[str, pl.Data
     return checked
 
 
-def _against_best(
+def _compare_with_best(
     opened: OpenedData,
     files: Mapping[str, Path],
     checked: Mapping[str, pl.DataFrame],
@@ -82,7 +82,7 @@ def _against_best(
     """Compare the best model of each task with each other one that shares a shift with it; all corrected together."""
     encoder = token_encoder(opened.folder)
     places: list[tuple[str, str]] = []
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for task in dict.fromkeys(task.task for each in scores.values() for task in each.tasks):
         there = [(name, each) for name, all_of in scores.items() for each in all_of.tasks if each.task == task]
         entrants = {
@@ -96,16 +96,16 @@ def _against_best(
             if name == best:
                 continue
             try:
-                found.append(compare_entrants(entrants[best], other, n_swaps=n_swaps, seed=seed))
+                comparisons.append(compare_entrants(entrants[best], other, n_swaps=n_swaps, seed=seed))
             except NoSharedShift:
                 continue  # its row has no test
             places.append((task, name))
     pairs: dict[str, dict[str, Comparison]] = {}
-    for (task, name), pair in zip(places, corrected(found), strict=True):
+    for (task, name), pair in zip(places, corrected(comparisons), strict=True):
         pairs.setdefault(task, {})[name] = pair
     return pairs
 
 
-def written(table: PaperTable, form: TableFormat) -> str:
+def format_table(table: PaperTable, form: TableFormat) -> str:
     """Write a table in a paper's form."""
     return WRITERS[form](table)

@@ -40,26 +40,28 @@ class ShownFigure(Figure):
 
 def draw_matrix(scores: Scores, task: str | None = None) -> Figure:
     """Draw ST (in-domain scores on the diagonal), SD and TD: rows are sources, columns targets."""
-    tasks = _tasks(scores, task)
+    tasks = _select_tasks(scores, task)
     size = max(len(each.domains) for each in tasks)
     panels: list[Panel] = [_scores_panel, _drops_panel("SD"), _drops_panel("TD")]
-    return _figure(tasks, panels, width=1.6 + 0.6 * size, height=1.4 + 0.4 * size)
+    return _draw_panels(tasks, panels, width=1.6 + 0.6 * size, height=1.4 + 0.4 * size)
 
 
 def draw_scenarios(scores: Scores, task: str | None = None) -> Figure:
     """Draw each shift with both drops at (SD, TD), in points; hollow marks are scenarios that are not resolved."""
-    tasks = [each for each in _tasks(scores, task) if with_drops(each)]
+    tasks = [each for each in _select_tasks(scores, task) if with_drops(each)]
     if not tasks:
-        raise InvalidInput(_nothing("no shift has both drops", "predict every domain with a model trained on it"))
-    return _figure(tasks, [_scenario_panel], width=4.6, height=4.2)
+        raise InvalidInput(
+            _nothing_to_draw("no shift has both drops", "predict every domain with a model trained on it")
+        )
+    return _draw_panels(tasks, [_scenario_panel], width=4.6, height=4.2)
 
 
 def draw_depth(scores: Scores, task: str | None = None) -> Figure:
     """Draw mean Depth F1 over lambda, the percent of the most source-like texts left out; bars are 95% intervals."""
-    tasks = [each for each in _tasks(scores, task) if each.summary.depth_f1]
+    tasks = [each for each in _select_tasks(scores, task) if each.summary.depth_f1]
     if not tasks:
-        raise InvalidInput(_nothing("there are no depths", "build the dataset with an encoder"))
-    return _figure(tasks, [_depth_panel], width=4.6, height=3.0)
+        raise InvalidInput(_nothing_to_draw("there are no depths", "build the dataset with an encoder"))
+    return _draw_panels(tasks, [_depth_panel], width=4.6, height=3.0)
 
 
 PLOTS: Mapping[str, Callable[[Scores, str | None], Figure]] = {
@@ -69,18 +71,18 @@ PLOTS: Mapping[str, Callable[[Scores, str | None], Figure]] = {
 }
 
 
-def _tasks(scores: Scores, name: str | None) -> list[TaskScores]:
+def _select_tasks(scores: Scores, name: str | None) -> list[TaskScores]:
     names = [task.task for task in scores.tasks]
     if name is not None and name not in names:
         raise InvalidInput(Problem("no such task is scored", "task", f"'{name}'", did_you_mean(name, names)))
     return [task for task in scores.tasks if name in (None, task.task)]
 
 
-def _nothing(found: str, cure: str) -> Problem:
+def _nothing_to_draw(found: str, cure: str) -> Problem:
     return Problem("there is nothing to draw", "name", found, cure)
 
 
-def _figure(tasks: Sequence[TaskScores], panels: Sequence[Panel], *, width: float, height: float) -> Figure:
+def _draw_panels(tasks: Sequence[TaskScores], panels: Sequence[Panel], *, width: float, height: float) -> Figure:
     """Draw a row of panels a task; width and height are those of one panel, in inches."""
     with picture_style(_STYLE):
         size = (width * len(panels), height * len(tasks))
@@ -92,8 +94,8 @@ def _figure(tasks: Sequence[TaskScores], panels: Sequence[Panel], *, width: floa
 
 
 def _scores_panel(axis: "Axes", task: TaskScores) -> None:
-    cells = _known({(shift.source, shift.target): shift.st for shift in task.shifts})
-    cells |= _known({(own.domain, own.domain): own.score for own in task.in_domain})
+    cells = _defined_values({(shift.source, shift.target): shift.st for shift in task.shifts})
+    cells |= _defined_values({(own.domain, own.domain): own.score for own in task.in_domain})
     low, high = min(cells.values(), default=0.0), max(cells.values(), default=1.0)
     title = f"{task.task}: {metric_name(task.metric)}, points; diagonal: in-domain"
     _heatmap(axis, task, cells, Normalize(low, high), "cividis", title, points)
@@ -102,7 +104,7 @@ def _scores_panel(axis: "Axes", task: TaskScores) -> None:
 def _drops_panel(name: str) -> Panel:
     def draw(axis: "Axes", task: TaskScores) -> None:
         by_name = {
-            drop: _known({(shift.source, shift.target): getattr(shift, drop) for shift in task.shifts})
+            drop: _defined_values({(shift.source, shift.target): getattr(shift, drop) for shift in task.shifts})
             for drop in ("sd", "td")
         }
         reach = max([_LEAST_REACH / 100, *(abs(value) for cells in by_name.values() for value in cells.values())])
@@ -112,7 +114,7 @@ def _drops_panel(name: str) -> Panel:
     return draw
 
 
-def _known(cells: Mapping[tuple[str, str], Estimate]) -> dict[tuple[str, str], float]:
+def _defined_values(cells: Mapping[tuple[str, str], Estimate]) -> dict[tuple[str, str], float]:
     return {cell: estimate.value for cell, estimate in cells.items() if estimate.value is not None}
 
 
@@ -148,24 +150,24 @@ def _ink(colour: tuple[float, float, float, float]) -> str:
 def _scenario_panel(axis: "Axes", task: TaskScores) -> None:
     shifts = with_drops(task)
     for name, colour in SCENARIO_COLOURS.items():
-        found = [shift for shift in shifts if shift.scenario == name]
-        for shift in found:
-            _cross(axis, shift, colour)
-        if found:
-            axis.plot([], [], "o", color=colour, label=f"{name} ({len(found)})")
+        of_scenario = [shift for shift in shifts if shift.scenario == name]
+        for shift in of_scenario:
+            _draw_cross(axis, shift, colour)
+        if of_scenario:
+            axis.plot([], [], "o", color=colour, label=f"{name} ({len(of_scenario)})")
     for line in (axis.axhline, axis.axvline):
         line(0, color="black", linewidth=0.6)
     axis.set(xlabel=SD_NAME, ylabel=TD_NAME, title=f"{task.task}: scenarios; hollow: not resolved")
     axis.legend(frameon=False, fontsize=8)
 
 
-def _cross(axis: "Axes", shift: Shift, colour: str) -> None:
-    (x, x_bars), (y, y_bars) = _bars([shift.sd]), _bars([shift.td])
+def _draw_cross(axis: "Axes", shift: Shift, colour: str) -> None:
+    (x, x_bars), (y, y_bars) = _interval_bars([shift.sd]), _interval_bars([shift.td])
     face = colour if shift.resolved else "none"
     axis.errorbar(x, y, xerr=x_bars, yerr=y_bars, fmt="o", color=colour, mfc=face, linewidth=0.8, markersize=5)
 
 
-def _bars(estimates: Iterable[Estimate]) -> tuple[list[float], tuple[list[float], list[float]]]:
+def _interval_bars(estimates: Iterable[Estimate]) -> tuple[list[float], tuple[list[float], list[float]]]:
     """Return values in points, and how far their intervals reach below and above them; 0 without an interval."""
     values, below, above = [], [], []
     for each in estimates:
@@ -178,7 +180,7 @@ def _bars(estimates: Iterable[Estimate]) -> tuple[list[float], tuple[list[float]
 
 def _depth_panel(axis: "Axes", task: TaskScores) -> None:
     known = {int(lambda_): each for lambda_, each in task.summary.depth_f1.items() if each.value is not None}
-    values, bars = _bars(known.values())
+    values, bars = _interval_bars(known.values())
     axis.errorbar(list(known), values, yerr=bars, fmt="o-", color="#0072B2", capsize=3)
     axis.set_xticks(list(known))
     title = f"{task.task}: mean Depth F1 over {task.summary.n_shifts} shifts"

@@ -8,7 +8,7 @@ import typer
 
 from baselines.models.options import ModelArgument, ModelOptions
 from validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
-from validation.report import InvalidInput, Problem, counted, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
 from validation.vocabulary import ELSEWHERE, GOLD, NO_SOURCE, SPLITS, TaskKind
 
 if TYPE_CHECKING:
@@ -34,11 +34,13 @@ TargetOption = Annotated[
     typer.Option("--target", metavar="NAME", help="Predict this domain; repeat for more."),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Number of the training run, for files that are put together.", min=0)
+    int, typer.Option("--seed", metavar="N", help="Number of the training run, to tell runs in one file apart.", min=0)
 ]
 ProbabilitiesOption = Annotated[
     bool,
-    typer.Option("--probabilities/--no-probabilities", help="Write probabilities of all labels where there are any."),
+    typer.Option(
+        "--probabilities/--no-probabilities", help="Write the probabilities of all labels, where the model has them."
+    ),
 ]
 NameOption = Annotated[
     str | None, typer.Option("--name", metavar="TEXT", help="The model's name in the card. Default: from MODEL.")
@@ -64,7 +66,7 @@ def predict(
 ) -> None:
     """Predict the rows of a task with any model, and write a prediction file with its card.
 
-    What was predicted before a stop is kept beside --out: the same command goes on.
+    Predictions are saved beside --out: after a stop, the same command continues.
 
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """
@@ -77,15 +79,15 @@ def predict(
     check_out_path(out)
     folder = DatasetFolder.open(data)
     task = task or _only_task(folder)
-    info, source = folder.task(task), _checked_source(folder, task, source)
-    rows = _rows(folder, task, split, subset, target)
+    info, source = folder.task(task), _check_source(folder, task, source)
+    rows = _rows_to_predict(folder, task, split, subset, target)
     prompt = TaskPrompt.of(folder, task, None, options.instruction)
     loaded = options.load(model, kind=info.kind, inputs=info.inputs, labels=info.labels, prompt=prompt)
     for note in loaded.notes:
         typer.echo(f"note: {note}", err=True)
-    work = Work(out, _settings(folder, task, split, subset, target, model, options, loaded))
-    told = f"; goes on with what is kept in {work.path}" if work.path.is_dir() else ""
-    typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{told}", err=True)
+    work = Work(out, _work_settings(folder, task, split, subset, target, model, options, loaded))
+    resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
+    typer.echo(f"predicting {counted(len(rows), 'row')} of task '{task}' with {loaded.name}{resumed}", err=True)
     predictions = predict_in_parts(loaded, rows, info.inputs, work=work)
     print_reading(loaded)
     if info.kind is TaskKind.CLASSIFICATION:
@@ -94,7 +96,7 @@ def predict(
     card = make_card(folder, libraries=loaded.libraries, name=name or loaded.name, subset=subset, **facts)
     if not probabilities and "probabilities" in predictions.columns:
         predictions = predictions.drop("probabilities")
-    write_outputs(_named(rows, predictions, source, seed), card, out)
+    write_outputs(_add_run_columns(rows, predictions, source, seed), card, out)
     work.clear()
 
 
@@ -116,20 +118,22 @@ def _only_task(folder: "DatasetFolder") -> str:
     return names[0]
 
 
-def _checked_source(folder: "DatasetFolder", task: str, source: str) -> str:
+def _check_source(folder: "DatasetFolder", task: str, source: str) -> str:
     from baselines.runs import chosen_sources
 
     return source if source in (NO_SOURCE, ELSEWHERE) else chosen_sources(folder, task, [source])[0]
 
 
-def _rows(folder: "DatasetFolder", task: str, split: str, subset: str, targets: list[str] | None) -> "pl.DataFrame":
+def _rows_to_predict(
+    folder: "DatasetFolder", task: str, split: str, subset: str, targets: list[str] | None
+) -> "pl.DataFrame":
     """Read the rows to predict."""
     import polars as pl
 
     if split not in SPLITS:
-        raise InvalidInput(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
+        raise UnknownChoice(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
     if split != "test" and subset != "all":
-        what, cure = "subsets are of test rows", "leave --subset out, or give --split test"
+        what, cure = "subsets have test rows only", "leave --subset out, or give --split test"
         raise InvalidInput(Problem(what, "--subset", f"'{subset}'", cure))
     there = [domain for domain, facts in folder.task(task).domains.items() if split in facts.splits]
     if unknown := [target for target in targets or () if target not in there]:
@@ -145,7 +149,7 @@ def _rows(folder: "DatasetFolder", task: str, split: str, subset: str, targets: 
     return folder.test(task, subset).filter(pl.col("domain").is_in(chosen))
 
 
-def _settings(
+def _work_settings(
     folder: "DatasetFolder",
     task: str,
     split: str,
@@ -155,7 +159,7 @@ def _settings(
     options: ModelOptions,
     loaded: "LoadedModel",
 ) -> dict[str, Any]:
-    """Gather what the predictions depend on: parts that were kept under others are not taken up."""
+    """Return what the predictions depend on: saved parts with other settings are not used."""
     from importlib.metadata import version
 
     return {
@@ -175,12 +179,12 @@ def _warn_of_mixed_labels(rows: "pl.DataFrame", predictions: "pl.DataFrame", lab
     gold = rows[GOLD[TaskKind.CLASSIFICATION]]
     if gold.null_count() or not len(gold):
         return
-    if told := permutation_warning(gold.to_numpy(), predictions["prediction"].to_list(), labels):
-        print(f"warning: {told}", file=sys.stderr)
+    if warning := permutation_warning(gold.to_numpy(), predictions["prediction"].to_list(), labels):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
-def _named(rows: "pl.DataFrame", predictions: "pl.DataFrame", source: str, seed: int) -> "pl.DataFrame":
-    """Put source, id and seed beside predictions, columns in the order in which the baselines write them."""
+def _add_run_columns(rows: "pl.DataFrame", predictions: "pl.DataFrame", source: str, seed: int) -> "pl.DataFrame":
+    """Add source, id and seed to predictions, columns in the order in which the baselines write them."""
     import polars as pl
 
     frame = predictions.with_columns(source=pl.lit(source), id=rows["id"], seed=pl.lit(seed, pl.Int64))

@@ -32,8 +32,8 @@ def publish(
     """Publish a dataset folder to the Hugging Face Hub in one commit; nothing is sent when nothing changed.
 
     Domains whose licence does not allow publishing their rows are left out and named. Tasks with labels get an
-    eval.yaml, by which the Hub knows a benchmark. Stopped or failed, it goes on where it was when run again; nobody
-    ever sees half a version.
+    eval.yaml, by which the Hub knows a benchmark. Run again after a stop or an error, the command continues;
+    visitors of the Hub never see half a version.
 
     Example: shiftbench publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
@@ -53,7 +53,7 @@ def publish(
 
 
 def benchmark_file(manifest: "Manifest") -> dict[str, str]:
-    """Return the file that makes a dataset a benchmark of the Hub, by its name; none where no task can stand in it."""
+    """Return the file that makes a dataset a benchmark of the Hub, by its name; none where it could hold no task."""
     from baselines.prompting.instructions import numbered_wording
     from leaderboard.interchange.eval_yaml import EVAL_YAML, eval_yaml
 

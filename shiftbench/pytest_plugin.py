@@ -26,8 +26,10 @@ def shift_report(pytestconfig: pytest.Config) -> "Callable[..., ShownGate]":
     """
 
     def report(predictions: Any, **settings: Any) -> "ShownGate":
-        from shiftbench.gate import gate_of_settings, gate_settings
+        from shiftbench.gate import read_gate_settings, run_gate_of_settings
 
-        return gate_of_settings(predictions, gate_settings(pytestconfig.rootpath / "pyproject.toml") | settings)
+        return run_gate_of_settings(
+            predictions, read_gate_settings(pytestconfig.rootpath / "pyproject.toml") | settings
+        )
 
     return report

@@ -95,7 +95,7 @@ class ScoreResult(_Result):
 
     def __repr__(self) -> str:
         """Return what ``shiftbench score`` prints."""
-        return printed(lambda console: print_scores(self.scores, console))
+        return capture_print(lambda console: print_scores(self.scores, console))
 
 
 class ComparisonResult(_Result):
@@ -119,18 +119,18 @@ class ComparisonResult(_Result):
 
     def __repr__(self) -> str:
         """Return what ``shiftbench compare`` prints."""
-        return printed(lambda console: print_comparisons(self.comparisons, console))
+        return capture_print(lambda console: print_comparisons(self.comparisons, console))
 
 
 def _choose(choices: Mapping[str, T], name: str, what: str) -> T:
-    """Choose by name."""
+    """Return the choice of this name; InvalidInput suggests one where there is none."""
     if name not in choices:
         raise InvalidInput(Problem(f"there is no such {what}", "name", f"'{name}'", did_you_mean(name, list(choices))))
     return choices[name]
 
 
-def printed(show: "Callable[[Console], None]") -> str:
-    """Return as text what is printed to a console of 120 columns."""
+def capture_print(show: "Callable[[Console], None]") -> str:
+    """Return what a function prints to a console of 120 columns."""
     from rich.console import Console
 
     stream = io.StringIO()

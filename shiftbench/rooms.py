@@ -13,12 +13,12 @@ def check_rooms() -> None:
     """
     home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for name in ROOMS:
-        ours, found = os.path.join(home, name), _location(name)
+        ours, found = os.path.join(home, name), _import_location(name)
         if found != ours and not (found and os.path.exists(found) and os.path.samefile(found, ours)):
-            raise ImportError(_hidden(name, ours, found), name=name, path=found)
+            raise ImportError(_describe_clash(name, ours, found), name=name, path=found)
 
 
-def _location(name: str) -> str | None:
+def _import_location(name: str) -> str | None:
     """Find the folder (or the single file) that ``import name`` would read; None where there is none."""
     spec = find_spec(name)
     if spec is None:
@@ -29,7 +29,7 @@ def _location(name: str) -> str | None:
     return folder if file.startswith("__init__.") else spec.origin
 
 
-def _hidden(name: str, ours: str, found: str | None) -> str:
+def _describe_clash(name: str, ours: str, found: str | None) -> str:
     if found is None:
         return f"shiftbench needs its package '{name}', which is not at {ours}; install shiftbench again"
     return (

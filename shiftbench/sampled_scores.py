@@ -16,7 +16,7 @@ from leaderboard.metrics.sampled_accuracy import sampled_accuracy
 from leaderboard.views.numbers import points
 from leaderboard.views.terminal import print_table
 from shiftbench.label_draws import DomainDraw, Draw, group_codes, read_draw, read_labels
-from shiftbench.label_rows import read_rows, with_predictions
+from shiftbench.label_rows import join_predictions, read_rows
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -80,17 +80,19 @@ def score_sampled(
     # The drawn texts may have labels in the data by now, which neither calibrate confidences nor take texts out.
     is_drawn = pl.col("id").is_in(list(draw.probabilities))
     undrawn = replace(rows, frame=rows.frame.with_columns(label=pl.when(~is_drawn).then("label")))
-    frame = with_predictions(undrawn, predictions)
+    frame = join_predictions(undrawn, predictions)
     known = sorted({*rows.labels, *frame["prediction"], *labels})
-    found = read_labels(sampled, draw, rows.names, known)
+    sample_labels = read_labels(sampled, draw, rows.names, known)
     frame = frame.filter(pl.col("label").is_null())
-    return [_score(frame.filter(domain=each.domain), each, draw, found, data) for each in draw.domains]
+    return [_score_domain(frame.filter(domain=each.domain), each, draw, sample_labels, data) for each in draw.domains]
 
 
-def _score(frame: pl.DataFrame, domain: DomainDraw, draw: Draw, labels: dict[str, str], data: Path) -> SampledScore:
+def _score_domain(
+    frame: pl.DataFrame, domain: DomainDraw, draw: Draw, labels: dict[str, str], data: Path
+) -> SampledScore:
     """Estimate the accuracy on one domain."""
     if len(frame) != domain.n_texts:
-        what = f"domain '{domain.domain}' has other texts than when it was drawn from"
+        what = f"domain '{domain.domain}' has other texts than at the time of the draw"
         found = f"{len(frame):,} texts, where there were {domain.n_texts:,}"
         raise InvalidInput(Problem(what, str(data), found, "give the file that the texts were drawn from"))
     drawn = frame.filter(pl.col("id").is_in(list(labels)))
@@ -105,8 +107,8 @@ def _score(frame: pl.DataFrame, domain: DomainDraw, draw: Draw, labels: dict[str
         frame["confidence"].to_numpy(),
         trust=None if tuned else 0,
     )
-    at_random = (_or_none(estimate.random_low), _or_none(estimate.random_high))
-    low, high = (_or_none(estimate.low), _or_none(estimate.high)) if tuned else at_random
+    at_random = (_none_if_nan(estimate.random_low), _none_if_nan(estimate.random_high))
+    low, high = (_none_if_nan(estimate.low), _none_if_nan(estimate.high)) if tuned else at_random
     n_errors = int((~correct).sum())
     few = tuned and min(n_errors, len(drawn) - n_errors) < FEW
     return SampledScore(
@@ -126,7 +128,7 @@ def _score(frame: pl.DataFrame, domain: DomainDraw, draw: Draw, labels: dict[str
     )
 
 
-def _or_none(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
@@ -149,9 +151,9 @@ def print_sampled(scores: Sequence[SampledScore], console: "Console") -> None:
             f"{each.n_labelled:,} of {each.n_texts:,}",
             str(each.n_errors),
             points(each.accuracy),
-            _interval(each.low, each.high),
-            _interval(each.random_low, each.random_high),
-            _narrower(each),
+            _format_interval(each.low, each.high),
+            _format_interval(each.random_low, each.random_high),
+            _format_narrowing(each),
             f"{100 * (1 - each.expected_width):.0f}%",
             "PPI++" if each.method == "ppi++" else "Wilson",
         )
@@ -163,11 +165,11 @@ def print_sampled(scores: Sequence[SampledScore], console: "Console") -> None:
             console.print(f"{each.domain}: {each.note}", highlight=False, markup=False)
 
 
-def _interval(low: float | None, high: float | None) -> str:
+def _format_interval(low: float | None, high: float | None) -> str:
     return "none" if low is None or high is None else f"{points(low)} to {points(high)}"
 
 
-def _narrower(each: SampledScore) -> str:
+def _format_narrowing(each: SampledScore) -> str:
     if each.low is None or each.high is None or each.random_low is None or each.random_high is None:
         return "n/a"
     return f"{100 * (1 - (each.high - each.low) / (each.random_high - each.random_low)):.0f}%"

@@ -13,8 +13,9 @@ from shiftbench.data_options import (
     OwnOptions,
     TableFormat,
     is_own_file,
-    names_of,
+    load_encoder,
     opened_data,
+    parse_names,
     refuse_options,
 )
 from shiftbench.experiment_log import LogToOption, Tracker, check_tracker, log_scores
@@ -22,14 +23,14 @@ from validation.command_line import (
     JsonOption,
     LabelsByIndexOption,
     MarginOption,
+    ReportOption,
     SubsetOption,
     as_fraction,
     console,
-    require,
     sound_card,
     with_options,
-    writable_file,
     write_json,
+    write_report,
 )
 
 if TYPE_CHECKING:
@@ -46,20 +47,26 @@ def score(
     subset: SubsetOption = "all",
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", metavar="FILE", help="Prediction file whose TT stands in where this one has none."),
+        typer.Option(
+            "--reference",
+            metavar="FILE",
+            help="Prediction file whose target in-domain scores (TT) fill those that are missing.",
+        ),
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; of a CSV, of depths: Hub id or path."),
+        typer.Option("--encoder", metavar="NAME", help="Encoder of BERTScore; for a file, of depths: Hub id or path."),
     ] = None,
     *,
     own: OwnOptions,
     depth: Annotated[
-        bool, typer.Option("--depth", help="Of a CSV with train rows: score by depth, too (extra 'encoder').")
+        bool, typer.Option("--depth", help="For a file with train rows: score by depth, too (extra 'encoder').")
     ] = False,
     sampled: Annotated[
         Path | None,
-        typer.Option("--sampled", metavar="FILE", help="Of a CSV: what 'shiftbench label' wrote, filled in."),
+        typer.Option(
+            "--sampled", metavar="FILE", help="For a file: what 'shiftbench label' wrote, with the labels filled in."
+        ),
     ] = None,
     labels: Annotated[
         str | None,
@@ -69,14 +76,11 @@ def score(
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
     labels_by_index: LabelsByIndexOption = False,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
-    ] = None,
+    report: ReportOption = None,
     log_to: LogToOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check and score prediction files; figures stand with their 95% intervals where they have one.
+    """Check and score prediction files, with 95% intervals where they can be computed.
 
     Example: shiftbench score preds.parquet --data build/dr --json scores.json --report report.html
 
@@ -84,7 +88,8 @@ def score(
 
     Several files, or --format, give one table of all models, each tested against the best.
 
-    With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample would give.
+    With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
+    size would give.
     """
     from leaderboard.views.terminal import print_scores
     from leaderboard.views.titles import with_titles
@@ -100,26 +105,26 @@ def score(
         )
         return
     if labels is not None:
-        raise typer.BadParameter("--labels is for --sampled")
+        raise typer.BadParameter("--labels needs --sampled")
     if not is_own_file(data):
         refuse_options([*own.given, *(["--depth"] if depth else [])])
     elif subset != "all" or reference is not None:
-        raise typer.BadParameter("--subset and --reference are for dataset folders; --data is a CSV")
+        raise typer.BadParameter("--subset and --reference are for dataset folders, but --data is a file")
     check_tracker(log_to)
     share = as_fraction(margin)
     if len(predictions) > 1 or format_ is not TableFormat.TABLE or names is not None:
         alone = {"--reference": reference, "--encoder": encoder, "--depth": depth, "--report": report}
         given = [name for name, value in alone.items() if value]
         if given:
-            raise typer.BadParameter(f"{given[0]} is for one file, shown as it is; several give one table")
-        called = names_of(names, predictions)
+            raise typer.BadParameter(f"{given[0]} is for one file; several files, --names or --format give a table")
+        called = parse_names(names, predictions)
         every = _score_several(
             predictions, called, data, own, subset, share, format_, json_, labels_by_index=labels_by_index
         )
-        _log(log_to, dict(zip(predictions, every.items(), strict=True)))
+        _log_each(log_to, dict(zip(predictions, every.items(), strict=True)))
         return
     if is_own_file(data):
-        vectors = _depth_encoder(encoder, depth)
+        vectors = _depth_encoder_name(encoder, depth)
         scores, titles = _score_file(predictions[0], data, own, vectors, share, report, labels_by_index=labels_by_index)
     else:
         scores, titles = _score_folder(
@@ -128,10 +133,10 @@ def score(
     if json_ != "-":
         print_scores(with_titles(scores, titles), console())
     write_json(scores.model_dump(mode="json"), json_)
-    _log(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
+    _log_each(log_to, {predictions[0]: (predictions[0].stem, scores)}, report)
 
 
-def _log(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
+def _log_each(tracker: Tracker | None, scored: "Mapping[Path, tuple[str, Scores]]", report: Path | None = None) -> None:
     """Log each file's scores as a run, with its card and the report, where a tracker was named."""
     if tracker is None:
         return
@@ -152,14 +157,14 @@ def _score_sampled(
     from shiftbench.sampled_scores import print_sampled, score_sampled
 
     if others or len(files) > 1:
-        raise typer.BadParameter(f"--sampled is for one file, without {others[0] if others else 'a second'}")
+        raise typer.BadParameter(f"--sampled takes one file, without {others[0] if others else 'a second'}")
     if not is_own_file(data):
-        raise typer.BadParameter("--sampled is for a CSV; --data is a dataset folder")
+        raise typer.BadParameter("--sampled is for a file, but --data is a dataset folder")
     more = [each.strip() for each in labels.split(",")] if labels else []
-    found = score_sampled(files[0], data, options.columns, sampled, more)
+    estimates = score_sampled(files[0], data, options.columns, sampled, more)
     if json_ != "-":
-        print_sampled(found, console())
-    write_json({"sampled": [each.model_dump(mode="json") for each in found]}, json_)
+        print_sampled(estimates, console())
+    write_json({"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
 
 
 def _score_several(
@@ -176,14 +181,14 @@ def _score_several(
 ) -> "dict[str, Scores]":
     """Score several files and print one table of them; returns their scores by name."""
     from leaderboard.views.paper_table import print_paper_table
-    from shiftbench.paper import models_table, written
+    from shiftbench.paper import format_table, models_table
 
     with opened_data(data, options, files[0], subset, labels_by_index=labels_by_index) as opened:
         table, scores = models_table(opened, dict(zip(names, files, strict=True)), margin=margin)
     if json_ != "-" and format_ is TableFormat.TABLE:
         print_paper_table(table, console())
     elif json_ != "-":
-        typer.echo(written(table, format_), nl=False)
+        typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
     return dict(scores)
 
@@ -223,11 +228,11 @@ def _score_folder(
         from leaderboard.views.folder_report import folder_report
 
         card = sound_card(predictions)
-        _write_report(report, folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
+        write_report(report, lambda: folder_report(predictions, scores, folder, card, labels_by_index=labels_by_index))
     return scores, domain_titles(folder)
 
 
-def _depth_encoder(encoder: str | None, depth: bool) -> str | None:
+def _depth_encoder_name(encoder: str | None, depth: bool) -> str | None:
     from builders.encoder import DEFAULT_ENCODER
 
     return encoder or (DEFAULT_ENCODER if depth else None)
@@ -248,16 +253,11 @@ def _score_file(
     Returns: the scores, and what the file calls its domains by their names.
     """
     from leaderboard.views.titles import domain_titles
-    from shiftbench.own_data import own_report, scored_own_data
+    from shiftbench.own_data import own_report, score_own_data
 
-    vectors = None
-    if encoder is not None:
-        require("sentence_transformers", "encoder")
-        from builders.encoder import Encoder
-
-        vectors = Encoder(encoder)
+    vectors = load_encoder(encoder) if encoder is not None else None
     kind, least = options.task_kind, options.least_texts
-    with scored_own_data(
+    with score_own_data(
         predictions,
         csv,
         options.columns,
@@ -266,14 +266,8 @@ def _score_file(
         encoder=vectors,
         margin=margin,
         labels_by_index=labels_by_index,
-    ) as found:
-        if found.repeats:
-            typer.echo(f"{csv}: {found.repeats:,} rows repeat another word for word and are left out", err=True)
-        if report is not None:
-            _write_report(report, own_report(predictions, csv, found, sound_card(predictions)))
-        return found.scores, domain_titles(found.folder)
-
-
-def _write_report(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-    typer.echo(f"{path}: the report", err=True)
+    ) as scored:
+        if scored.repeats:
+            typer.echo(f"{csv}: {scored.repeats:,} rows that repeat another word for word are left out", err=True)
+        write_report(report, lambda: own_report(predictions, csv, scored, sound_card(predictions)))
+        return scored.scores, domain_titles(scored.folder)

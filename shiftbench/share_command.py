@@ -62,10 +62,12 @@ def share(
         typer.Option("--dataset", metavar="ORG/NAME", help="Where the data is published. Default: --data, if a name."),
     ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="URL", help="https page with the whole report, as the source.")
+        str | None,
+        typer.Option("--report", metavar="URL", help="https address of the whole report, named as the source."),
     ] = None,
     organization: Annotated[
-        str | None, typer.Option("--organization", metavar="NAME", help="every-eval-ever: who evaluated.")
+        str | None,
+        typer.Option("--organization", metavar="NAME", help="every-eval-ever: the evaluator's organization."),
     ] = None,
     evaluator: Annotated[
         EvaluatorIs,
@@ -91,7 +93,7 @@ def share(
     if out is None and not create_pr:
         raise typer.BadParameter("give --out, a folder to write, or --create-pr")
     if create_pr and to is ShareFormat.CSV:
-        raise typer.BadParameter("nobody takes this CSV by pull request; give --out alone")
+        raise typer.BadParameter("--create-pr does not send CSV; give --out without it")
     if out is not None:
         check_new_folder(out, "--out")
     who = _evaluator(to, organization, evaluator)
@@ -116,5 +118,5 @@ def _evaluator(to: ShareFormat, organization: str | None, evaluator: EvaluatorIs
             raise typer.BadParameter("--organization is for --to every-eval-ever")
         return None
     if organization is None:
-        raise typer.BadParameter("give --organization: Every Eval Ever names who evaluated")
+        raise typer.BadParameter("give --organization: Every Eval Ever requires the evaluator's name")
     return Evaluator(organization, evaluator.value)

@@ -59,30 +59,30 @@ def open_shared(
         model: ``ORG/NAME``; by default what the card's ``model_url`` names.
         dataset: ``ORG/NAME``; by default ``data``, where that is one.
         report: https URL.
-    Raises: InvalidInput when something is not there, is not sound, or may not be told.
+    Raises: InvalidInput when something is missing, is not sound, or may not be shared.
     """
     published = dataset or (data if names_repository(data) else None)
     folder = as_folder(data)
     if not folder.has_public_labels:
-        cure = "share what the board shows of it"
-        raise InvalidInput(Problem("scores on withheld labels are not told", str(folder.path), cure=cure))
+        cure = "share the released figures on the board instead"
+        raise InvalidInput(Problem("scores on withheld labels are not shared", str(folder.path), cure=cure))
     predictions: pl.DataFrame | None
     if store is not None:
         if card is not None:
             cure = "leave out --card, or give the file in place of --store"
             raise InvalidInput(Problem("an entry has its own card", "--card", str(card), cure))
-        scores, own, predictions, sent = _from_store(entry, store, folder)
+        scores, own, predictions, sent = _read_entry(entry, store, folder)
     else:
-        scores, own, predictions = _from_file(entry, folder, card)
+        scores, own, predictions = _read_file(entry, folder, card)
         sent = None
-    repository = model or _repository_of(own)
+    repository = model or _model_repository(own)
     shared = SharedEntry(
         scores,
         own,
         folder.manifest,
         dataset=published and check_repository(published, "--dataset"),
         model=repository and check_repository(repository, "--model"),
-        report=report and _checked_url(report),
+        report=report and _check_url(report),
         evaluated_at=sent,
     )
     return OpenedEntry(shared, folder, predictions)
@@ -116,7 +116,7 @@ def write_shared(
         files[path].write_text(text, encoding="utf-8")
     if to == "eval-results":
         for task in tasks_left_out(opened.shared):
-            note(f"leave out {task}: the dataset's eval.yaml has tasks with labels alone")
+            note(f"leave out {task}: the dataset's eval.yaml has only tasks with labels")
     return files
 
 
@@ -147,7 +147,7 @@ def _write_every_eval(
     files = {place.results: out / place.results}
     files[place.results].parent.mkdir(parents=True)
     samples = None
-    reason = why_no_samples(shared) or ("scores alone were given" if opened.predictions is None else "")
+    reason = why_no_samples(shared) or ("there are only scores, no predictions" if opened.predictions is None else "")
     if not reason and opened.predictions is not None:
         samples = out / place.samples
         if write_samples(samples, place, shared, opened.predictions, opened.folder):
@@ -161,24 +161,24 @@ def _write_every_eval(
     return files
 
 
-def _from_store(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, pl.DataFrame, str]:
+def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, pl.DataFrame, str]:
     """Read an entry of a store: its scores, card, predictions, and when it was sent."""
     if not ENTRY_ID.fullmatch(identity):
         cure = "see the board for ids, or leave out --store to share a file"
-        raise InvalidInput(Problem("this is no entry id", "ENTRY", f"'{identity[:80]}'", cure))
+        raise InvalidInput(Problem("this is not the id of an entry", "ENTRY", f"'{identity[:80]}'", cure))
     store = open_store(place)
     entry = store.entry(identity)
     folder_of(entry.card, [folder])
     return store.scores(entry, folder), entry.card, store.checked_rows(identity, folder), entry.submitted_at
 
 
-def _from_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card, pl.DataFrame | None]:
+def _read_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card, pl.DataFrame | None]:
     """Read a prediction file and score it, or read scores; both with a card."""
     path = Path(name)
     if not path.is_file():
         cure = "give a file, or --store with the id of an entry"
         raise InvalidInput(Problem("there is no such file", name, cure=cure))
-    own = read_card(card) if card is not None else _card_beside(path)
+    own = read_card(card) if card is not None else _require_card(path)
     folder_of(own, [folder])
     if path.suffix == ".json":
         return _read_scores(path, folder), own, None
@@ -186,7 +186,7 @@ def _from_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Sco
     return score_predictions(frame, folder, own.subset, encoder=token_encoder(folder)).scores, own, frame
 
 
-def _card_beside(path: Path) -> Card:
+def _require_card(path: Path) -> Card:
     card, problems = card_beside(path)
     if problems:
         raise InvalidInput(problems)
@@ -201,18 +201,22 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
         scores = Scores.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:
         cure = "give what 'shiftbench score FILE --json' wrote of one file"
-        raise InvalidInput(Problem("these are no scores", str(path), first_line(error), cure)) from error
+        raise InvalidInput(Problem("this file has no scores", str(path), first_line(error), cure)) from error
     if scores.data != folder.content_hash:
-        what, cure = "the scores are on another version of the data", "give the --data that they were made with"
+        what, cure = "the scores are of another version of the data", "give the --data that they were made with"
         raise InvalidInput(Problem(what, str(path), f"{scores.data[:12]}, not {folder.content_hash[:12]}", cure))
     if not folder.has_public_labels:
         raise InvalidInput(
-            Problem("scores on withheld labels are not told", str(path), cure="what rounds released is on the board")
+            Problem(
+                "scores on withheld labels are not shared",
+                str(path),
+                cure="share the released figures on the board instead",
+            )
         )
     return scores
 
 
-def _repository_of(card: Card) -> str | None:
+def _model_repository(card: Card) -> str | None:
     """Find the model's repository on the Hub in its card's link; None where it leads elsewhere."""
     if card.model_url is None or not card.model_url.startswith(_HUB):
         return None
@@ -220,10 +224,10 @@ def _repository_of(card: Card) -> str | None:
     return "/".join(parts[:2]) if len(parts) >= 2 and parts[0] not in _NO_MODELS else None
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> str:
     adapter: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(Url)
     try:
         return str(adapter.validate_python(url))
     except pydantic.ValidationError as error:
-        found, cure = f"'{url}'", "give an https address"
-        raise InvalidInput(Problem("this is no link", "--report", found, cure)) from error
+        found, cure = f"'{url}'", "give one, such as https://example.org/report"
+        raise InvalidInput(Problem("this is not an https address", "--report", found, cure)) from error

@@ -152,9 +152,9 @@ def _estimates_of(item: Any, names: Iterable[str]) -> dict[str, float | None]:
     return {key: value for name in names for key, value in _estimate(name, getattr(item, name)).items()}
 
 
-def _detectable_of(found: Detectable, names: Iterable[str]) -> dict[str, float | None]:
+def _detectable_of(detectable: Detectable, names: Iterable[str]) -> dict[str, float | None]:
     return {
-        f"{name}_{end}": getattr(found[name], key) if name in found else None
+        f"{name}_{end}": getattr(detectable[name], key) if name in detectable else None
         for name in names
         for key, end in _DETECTABLE.items()
     }
@@ -223,22 +223,22 @@ def _depth_rows(scores: Scores) -> Iterator[dict[str, Any]]:
 
 def _id_ood_rows(scores: Scores) -> Iterator[dict[str, Any]]:
     for task in scores.tasks:
-        found = task.id_ood
-        for role, domains in (("id", {found.id_domain: found.id}), ("ood", found.ood)) if found else ():
+        id_ood = task.id_ood
+        for role, domains in (("id", {id_ood.id_domain: id_ood.id}), ("ood", id_ood.ood)) if id_ood else ():
             for domain, score in domains.items():
-                where = {"task": task.task, "source": found.source if found else None, "domain": domain, "role": role}
+                where = {"task": task.task, "source": id_ood.source if id_ood else None, "domain": domain, "role": role}
                 yield {**where, **_estimate("score", score)}
 
 
 def _confidence_rows(scores: Scores) -> Iterator[dict[str, Any]]:
     for task in scores.tasks:
-        found = task.confidence
-        if found is None:
+        confidence = task.confidence
+        if confidence is None:
             continue
-        for own in found.in_domain:
+        for own in confidence.in_domain:
             where = {"task": task.task, "source": own.domain, "target": own.domain, "where": "in_domain"}
             yield {**where, **_estimates_of(own.figures, _CONFIDENCE_FIGURES)}
-        for shift in found.shifts:
+        for shift in confidence.shifts:
             where = {"task": task.task, "source": shift.source, "target": shift.target}
             row: dict[str, Any] = _estimates_of(shift.figures, _CONFIDENCE_FIGURES)
             if shift.label_shift is not None:
@@ -274,17 +274,17 @@ def _mean_rows(pairs: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
 
 
 def _about(pair: Comparison, task: str) -> dict[str, Any]:
-    found = next((each for each in pair.tasks if each.task == task), None)
-    if found is None:
+    tested = next((each for each in pair.tasks if each.task == task), None)
+    if tested is None:
         return {"about": TRAINED_MODELS, "runs_needed": MIN_RUNS}
-    return {"about": found.about, "runs_needed": found.runs_needed}
+    return {"about": tested.about, "runs_needed": tested.runs_needed}
 
 
 def _difference(pair: Comparison, each: Difference) -> dict[str, Any]:
     better = {"a": pair.a, "b": pair.b, None: None}[winner(each)]
     within = {"margin": pair.margin, "p_equivalent": each.p_equivalent}
-    found = {"figure": each.figure, "a_minus_b": each.value, "p": each.p, "p_corrected": each.p_corrected}
-    return {"a": pair.a, "b": pair.b, **found, "better": better, "at_floor": each.at_floor, **within}
+    figures = {"figure": each.figure, "a_minus_b": each.value, "p": each.p, "p_corrected": each.p_corrected}
+    return {"a": pair.a, "b": pair.b, **figures, "better": better, "at_floor": each.at_floor, **within}
 
 
 Rows = Callable[[Any], Iterable[dict[str, Any]]]

@@ -32,7 +32,7 @@ class UnlabelledRows:
     titles: dict[str, str]
 
     def facts(self, folder: DatasetFolder) -> TaskFacts:
-        """Gather what checking predictions on these rows needs; the folder, of one task, says what labels there are."""
+        """Return what checking predictions on these rows needs; the labels are those of the folder's one task."""
         (task,) = folder.manifest.tasks
         info = folder.task(task)
         tests = self.frame.select("id", "domain")
@@ -40,12 +40,12 @@ class UnlabelledRows:
         return TaskFacts(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
 
     def samples(self, predictions: pl.DataFrame, labels: tuple[str, ...]) -> Unlabelled:
-        """Arrange checked predictions on these rows."""
-        found: dict[tuple[Run, str], Sample] = {}
+        """Return checked predictions on these rows as samples to forecast."""
+        arranged: dict[tuple[Run, str], Sample] = {}
         for (source, seed, target), part in predictions.partition_by("source", "seed", "target", as_dict=True).items():
-            found[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)
+            arranged[(str(source), int(str(seed))), str(target)] = make_sample(part.sort("id"), labels, None)
         texts = dict(zip(self.frame["id"].to_list(), encoder_texts(self.frame, self.inputs), strict=True))
-        return Unlabelled(found, texts)
+        return Unlabelled(arranged, texts)
 
 
 def set_unlabelled_apart(
@@ -56,26 +56,26 @@ def set_unlabelled_apart(
     Args:
         table: as it was read.
         columns: which of its columns hold what; dates that are grouped to domains are not parted.
-        kind: what is predicted; by default told by the names of columns. Only rows of labels are parted.
+        kind: what is predicted; by default from the names of columns. Only rows of labels are split.
     Returns: the table without the unlabelled domains, and their test rows; None where every domain has labels, or
-        where a column is missing, which reading the rows will tell.
+        where a column is missing, which is refused when the rows are read.
     Raises: InvalidInput when a domain has labels on some of its rows only, when no domain has any, or when an
         unlabelled row lacks a text or an id of its own.
     """
     if (kind or table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
         return table, None
-    found = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
-    names = found.names
-    if found.problems or "domain" not in names:
+    file_columns = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
+    names = file_columns.names
+    if file_columns.problems or "domain" not in names:
         return table, None
     label, domain = names[GOLD[TaskKind.CLASSIFICATION]], names["domain"]
-    blank = _find_blank(table.frame[label])
+    blank = table.frame.select(is_blank(label)).to_series()
     if not blank.any():
         return table, None
     rows = table.frame.filter(blank)
     labelled = table.frame.filter(~blank)
     if labelled.is_empty():
-        cure = "label the source's rows at least: what a model does there is what forecasts are made from"
+        cure = "label at least the rows of the source: forecasts are made from the model's accuracy there"
         raise InvalidInput(Problem("no row has a label", table.name, f"{len(rows):,} rows", cure, column=label))
     mixed = rows.filter(pl.col(domain).is_in(labelled[domain].implode()))
     if len(mixed):
@@ -84,7 +84,7 @@ def set_unlabelled_apart(
         cure = "label all rows of a domain or none; call the rows without labels another domain"
         raise InvalidInput(Problem(what, table.name, f"no label in {len(mixed):,} rows", cure, column=label, row=first))
     titles = {name: text for text, name in name_domains(table.frame[domain], table.name, domain)[0].items()}
-    kept = [name for name in ("domain", *found.inputs, "own_id", "split") if name in names]
+    kept = [name for name in ("domain", *file_columns.inputs, "own_id", "split") if name in names]
     frame = rows.select(pl.col(names[name]).alias(name) for name in kept)
     if "split" in frame.columns:
         frame = frame.filter(pl.col("split") == "test").drop("split")
@@ -97,20 +97,21 @@ def set_unlabelled_apart(
     frame = frame.with_columns(pl.col("domain").replace_strict(by_text, return_dtype=pl.String))
     here = set(frame["domain"].unique())
     kept_titles = {name: text for name, text in titles.items() if name in here}
-    return replace(table, frame=labelled), UnlabelledRows(frame, found.inputs, kept_titles)
+    return replace(table, frame=labelled), UnlabelledRows(frame, file_columns.inputs, kept_titles)
+
+
+def is_blank(column: str) -> pl.Expr:
+    """Build an expression: whether a cell of a text column is empty, null or only spaces."""
+    return (pl.col(column).str.strip_chars() == "").fill_null(value=True)
 
 
 def _check_rows(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
-    """Refuse rows that lack a value, and ids that repeat."""
+    """Check that rows have all values, and ids are unique."""
     for name in frame.columns:
-        bad = _find_blank(frame[name])
-        what = "a row without a label has nothing in this column"
+        bad = frame.select(is_blank(name)).to_series()
+        what = "a row without a label has no value in this column"
         if name == "own_id" and not bad.any():
             bad, what = ~table.frame[names[name]].is_first_distinct(), "an id is repeated"
         if bad.any():
             found = f"{int(bad.sum()):,} rows"
             raise InvalidInput(Problem(what, table.name, found, "fill it in or drop the row", column=names[name]))
-
-
-def _find_blank(column: pl.Series) -> pl.Series:
-    return column.is_null() | (column.str.strip_chars() == "").fill_null(value=True)

@@ -29,7 +29,7 @@ def verify(
     own: OwnOptions,
     json_: JsonOption = None,
 ) -> None:
-    """Check a claim again: find its files, test again with its seeds, and compare every figure.
+    """Check a claim: find its files, repeat the tests with its seeds, and compare every figure.
 
     Example: shiftbench verify claim.json --data build/dr
 
@@ -38,7 +38,7 @@ def verify(
     from leaderboard.comparing.claims import check_against_scores, check_claim, read_claim
     from leaderboard.store import open_store
     from leaderboard.views.claims import print_claim_check
-    from shiftbench.claims import claim_again, find_files, values_then
+    from shiftbench.claims import find_files, read_recorded_values, repeat_claim
 
     claimed = read_claim(claim)
     if data is None and not claimed.data:
@@ -46,12 +46,12 @@ def verify(
     opened_store = open_store(store) if store is not None else None
     found_files = find_files(claimed, claim, files, opened_store)
     with opened_data(data or Path(claimed.data), own, found_files[0].path, claimed.comparisons[0].subset) as opened:
-        found = check_claim(claimed, claim_again(claimed, opened, found_files))
-    if opened_store is not None and found.moved_by:
-        contradicted = check_against_scores(claimed, values_then(claimed, opened_store))
-        found = found.model_copy(update={"facts": (*found.facts, *contradicted)})
+        result = check_claim(claimed, repeat_claim(claimed, opened, found_files))
+    if opened_store is not None and result.moved_by:
+        contradicted = check_against_scores(claimed, read_recorded_values(claimed, opened_store))
+        result = result.model_copy(update={"facts": (*result.facts, *contradicted)})
     if json_ != "-":
-        print_claim_check(claimed, found, console())
-    write_json(found.model_dump(mode="json"), json_)
-    if not found.holds:
+        print_claim_check(claimed, result, console())
+    write_json(result.model_dump(mode="json"), json_)
+    if not result.holds:
         raise typer.Exit(FAILED)

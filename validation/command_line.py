@@ -59,6 +59,10 @@ JsonOption = Annotated[
     str | None,
     typer.Option("--json", metavar="FILE", help="Write JSON to FILE; '-' is standard output.", callback=writable),
 ]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Write a report as one HTML file.", callback=writable_file),
+]
 SubsetOption = Annotated[
     str, typer.Option("--subset", metavar="NAME", help="Subset of test ids that the predictions cover.")
 ]
@@ -147,6 +151,18 @@ def write_json(content: Any, where: str | None) -> None:
         typer.echo(text)
     else:
         Path(where).write_text(text + "\n", encoding="utf-8")
+
+
+def write_report(path: Path | None, text: Callable[[], str]) -> None:
+    """Write a report where one was asked for, and print its path on standard error.
+
+    Args:
+        path: the file; None writes nothing.
+        text: builds the report, which takes time that a command without ``--report`` need not spend.
+    """
+    if path is not None:
+        path.write_text(text(), encoding="utf-8")
+        typer.echo(f"{path}: the report", err=True)
 
 
 def console(*, stderr: bool = False) -> "Console":

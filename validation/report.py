@@ -47,6 +47,10 @@ class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class UnknownChoice(InvalidInput):
+    """A word that an option or argument does not take; commands end with exit code 2, as for all wrong usage."""
+
+
 def first_line(error: BaseException) -> str:
     r"""Return the first line of what an error says, cut to 200 characters; the error's kind where it says nothing.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from validation.command_line import require
-from validation.report import InvalidInput, Problem, counted, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
 
 
 class Engine(StrEnum):
@@ -82,7 +82,7 @@ def grid(
         from baselines.training.gpus import PEAK_FLOPS, is_listed
 
         if not is_listed(gpu):
-            raise InvalidInput(
+            raise UnknownChoice(
                 Problem("no such GPU is listed", "--gpu", f"'{gpu}'", did_you_mean(gpu, list(PEAK_FLOPS)))
             )
     at_once = slots or len(visible_gpus()) or 1

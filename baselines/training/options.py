@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from builders.encoder import DEFAULT_ENCODER
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 
 class Adapter(StrEnum):
@@ -230,4 +230,4 @@ class TrainingOptions:
 
 
 def _unknown(option: str, value: str, known: list[str]) -> InvalidInput:
-    return InvalidInput(Problem("there is no such choice", option, f"'{value}'", did_you_mean(value, known)))
+    return UnknownChoice(Problem("there is no such choice", option, f"'{value}'", did_you_mean(value, known)))

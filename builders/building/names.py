@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from builders.specs.spec import TaskSpec
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 CANDIDATES = "candidates"
 """Names all tasks of data sets that a benchmark might have been made of."""
@@ -34,5 +34,5 @@ def find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[
 def find_known(name: str, names: Sequence[str], what: str) -> str:
     """Return a name that is one of some names; InvalidInput names ``what`` it is not, and the nearest."""
     if name not in names:
-        raise InvalidInput(Problem(f"there is no such {what}", "command line", f"'{name}'", did_you_mean(name, names)))
+        raise UnknownChoice(Problem(f"there is no such {what}", "command line", f"'{name}'", did_you_mean(name, names)))
     return name

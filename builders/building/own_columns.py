@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from builders.building.own_tables import OwnTable
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import Problem, UnknownChoice, did_you_mean
 from validation.schemas import ANSWERS
 from validation.vocabulary import GOLD, TOKENS, TaskKind
 
@@ -77,7 +77,7 @@ def kind_of(columns: Sequence[str]) -> TaskKind:
 def find_kind(word: str | None) -> TaskKind | None:
     """Return the kind that a word stands for, None for None; InvalidInput lists the words."""
     if word is not None and word not in KINDS:
-        raise InvalidInput(Problem("there is no such kind", "--kind", repr(word), did_you_mean(word, list(KINDS))))
+        raise UnknownChoice(Problem("there is no such kind", "--kind", repr(word), did_you_mean(word, list(KINDS))))
     return KINDS[word] if word is not None else None
 
 

@@ -21,7 +21,7 @@ from leaderboard.analysis.scaling import draw_over, find_over
 from leaderboard.analysis.scenarios import draw_scenarios, find_scenarios
 from leaderboard.analysis.states import draw_states, find_states
 from validation.csv_export import guarded_csv
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def figures_of(names: Sequence[str]) -> list[Figure]:
         if name not in known
     ]
     if problems:
-        raise InvalidInput(problems)
+        raise UnknownChoice(problems)
     return [known[name] for name in dict.fromkeys(names)] or list(FIGURES)
 
 

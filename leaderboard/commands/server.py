@@ -175,8 +175,12 @@ def rescore(
 
 def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
     from leaderboard.interchange.from_archive import fill_store
+    from validation.report import InvalidInput, Problem
 
     n_filled, failed = fill_store(store, archive, folders)
+    if failed and not n_filled:
+        what, cure = "no entry of the archive can be read", "fetch the archive again"
+        raise InvalidInput(Problem(what, str(archive), next(iter(failed.values())), cure))
     typer.echo(f"{archive}: {n_filled:,} of its entries are in the store", err=True)
     for identity, reason in failed.items():
         typer.echo(f"left out {identity}: {reason}", err=True)

@@ -12,7 +12,7 @@ from leaderboard.forecasting.samples import TaskSamples
 from leaderboard.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
 from leaderboard.forecasting.text_vectors import ShiftVectors
 from leaderboard.metrics.hierarchical_conformal import domain_quantile, interval_level
-from validation.report import InvalidInput, Problem, did_you_mean
+from validation.report import Problem, UnknownChoice, did_you_mean
 
 _MIN_TESTED = 2
 """Domains that must be left to set an interval on when one is left out to test it."""
@@ -28,7 +28,7 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
     unknown = [name for name in names or () if name not in TITLES]
     if unknown:
         cure = did_you_mean(unknown[0], list(TITLES))
-        raise InvalidInput(Problem("there is no such method of forecasting", "--method", f"'{unknown[0]}'", cure))
+        raise UnknownChoice(Problem("there is no such method of forecasting", "--method", f"'{unknown[0]}'", cure))
     return tuple(name for name in TITLES if names is None or name in (*FLOORS, *names))
 
 

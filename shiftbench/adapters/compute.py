@@ -33,28 +33,28 @@ def compute(
     >>> compute(predictions=[1, 0, 1, 1], references=[1, 0, 1, 0], domains=["a", "a", "b", "b"], metric="accuracy")
     {'accuracy_a': 1.0, 'accuracy_b': 0.5, 'mean_st': 0.75, 'worst_st': 0.5}
     """
-    said, gold, places = list(predictions), list(references), list(domains)
+    predicted, gold, places = list(predictions), list(references), list(domains)
     names = list(dict.fromkeys(places))
-    _refuse((said, gold, places), names, home, metric)
+    _check_inputs((predicted, gold, places), names, home, metric)
     labels = {label: code for code, label in enumerate(dict.fromkeys(gold))}
     tables = confusion_counts(
         [labels[label] for label in gold],
-        [labels.get(label, len(labels)) for label in said],
+        [labels.get(label, len(labels)) for label in predicted],
         len(labels),
         cells=[names.index(place) for place in places],
         n_cells=len(names),
     )
     scores = {name: float(METRICS[metric](table)) for name, table in zip(names, tables, strict=True)}
     away = [score for name, score in scores.items() if home is None or name != home]
-    found = {f"{metric}_{name}": score for name, score in scores.items()}
-    found |= {"mean_st": sum(away) / len(away), "worst_st": min(away)}
+    figures = {f"{metric}_{name}": score for name, score in scores.items()}
+    figures |= {"mean_st": sum(away) / len(away), "worst_st": min(away)}
     if home is not None:
         own = scores[home]
-        found |= {"ss": own, "mean_sd": own - found["mean_st"], "worst_sd": own - found["worst_st"]}
-    return found
+        figures |= {"ss": own, "mean_sd": own - figures["mean_st"], "worst_sd": own - figures["worst_st"]}
+    return figures
 
 
-def _refuse(columns: tuple[list[Any], ...], names: list[Any], home: Any, metric: str) -> None:
+def _check_inputs(columns: tuple[list[Any], ...], names: list[Any], home: Any, metric: str) -> None:
     problems = []
     if len({len(column) for column in columns}) > 1 or not names:
         lengths = ", ".join(str(len(column)) for column in columns)

@@ -37,8 +37,8 @@ def domain_scorer(
         raise InvalidInput(Problem(f"'{figure}' is of a home", "home", cure="name the domain that it is trained on"))
 
     def value(gold: Any, predicted: Any, *, domains: Any) -> float:
-        found = compute(predictions=predicted, references=gold, domains=domains, home=home, metric=metric)
-        return found[figure]
+        figures = compute(predictions=predicted, references=gold, domains=domains, home=home, metric=metric)
+        return figures[figure]
 
     if column is None:
         from sklearn.metrics import make_scorer

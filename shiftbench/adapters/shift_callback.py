@@ -37,7 +37,7 @@ def shift_callback(
     from transformers import DataCollatorWithPadding, TrainerCallback
 
     folder = as_folder(data)
-    labels, inputs = _labels(trainer.model.config, folder, task), folder.task(task).inputs
+    labels, inputs = _check_labels(trainer.model.config, folder, task), folder.task(task).inputs
     rows = folder.test(task, columns=["id", "domain", *inputs])
     rows = rows.filter(pl.col("domain").is_in(targets or rows["domain"].unique().to_list()))
     encoded = trainer.processing_class(*(rows[name].to_list() for name in inputs), truncation=True)
@@ -51,17 +51,17 @@ def shift_callback(
                 codes = trainer.predict(texts).predictions.argmax(axis=-1)
             finally:
                 trainer.data_collator = before
-            said = pl.Series([labels[code] for code in codes])
-            frame = rows.select("id", source=pl.lit(source), prediction=said, seed=pl.lit(0, pl.Int64))
+            predicted = pl.Series([labels[code] for code in codes])
+            frame = rows.select("id", source=pl.lit(source), prediction=predicted, seed=pl.lit(0, pl.Int64))
             frame = check_predictions(frame, task_facts(folder), "ShiftCallback")
-            figures = _figures(score_predictions(frame, folder, n_draws=0, reference=pinned).scores.tasks[0])
+            figures = _metric_values(score_predictions(frame, folder, n_draws=0, reference=pinned).scores.tasks[0])
             kwargs["metrics"].update(figures)
             trainer.log(dict(figures))
 
     return ShiftCallback()
 
 
-def _labels(config: Any, folder: DatasetFolder, task: str) -> list[str]:
+def _check_labels(config: Any, folder: DatasetFolder, task: str) -> list[str]:
     labels, names = folder.task(task).labels, [str(name) for _, name in sorted((config.id2label or {}).items())]
     if sorted(names) != sorted(labels):
         cure = f"set id2label of its config to: {', '.join(labels)}"
@@ -69,9 +69,9 @@ def _labels(config: Any, folder: DatasetFolder, task: str) -> list[str]:
     return names
 
 
-def _figures(task: TaskScores) -> dict[str, float]:
-    found = {"ss": task.summary.mean_ss, "mean_st": task.summary.mean_st, "mean_sd": task.summary.mean_sd}
+def _metric_values(task: TaskScores) -> dict[str, float]:
+    figures = {"ss": task.summary.mean_ss, "mean_st": task.summary.mean_st, "mean_sd": task.summary.mean_sd}
     for each in task.shifts:
         td = each.td if each.reference_td is None else each.reference_td
-        found |= {f"st_{each.target}": each.st, f"sd_{each.target}": each.sd, f"td_{each.target}": td}
-    return {f"eval_{name}": figure.value for name, figure in found.items() if figure.value is not None}
+        figures |= {f"st_{each.target}": each.st, f"sd_{each.target}": each.sd, f"td_{each.target}": td}
+    return {f"eval_{name}": figure.value for name, figure in figures.items() if figure.value is not None}

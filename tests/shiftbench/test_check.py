@@ -100,12 +100,12 @@ def test_a_home_domain_gives_drops(place: Path) -> None:
 
 
 def test_predictions_are_kept_and_taken_up(place: Path) -> None:
-    assert "taken up" not in run().output
+    assert "reused" not in run().output
     again = run("--trained-on", "elsewhere")
-    assert "the same model has predicted these rows before" in again.output
+    assert "the same model predicted these rows before" in again.output
     changed = rows().with_columns(pl.col("body") + " indeed")
     changed.write_csv(place / "mine.csv")
-    assert "taken up" not in run().output
+    assert "reused" not in run().output
 
 
 def test_a_stopped_model_goes_on_where_it_was(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,9 +155,9 @@ def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_e
     [
         (
             ["--trained-on", "sci-fy"],
-            "the model's home is no domain of the data; found 'sci-fy'; did you mean 'Sci Fi'",
+            "the model's home domain is not in the data; found 'sci-fy'; did you mean 'Sci Fi'",
         ),
-        (["--task", "sa"], "a file of one's own is one task"),
+        (["--task", "sa"], "a file has one task, which needs no name"),
         (["--label-map", "POS"], "this maps no label"),
     ],
 )
@@ -201,5 +201,5 @@ def test_a_dataset_folder_may_be_the_data(place: Path, synthetic: Any) -> None:
     content = json.loads((place / "out.json").read_text())
     assert all(each["at_floor"] for each in content["domains"])
     own = CliRunner().invoke(app, [*arguments, "--task", "nli", "--domain-column", "site", "--train-file", "t.csv"])
-    assert "--train-file: this is for a file of one's own" in refusal(own)
-    assert "--domain-column: this is for a file of one's own" in refusal(own)
+    assert "--train-file: this option is for a file, not for a dataset folder" in refusal(own)
+    assert "--domain-column: this option is for a file, not for a dataset folder" in refusal(own)

@@ -64,7 +64,7 @@ def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> Non
     page = (place / "report.html").read_text(encoding="utf-8")
     assert "Domains without labels: forecasts of accuracy" in page
     again = check("--trained-on", "books", "--json", "again.json")
-    assert "report.unlabelled.parquet: taken up" in again.output
+    assert "report.unlabelled.parquet: reused" in again.output
     assert json.loads((place / "again.json").read_text())["forecasts"] == content["forecasts"]
 
 
@@ -95,3 +95,10 @@ def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> Non
     assert isinstance(result.exception, InvalidInput)
     assert "domains without labels can be forecast from a home domain only" in str(result.exception)
     assert not (place / "report.html").exists()
+
+
+def test_a_home_domain_without_labels_is_refused_for_that(place: Path) -> None:
+    result = check("--trained-on", "north")
+    assert isinstance(result.exception, InvalidInput)
+    assert "--trained-on: the model's home domain has no labels" in str(result.exception)
+    assert "name a domain that has labels: books, films, games, music, tools" in str(result.exception)

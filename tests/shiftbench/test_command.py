@@ -1,6 +1,7 @@
 """The shiftbench command as a user types it: exit codes, messages, and what only a process of its own shows."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -15,6 +16,7 @@ import pytest
 from builders.folder.reader import DatasetFolder
 from tests.command_line import COMMAND, run, run_process
 
+ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("build", "validate", "train", "score", "submit", "serve", "publish", "compare", "label"),
     *("attack", "protocol", "demo", "grid", "analyse", "plan", "predict", "gate", "forecast", "score-forecasts"),
@@ -134,9 +136,9 @@ def test_bad_input_is_refused(change, words, synthetic: DatasetFolder, predicted
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet"]
 
 
-def assert_refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
-    """One clear line and exit code 1."""
-    assert result.returncode == 1, result.stderr
+def assert_refused(result: subprocess.CompletedProcess[str], *words: str, code: int = 1) -> None:
+    """One clear line and exit code 1, or 2 for a word that is none of the choices."""
+    assert result.returncode == code, result.stderr
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
     for word in words:
@@ -205,7 +207,7 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
             process.kill()
         assert process.stdout.read() == ""
         assert process.stderr.read().strip() == (
-            "stopped; nothing unfinished was written; long work that was kept goes on with the same command"
+            "stopped; no unfinished file was written; the same command continues from the saved work"
         )
 
 
@@ -256,9 +258,9 @@ def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: st
 
 
 def test_build_names_the_benchmarks_there_are() -> None:
-    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'")
-    assert_refused(run("build", "wilds", "--list"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'")
-    assert_refused(run("build", "synthetik", "--out", "y"), "did you mean 'synthetic'?")
+    assert_refused(run("build", "foo", "--out", "y"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'", code=2)
+    assert_refused(run("build", "wilds", "--list"), "use one of 'dr', 'boss', 'df1', 'synthetic', 'own'", code=2)
+    assert_refused(run("build", "synthetik", "--out", "y"), "did you mean 'synthetic'?", code=2)
     assert_refused(run("build", "own", "--list"), "those that are: dr, boss, df1")
 
 
@@ -269,3 +271,37 @@ def test_metrics_are_light() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_ctrl_c_while_libraries_are_loaded_prints_one_line(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import time\nprint('loading', flush=True)\ntime.sleep(60)\n")
+    command = [sys.executable, "-m", "shiftbench", "build", "--list"]
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "stopped before anything was begun\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("score", "p.csv", "--data", "mine.csv", "--kind", "label"),
+        ("score", "p.csv", "--data", "mine.csv", "--format", "word"),
+        ("forecast", "p.csv", "--data", "mine.csv", "--method", "guess"),
+        ("import", "lm_eval", "log.jsonl", "--data", "data", "--out", "p.csv"),
+        ("build", "rd"),
+        ("analyse", "p.csv", "--data", "data", "--figure", "scenario"),
+    ],
+)
+def test_a_choice_that_an_option_does_not_have_is_wrong_usage(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("id,domain,text,label\n1,a,good,pos\n2,b,bad,neg\n", encoding="utf-8")
+    (tmp_path / "p.csv").write_text("source,id,prediction\na,1,pos\n", encoding="utf-8")
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert re.search(rf"found {arguments[-1]!r}|{arguments[-1]!r} is not one of|found '(lm_eval|rd)'", done.stderr), (
+        done.stderr
+    )

@@ -38,7 +38,7 @@ def test_trials_become_entries_of_a_store(
     for file in results.rglob("trial.json"):
         file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | {"data": "0" * 64}), encoding="utf-8")
     assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
-    assert "most on sa: left out, its rows (000000000000) are other ones" in capsys.readouterr().err
+    assert "most on sa: left out, because it is on other rows (000000000000)\n" in capsys.readouterr().err
 
 
 def test_a_wheel_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,10 @@
 """``--log-to``: what MLflow and Trackio hold after a command, read back with their own clients; nothing leaves."""
 
 import json
+import socket
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,7 +153,7 @@ def test_what_mlflow_refuses_is_one_clear_message(
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "x" * 600)
     done = run("score", sent, "--data", filled.folder.path, "--log-to", "mlflow", cwd=place)
     assert done.returncode == 1
-    assert "error: good: MLflow did not take the run" in done.stderr
+    assert "error: good: MLflow did not accept the run" in done.stderr
 
 
 def test_names_are_what_trackers_take(filled: Filled) -> None:
@@ -164,3 +166,18 @@ def test_names_are_what_trackers_take(filled: Filled) -> None:
     versions = card_params(filled.card("good").model_copy(update={"versions": {"numpy": "2"}, "contact": "x"}))
     assert versions["versions.numpy"] == "2"
     assert "contact" not in versions
+
+
+def test_a_server_that_does_not_answer_is_named_before_the_work(
+    sent: Path, filled: Filled, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: MLflow tried again for many minutes after the work."""
+    monkeypatch.setattr("shiftbench.experiment_log.SERVER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        began = time.monotonic()
+        done = run("score", sent, "--data", filled.folder.path, "--log-to", "mlflow", cwd=place)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"error: {address}: the MLflow server does not answer; found timed out; start it" in done.stderr
+    assert time.monotonic() - began < 10

@@ -166,7 +166,7 @@ def test_predictions_that_cannot_be_used_are_refused(own: Path, change, words: s
         (lambda f: f.with_columns(label=pl.lit("")), "no row has a label"),
         (
             lambda f: f.with_columns(text=pl.when(pl.col("id") == "F7").then(pl.lit("")).otherwise("text")),
-            "a row without a label has nothing in this column",
+            "a row without a label has no value in this column",
         ),
     ],
 )

@@ -114,10 +114,12 @@ def test_a_drop_needs_a_home(run: Run, place: Path) -> None:
         return str(refused.value)
 
     run("--min-score", "50")  # in the folder
-    assert "a drop needs a home" in refusal("zero.csv", *data, "--max-drop", "5")
+    assert "a drop needs a home domain" in refusal("zero.csv", *data, "--max-drop", "5")
     assert runner.invoke(app, ["gate", "zero.csv", *data, "--min-score", "50"]).exit_code == 0
     assert runner.invoke(app, ["gate", "zero.csv", *data, "--max-drop", "5", "--trained-on", HOME]).exit_code == 3
-    assert "a gate is on models of one source" in refusal("two.csv", *data, "--max-drop", "5")
-    assert "the home is too small" in refusal("zero.csv", *data, "--max-drop", "5", "--trained-on", TINY)
-    assert "a regression is against a baseline" in refusal("preds.csv", *data, "--max-regression", "1")
+    assert "a gate tests models of one source" in refusal("two.csv", *data, "--max-drop", "5")
+    assert "the home domain is too small to measure drops from" in refusal(
+        "zero.csv", *data, "--max-drop", "5", "--trained-on", TINY
+    )
+    assert "a regression needs a baseline to compare with" in refusal("preds.csv", *data, "--max-regression", "1")
     assert "a gate needs a limit" in refusal("preds.csv", *data)

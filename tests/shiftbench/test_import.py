@@ -10,7 +10,7 @@ from scipy.special import softmax
 from builders.building.synthetic import build_synthetic
 from builders.folder.reader import DatasetFolder
 from leaderboard.interchange.predictions import public_model_name
-from shiftbench.import_command import _tell_partial
+from shiftbench.import_command import _warn_of_partial_domains
 from tests.command_line import run
 from tests.leaderboard.interchange.logs import (
     DATE,
@@ -54,10 +54,10 @@ def imported(tool: str, log: Path, folder: DatasetFolder, out: Path, *more: obje
     return pl.read_parquet(out)
 
 
-def refused(tool: str, logs: list[Path], folder: DatasetFolder, out: Path, *more: object) -> str:
+def refused(tool: str, logs: list[Path], folder: DatasetFolder, out: Path, *more: object, code: int = 1) -> str:
     """Return the one error, after checking that nothing was written."""
     done = run("import", tool, *logs, "--data", folder.path, "--out", out, *more)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == code, done.stderr
     assert not out.exists()
     assert not out.with_name(f"{out.stem}.card.yaml").exists()
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
@@ -94,7 +94,7 @@ def test_domains_that_are_not_there_whole_are_named(
     folder: DatasetFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     n = folder.task("sa").domains["lamps"].splits["test"].rows
-    _tell_partial(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
+    _warn_of_partial_domains(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
     assert f"3 of {n} test rows of 'lamps' are in these logs" in capsys.readouterr().err
 
 
@@ -138,7 +138,9 @@ def test_demonstrations_need_a_source(folder: DatasetFolder, ids: list[str], tmp
     results = {"lm_eval_version": "0.4.13", "model_name": "org/m", "config": {}, "n-shot": {"quiz": 4}}
     (tmp_path / f"results_{DATE}.json").write_text(json.dumps(results))
     out = tmp_path / "p.parquet"
-    assert "--source: the log has demonstrations; found 4 shots" in refused("lm-eval", [log], folder, out)
+    assert "--source: the prompts in the log have demonstrations; found 4 shots" in refused(
+        "lm-eval", [log], folder, out
+    )
     assert "did you mean 'tents'?" in refused("lm-eval", [log], folder, out, "--source", "tent")
     run("import", "lm-eval", log, "--data", folder.path, "--out", out, "--source", "tents", "--name", "Mine")
     card = read_card(tmp_path / "p.card.yaml")
@@ -176,11 +178,11 @@ def test_other_items_are_refused(folder: DatasetFolder, ids: list[str], tmp_path
         return write_lm_eval(tmp_path / name, [lm_eval_text(n, "x", doc={"id": each}) for n, each in enumerate(own)])
 
     error = refused("lm-eval", [log_of("a", "q0")], folder, out)
-    assert "the items have no ids of a dataset folder; found 'q0'; run the task" in error
+    assert "the items do not have the ids of a dataset folder; found 'q0'; run the task" in error
     error = refused("lm-eval", [log_of("b", ids[0], other)], folder, out)
     assert f"none of the dataset's test rows; found '{other}'; run" in error
     error = refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out)
-    assert "the log is about another dataset; found 'synthetic/qa/" in error
+    assert "the log is of another dataset; found 'synthetic/qa/" in error
 
 
 def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ def test_other_logs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path:
     out = tmp_path / "p.parquet"
     log = write_eval(tmp_path / "log.eval", [inspect_sample(1, id=ids[0])])
     assert "this is no log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
-    assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out)
+    assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out, code=2)
     assert "only logs of lm-eval have filters" in refused("inspect", [log], folder, out, "--filter", "none")
     log.write_bytes(log.read_bytes()[:-60])
     assert "this is no whole zip archive" in refused("inspect", [log], folder, out)

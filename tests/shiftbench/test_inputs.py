@@ -34,14 +34,14 @@ def test_a_wrong_type_is_told_what_would_be_right(wrong: Any, filled: Filled) ->
         with pytest.raises(TypeError) as refused:
             call()
         said = str(refused.value)
-        assert said.startswith(f"{argument}: this is of the wrong type; {found}"), said
+        assert said.startswith(f"{argument}: wrong type; {found}"), said
         assert right in said
 
 
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"source": ["a"], "id": ["b", "c"], "prediction": ["d", "e"]}, "predictions: this makes no table"),
+        ({"source": ["a"], "id": ["b", "c"], "prediction": ["d", "e"]}, "predictions: this is not a table"),
         ({"source": ["a"], "id": ["b"], "prediction": ["d"], "answer": ["e"]}, "column 'answer': unknown column"),
         ({"source": ["a", "b"], "id": ["b", "c"], "prediction": ["d", 7]}, "each with values of one type"),
         (pd.DataFrame({"source": ["a", 7], "id": ["b", "c"], "prediction": ["d", "e"]}), "values of one type"),

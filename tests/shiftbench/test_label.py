@@ -166,7 +166,7 @@ def test_other_data_than_the_draw_was_made_from(drawn: Path) -> None:
     said = pl.read_csv(drawn / "preds.csv", infer_schema=False).filter(pl.col("id").is_in(kept["key"].implode()))
     kept.write_csv(drawn / "mine.csv")
     said.write_csv(drawn / "preds.csv")
-    assert "domain 'shop' has other texts than when it was drawn from; found" in score(drawn)
+    assert "domain 'shop' has other texts than at the time of the draw; found" in score(drawn)
     rows.filter(pl.col("site") == "old").write_csv(drawn / "mine.csv")
     pl.read_csv(drawn / "preds.csv").head(0).write_csv(drawn / "preds.csv")
     (drawn / "to_label.draw.json").write_text("{}")
@@ -183,9 +183,9 @@ def test_other_data_than_the_draw_was_made_from(drawn: Path) -> None:
         (
             ("--domain", "shpo"),
             9,
-            "--domain: no such domain has texts without a label; found 'shpo'; did you mean 'shop'?",
+            "--domain: no domain of this name has texts without a label; found 'shpo'; did you mean 'shop'?",
         ),
-        (("--domain", "old"), 9, "no such domain has texts without a label"),
+        (("--domain", "old"), 9, "no domain of this name has texts without a label"),
     ],
 )
 def test_budgets_and_domains_that_do_not_fit(tmp_path: Path, more: tuple[str, ...], budget: int, message: str) -> None:
@@ -202,7 +202,7 @@ def test_budgets_and_domains_that_do_not_fit(tmp_path: Path, more: tuple[str, ..
         ("preds.csv", pl.lit("x").alias("id"), "row 1: an id is unknown; found 'x' (and 911 more unknown ids)"),
         ("mine.csv", pl.lit("pos").alias("verdict"), "mine.csv: every row has a label"),
         ("mine.csv", pl.lit("shop1").alias("key"), "column 'key', row 2: an id is repeated (and 910 more rows)"),
-        ("mine.csv", pl.lit(" ").alias("body"), "column 'body', row 1: nothing stands here (and 911 more rows)"),
+        ("mine.csv", pl.lit(" ").alias("body"), "column 'body', row 1: a value is missing (and 911 more rows)"),
     ],
 )
 def test_rows_and_predictions_that_do_not_fit(tmp_path: Path, name: str, change: pl.Expr, message: str) -> None:
@@ -221,7 +221,7 @@ def test_no_confidences_several_models_and_no_ids(tmp_path: Path) -> None:
     pl.concat(twice).write_csv(tmp_path / "preds.csv")
     assert "texts are drawn for one model; found 2 runs, such as 'old' 0 and 'old' 1" in draw(tmp_path)
     result = run("label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--budget", 9, "--out", "x.csv")
-    assert "rows to be labelled need ids of their own" in result.stderr
+    assert "rows to be labelled need a column of ids" in result.stderr
     result = run("label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--budget", 9, "--out", "x.parquet")
     assert result.returncode == 2
-    assert "--sampled is for one file, without --depth" in score(tmp_path, "--depth")
+    assert "--sampled takes one file, without --depth" in score(tmp_path, "--depth")

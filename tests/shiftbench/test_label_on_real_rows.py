@@ -9,7 +9,7 @@ import pytest
 
 from builders.folder.reader import DatasetFolder
 from shiftbench.label_draws import group_codes
-from shiftbench.label_rows import calibrated
+from shiftbench.label_rows import calibrate_confidences
 from tests.leaderboard.metrics.sampled import Domain, Simulated, simulate
 from tests.shiftbench.elsewhere import ROOT
 
@@ -31,7 +31,7 @@ def shift_domain(rows: pl.DataFrame, source: str, target: str) -> Domain:
     """Take one shift's target texts; confidences are calibrated on the source's own test texts, as 'label' does."""
     here = rows.filter(pl.col("source") == source, pl.col("domain").is_in([source, target]))
     known = here.with_columns(label=pl.when(pl.col("domain") == source).then("label"))
-    here = here.with_columns(confidence=calibrated(known)).filter(domain=target)
+    here = here.with_columns(confidence=calibrate_confidences(known)).filter(domain=target)
     correct = (here["label"] == here["prediction"]).cast(pl.Float64).to_numpy()
     return Domain(here["confidence"].to_numpy(), correct, group_codes(here["group"]))
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 import shiftbench as sb
 from builders.folder.reader import DatasetFolder
 from tests.leaderboard.conftest import predict
+from tests.notebooks import run_cell
 
 PAGE = Path(sb.__file__).with_name("README.md").read_text(encoding="utf-8")
 CELLS = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.M | re.S)
@@ -53,7 +54,7 @@ def test_the_notebook_runs(
         "frame": given(own_rows(), "own"),
     }
     for cell in CELLS:
-        exec(compile(cell, "a cell of shiftbench/README.md", "exec"), cells)
+        run_cell(cell, cells, "a cell of shiftbench/README.md")
 
     good.write_parquet("expected.parquet")
     assert cells["scores"].scores == sb.score_file("expected.parquet", synthetic)

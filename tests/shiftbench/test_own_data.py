@@ -12,7 +12,7 @@ from builders.building.own import build_own
 from builders.building.own_columns import Columns
 from leaderboard.scoring.score import score_file
 from shiftbench.command import app
-from shiftbench.own_data import scored_own_data
+from shiftbench.own_data import score_own_data
 from tests.leaderboard.conftest import SCRIPT, Visible
 from validation.report import InvalidInput
 
@@ -54,7 +54,7 @@ def write(folder: Path, frame: pl.DataFrame, predicted: pl.DataFrame) -> tuple[P
 
 def refusal(folder: Path, frame: pl.DataFrame, predicted: pl.DataFrame, columns: Columns = COLUMNS) -> str:
     csv, preds = write(folder, frame, predicted)
-    with pytest.raises(InvalidInput) as refused, scored_own_data(preds, csv, columns):
+    with pytest.raises(InvalidInput) as refused, score_own_data(preds, csv, columns):
         pass
     return str(refused.value).replace(f"{folder}/", "")
 
@@ -62,7 +62,7 @@ def refusal(folder: Path, frame: pl.DataFrame, predicted: pl.DataFrame, columns:
 def test_scores_are_those_counted_by_hand(tmp_path: Path) -> None:
     frame = rows()
     csv, preds = write(tmp_path, frame, predictions(frame))
-    with scored_own_data(preds, csv, COLUMNS) as found:
+    with score_own_data(preds, csv, COLUMNS) as found:
         (task,) = found.scores.tasks
         place = found.folder.path
     assert task.domains == ("garden-home", "sci-fi", "toys")
@@ -81,7 +81,7 @@ def test_rows_that_repeat_leave_with_their_predictions(tmp_path: Path) -> None:
     again = frame.head(2).with_columns(pl.col("key") + "-again")
     every = pl.concat([frame, again])
     csv, preds = write(tmp_path, every, predictions(every))
-    with scored_own_data(preds, csv, COLUMNS) as found:
+    with score_own_data(preds, csv, COLUMNS) as found:
         assert found.repeats == 2
         assert found.scores.tasks[0].in_domain[1].n == 30
 
@@ -93,7 +93,7 @@ def test_a_split_column_says_which_rows_are_tests(tmp_path: Path, word_encoder: 
     tests = frame.filter(part="test")
     columns = Columns("topic", "verdict", ("body",), "key", "part")
     csv, preds = write(tmp_path, frame, predictions(tests))
-    with scored_own_data(preds, csv, columns, encoder=word_encoder) as found:  # type: ignore[arg-type]
+    with score_own_data(preds, csv, columns, encoder=word_encoder) as found:  # type: ignore[arg-type]
         assert [own.n for own in found.scores.tasks[0].in_domain] == [20, 20, 20]
         assert found.scores.tasks[0].shifts[0].depth_f1
     said = refusal(tmp_path, frame, predictions(frame), columns)
@@ -105,7 +105,7 @@ def test_depths_without_train_rows_are_refused(tmp_path: Path, word_encoder: obj
     csv, preds = write(tmp_path, rows(), predictions(rows()))
     with (
         pytest.raises(InvalidInput, match="depths need train rows"),
-        scored_own_data(preds, csv, COLUMNS, encoder=word_encoder),  # type: ignore[arg-type]
+        score_own_data(preds, csv, COLUMNS, encoder=word_encoder),  # type: ignore[arg-type]
     ):
         pass
 
@@ -122,7 +122,7 @@ def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
         "id", source=pl.lit("toys"), prediction=pl.col("label").replace_strict(names, return_dtype=pl.String)
     )
     predicted.write_csv(tmp_path / "preds.csv")
-    with scored_own_data(tmp_path / "preds.csv", tmp_path / "my.csv", Columns("domain", "label")) as found:
+    with score_own_data(tmp_path / "preds.csv", tmp_path / "my.csv", Columns("domain", "label")) as found:
         assert found.scores == score_file(tmp_path / "preds.csv", folder)
 
 
@@ -158,7 +158,7 @@ def test_bad_ids_sources_and_labels_are_told_in_the_words_of_the_csv(tmp_path: P
 def test_joined_sources_are_named_as_the_csv_names_domains(tmp_path: Path) -> None:
     frame = rows()
     csv, preds = write(tmp_path, frame, predictions(frame, sources=("toys+Sci Fi",)))
-    with scored_own_data(preds, csv, COLUMNS) as found:
+    with score_own_data(preds, csv, COLUMNS) as found:
         assert [shift.source for shift in found.scores.tasks[0].shifts] == ["sci-fi+toys"]
 
 

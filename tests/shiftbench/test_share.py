@@ -81,7 +81,7 @@ def test_scores_alone_are_shared_without_single_texts(
     to = ("--to", "every-eval-ever", "--organization", "The lab", *NAMES)
     done = run("share", *scored, *to, "--out", tmp_path / "eee", "--data", filled.folder.path)
     assert done.returncode == 0, done.stderr
-    assert "leave out single texts: scores alone were given" in done.stderr
+    assert "leave out single texts: there are only scores, no predictions" in done.stderr
     assert [Path(path).suffix for path in files(tmp_path / "eee")] == [".json"]
 
 
@@ -160,13 +160,13 @@ def test_a_refused_pull_request_leaves_no_file(
     ("options", "message"),
     [
         (["0123456789abcdef", "--store", "{store}"], "the store has no such entry"),
-        (["good", "--store", "{store}"], "this is no entry id"),
+        (["good", "--store", "{store}"], "this is not the id of an entry"),
         (["{tmp}/none.parquet"], "there is no such file"),
         (["{lonely}"], "results are shared with their card, and there is none"),
         (["{card}", "--card", "{card}"], "unknown column"),
-        (["{broken}", "--card", "{card}"], "these are no scores"),
+        (["{broken}", "--card", "{card}"], "this file has no scores"),
         (["{preds}", "--model", "model"], "this is no repository of the Hub"),
-        (["{preds}", "--report", "http://example.org"], "this is no link"),
+        (["{preds}", "--report", "http://example.org"], "this is not an https address"),
         (["{preds}", "--out", "{tmp}"], "the output folder is taken"),
     ],
 )
@@ -207,7 +207,7 @@ def test_options_that_do_not_fit_are_named(sent: Path, filled: Filled, tmp_path:
     words = ("share", sent, "--data", filled.folder.path, *NAMES)
     for more, message in (
         (("--to", "csv"), "give --out"),
-        (("--to", "csv", "--create-pr"), "nobody takes this CSV"),
+        (("--to", "csv", "--create-pr"), "--create-pr does not send CSV"),
         (("--to", "every-eval-ever", "--out", tmp_path / "out"), "give --organization"),
     ):
         done = run(*words, *more)

@@ -172,6 +172,17 @@ def test_a_store_filled_from_it_has_the_same_scores(kept: Kept, archive: Path, t
     assert (again.failed, set(again.kept)) == ({}, set(new.ids()))
 
 
+def test_an_archive_that_is_cut_off_is_named(kept: Kept, archive: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut"
+    shutil.copytree(archive, cut)
+    for path in (cut / "predictions").iterdir():
+        path.write_bytes(path.read_bytes()[:-100])
+    done = run("rescore", "--from-archive", cut, "--store", tmp_path / "new", "--data", kept.folder.path)
+    assert done.returncode == 1
+    assert f"error: {cut}: no entry of the archive can be read; found {cut}/predictions/" in done.stderr
+    assert done.stderr.strip().endswith("fetch the archive again")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
