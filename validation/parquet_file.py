@@ -125,7 +125,7 @@ def _joined(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Report what the readers raise for a damaged file."""
+    """Raise InvalidInput for the errors that readers raise for a damaged file."""
     try:
         yield
     except MemoryError:
@@ -205,7 +205,7 @@ def _fixed_size(kind: pa.DataType) -> int:
 
 
 def _check_pages(groups: list[RowGroup], repeated: list[str], stream: BinaryIO, file: str) -> None:
-    """Refuse pages that unfold to more than predictions can need, whatever the footer says.
+    """Raise InvalidInput for pages that decompress to more than predictions can need, whatever the footer says.
 
     ``repeated`` names the column of each chunk that holds lists; it is empty for others.
     """
@@ -252,7 +252,7 @@ def _checked_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, np
 
 
 def _cuts(row_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut rows into parts that unfold to no more than ``PART_BYTES``, or to a single row."""
+    """Split rows into parts that decompress to at most ``PART_BYTES``, or to a single row."""
     ends, start = np.cumsum(row_bytes), 0
     while start < len(ends):
         before = int(ends[start - 1]) if start else 0
@@ -281,7 +281,7 @@ def _unfolded_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Give the bytes of each value, of a list those of its elements with a space between, shape (n_rows,)."""
+    """Return the bytes of each value, of a list those of its elements with a space between, shape (n_rows,)."""
     kind = array.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _list_lengths(array)

@@ -83,7 +83,7 @@ class Page:
 
 
 def pages(stream: BinaryIO, start: int, length: int) -> Iterator[Page]:
-    """Walk through the pages of a column chunk.
+    """Yield the pages of a column chunk.
 
     Args:
         stream: the file.
@@ -164,7 +164,7 @@ def _struct_list(data: bytes, at: int, nesting: int) -> tuple[list[_Fields], int
 
 
 def _skipped(data: bytes, at: int, kind: int, nesting: int) -> int:
-    """Step over a value that no cap looks at."""
+    """Return the position after a value that no limit concerns."""
     if kind in _WIDTHS:
         return at + _WIDTHS[kind]
     if kind in (4, 5, 6):

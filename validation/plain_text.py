@@ -1,4 +1,4 @@
-"""Text that reads as it is written: no character that does not show or turns the order, no link to another host than
+"""Text that reads as it is written: no invisible character, none that changes the order, no link to another host than
 it seems.
 """
 

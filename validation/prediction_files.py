@@ -1,6 +1,6 @@
 """Reading a prediction file, whatever its format, with errors that name row and column.
 
-Formats: parquet, JSON lines, CSV, told apart by their content; the file's name does not matter. Columns: ``source``,
+Formats: parquet, JSON lines, CSV, recognised by their content; the file's name does not matter. Columns: ``source``,
 ``id``, ``prediction``, optional ``seed``, ``confidence`` and ``probabilities``. Nothing is guessed: a file that a
 spreadsheet has mangled is refused with what to do about it. Files are read in parts, so that one which is refused takes
 little memory.
@@ -50,7 +50,7 @@ class PredictionFile:
 
     @property
     def is_parquet(self) -> bool:
-        """Whether columns can be read one by one, and texts may unfold to more than the file has bytes."""
+        """Return whether columns can be read one by one, and texts may decompress to more bytes than the file has."""
         return self._format == "parquet"
 
     def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:
@@ -102,7 +102,7 @@ class PredictionFile:
             first += len(batch)
 
     def _whole(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
-        """Give a part the columns of the first one; JSON lines may lack what others have, ``seen`` before them."""
+        """Add to a part the columns of the first one; JSON lines may lack what others have, ``seen`` before them."""
         for name in OPTIONAL:
             if name in part.columns and name not in seen:
                 self._add_missing(name, 0, first)
@@ -121,7 +121,7 @@ class PredictionFile:
             self.faults.add(column, "number", first, repr(None), count)
 
     def _check_columns(self, names: list[str]) -> None:
-        """Refuse names without which nothing can be read; unknown ones are noted, and their columns are not read."""
+        """Raise InvalidInput where required columns are missing; unknown ones are recorded and not read."""
         unknown, others = _column_problems(names, str(self.path))
         self.faults.columns += [problem for problem in unknown if problem not in self.faults.columns]
         if others:
@@ -148,7 +148,7 @@ def read_predictions(path: Path, max_rows: int = MAX_ROWS, *, labels_by_index: b
 
 
 def _format(path: Path) -> str:
-    """Tell a file's format by its first bytes."""
+    """Return a file's format by its first bytes."""
     with path.open("rb") as stream:
         head = stream.read(HEAD_BYTES)
         while head.isspace() and (more := stream.read(HEAD_BYTES)):
@@ -166,7 +166,7 @@ def _format(path: Path) -> str:
 
 
 def _no_table(start: bytes) -> str | None:
-    """Say what a file is that holds none of the formats; None where it may be CSV."""
+    """Return what a file is that has none of the formats; None where it may be CSV."""
     if start.startswith(b"version https://git-lfs"):
         return "a Git LFS pointer: fetch the real file first"
     if start.startswith(b"PK\x03\x04"):

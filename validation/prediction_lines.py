@@ -51,7 +51,7 @@ def _batch(rows: Iterator[tuple[dict[str, Any], int]]) -> list[dict[str, Any]]:
 
 
 def _rows(stream: BinaryIO, file: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Give each line's object and its bytes."""
+    """Yield each line's object and its bytes."""
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1

@@ -51,7 +51,7 @@ def _first_id(rows: pl.DataFrame, other: str) -> str:
 
 
 def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts], versions: str) -> tuple[str, str]:
-    """Say what is wrong with an id that is not in the dataset, and the cure."""
+    """Return the problem of an id that is not in the dataset, with the cure."""
     try:
         parsed = ExampleId.parse(text)
     except ValueError as error:
@@ -76,7 +76,7 @@ def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts], versions: 
 
 
 def _withheld(domain: str) -> tuple[str, str]:
-    """Say why nothing can be checked against a domain that the folder leaves out, and the cure."""
+    """Return the problem of an id in a domain that the folder leaves out, with the cure."""
     what = f"this dataset folder leaves domain '{domain}' out, as its rows may not be published"
     return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
 
@@ -182,7 +182,7 @@ def _label_cure(label: str, labels: Sequence[str]) -> str:
 
 
 def short_runs(ledger: RunLedger, tasks: Sequence[TaskFacts], file: str) -> list[Problem]:
-    """Find every (source, target, seed) that lacks test ids; too many can only be repeats or unknown ids.
+    """Find every run (source, target, seed) that lacks test ids; too many ids can only be repeats or unknown ones.
 
     Args:
         ledger: has taken all rows.

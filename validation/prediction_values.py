@@ -1,4 +1,4 @@
-"""The values of a prediction file: their types, and what is wrong with them, told once for each kind of fault."""
+"""The values of a prediction file: their types, and what is wrong with them, reported once for each kind of fault."""
 
 import math
 import re
@@ -45,7 +45,7 @@ class Faults:
         self._found[column, kind] = (*first[:2], first[2] + count)
 
     def add_numbers(self, rows: pl.Series) -> None:
-        """Note rows, counted from 0, whose prediction is a whole number: a fault or not, as their task is."""
+        """Record rows, counted from 0, whose prediction is a whole number: a fault or not, depending on the task."""
         self._numbers.append(rows)
 
     def take_numbers(self) -> pl.Series:
@@ -54,7 +54,7 @@ class Faults:
         return pl.concat(rows) if rows else pl.Series(dtype=pl.Int64)
 
     def problems(self) -> list[Problem]:
-        """List them, by column."""
+        """List the problems, by column."""
         there = [key for key in _ORDER if key in self._found]
         return [self._problem(column, kind, *self._found[column, kind]) for column, kind in there]
 
@@ -108,12 +108,12 @@ def number_problem(file: str, row: int, text: str, count: int) -> Problem:
 
 
 def shown(value: object) -> str:
-    """Show a value on one short line, however deep or long it is."""
+    """Format a value on one short line, however deep or long it is."""
     return _SHORT.repr(value)[:200]
 
 
 def typed(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
-    """Give the columns of a part of a file their types; bad values become null.
+    """Convert the columns of a part of a file to their types; bad values become null.
 
     Args:
         batch: the rows as read; a column may be left out.
@@ -137,7 +137,7 @@ def typed(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
 
 
 def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults) -> pl.DataFrame:
-    """Give columns of Python values their types, as ``typed`` does."""
+    """Convert columns of Python values to their types, as ``typed`` does."""
     columns = []
     for name in REQUIRED:
         values = batch[name]
@@ -221,7 +221,7 @@ def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
         column = column.cast(pl.List(pl.String) if column.dtype == pl.List else pl.String)
         faults.add_numbers(pl.int_range(first, first + len(column), eager=True))
     if name == "prediction" and column.dtype in (pl.List(pl.String), pl.List(pl.Categorical)):
-        # A list with a missing tag becomes null, and is told as a missing value.
+        # A list with a missing tag becomes null, and is reported as a missing value.
         column = column.cast(pl.List(pl.String)).list.join(" ", ignore_nulls=False)
     if column.dtype in (pl.Categorical, pl.Null) or isinstance(column.dtype, pl.Enum):
         column = column.cast(pl.String)
@@ -251,7 +251,7 @@ def _short_enough(column: pl.Series, first: int, faults: Faults) -> pl.Series:
 
 
 def _numbers(column: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Give the values of ``seed`` or ``confidence`` as numbers, null where they are none, and which are none."""
+    """Return the values of ``seed`` or ``confidence`` as numbers, null where they are none, and which are none."""
     dtype = DTYPES[column.name]
     # Dates, booleans and lists would turn into numbers that nobody meant.
     is_number = column.dtype.is_numeric() or column.dtype == pl.String

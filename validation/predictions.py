@@ -144,7 +144,7 @@ def most_rows(tasks: Sequence[TaskFacts]) -> int:
 def _sound_parts(
     parts: Iterator[pl.DataFrame], faults: Faults, checks: "list[_Keys | _Values]", columns: Sequence[str] | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Pass parts on with tasks and targets, as long as they are sound; what hangs on a bad value is not checked."""
+    """Yield parts with tasks and targets while they are sound; what depends on a bad value is not checked."""
     known, file, first = checks[0].known, faults.file, 0
     for part in parts:
         problems = faults.problems()
@@ -171,7 +171,7 @@ def _sound_parts(
 
 
 def _after(parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int) -> list[Problem]:
-    """Find what else there is to tell after a part with problems, which may be the last one."""
+    """Find further problems after a part with problems, which may be the last part."""
     noted = [problem for check in checks for problem in check.noted()]
     try:
         if next(parts, None) is None:
@@ -183,7 +183,7 @@ def _after(parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file:
 
 
 class _Keys:
-    """Checks what rows are for: sources, ids and seeds."""
+    """The checks of sources, ids and seeds."""
 
     def __init__(self, tasks: Sequence[TaskFacts], file: str, versions: str = "") -> None:
         self.known = KnownIds({facts.name: facts.test for facts in tasks})
@@ -195,7 +195,7 @@ class _Keys:
 
     @property
     def most_bytes(self) -> int:
-        """Bytes that the predictions of the rows so far may have together, by the kinds of their tasks."""
+        """Return the bytes that the predictions of the rows so far may have together, by the kinds of their tasks."""
         mean = sum(self._rows[facts.name] * MEAN_TEXT_BYTES[facts.kind] for facts in self._tasks)
         return min(MAX_TEXT_BYTES, SPARE_TEXT_BYTES + mean)
 
@@ -209,22 +209,22 @@ class _Keys:
             self._rows[facts.name] += len(rows)
             problems += unknown_sources(rows.filter(pl.col("source") != ""), facts, self._file)
             problems += self._too_many_runs(rows, facts)
-        # With a bad source, id or seed, rows cannot be told apart by run.
+        # With a bad source, id or seed it is unknown which run a row belongs to.
         self._has_runs = self._has_runs and not bad_columns.intersection(KEYS)
         if self._has_runs and self._ledger.add(placed):
             problems.append(self._repeated())
         return problems
 
     def named(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows as they are: labels are no matter of this check."""
+        """Return the rows unchanged: this check does not look at labels."""
         return placed
 
     def noted(self) -> list[Problem]:
-        """List what parts have shown that does not stop reading: nothing."""
+        """List the problems that do not stop reading: none."""
         return []
 
     def end(self) -> list[Problem]:
-        """Find what only all rows together show: repeats, and test ids that are missing."""
+        """Find problems that only all rows together show: repeats, and missing test ids."""
         if not self._has_runs:
             return []
         repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeated()]
@@ -249,7 +249,7 @@ class _Keys:
 
 
 class _Values:
-    """Checks what was predicted, against the labels and tokens of the tasks."""
+    """The checks of predictions against the labels and tokens of the tasks."""
 
     def __init__(self, tasks: Sequence[TaskFacts], file: str, keys: _Keys, *, labels_by_index: bool) -> None:
         self.known = keys.known
@@ -264,7 +264,7 @@ class _Values:
         return name_labels(placed, self._tasks) if self._by_index else placed
 
     def noted(self) -> list[Problem]:
-        """List the class numbers that parts have shown: every row may have one, so they do not stop reading."""
+        """List the class numbers found so far: every row may have one, so they do not stop reading."""
         return self._numbers.problems()
 
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:

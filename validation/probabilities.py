@@ -40,15 +40,15 @@ Bad = dict[str, pl.Series]
 
 
 class Labelled(Protocol):
-    """What is asked of a task."""
+    """A task with a name and labels: what the checks need of it."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Return the task's name."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Its labels, in order."""
+        """Return the task's labels, in order."""
 
 
 def read_lists(column: pl.Series) -> tuple[pl.Series, Bad]:
@@ -98,7 +98,7 @@ def _number(value: object) -> float | None:
 
 
 def _sound(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series, Bad]:
-    """Set lists with a fault to null, each told by the first fault that it has."""
+    """Set lists with a fault to null, and record the first fault of each list."""
     sums = lists.list.sum()
     whole = lists.list.drop_nulls().list.len() == lists.list.len()
     number = ~(whole & sums.is_finite() & (lists.list.len() > 0))
@@ -113,7 +113,7 @@ def _sound(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series, Bad]
 
 
 class ProbabilityChecks:
-    """Checks lists of probabilities against the labels of tasks, part by part."""
+    """The checks of lists of probabilities against the labels of tasks, part by part."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -147,7 +147,7 @@ class ProbabilityChecks:
         return problems + self._patchy(rows, given, task.name)
 
     def _patchy(self, rows: pl.DataFrame, given: pl.Series, task: str) -> list[Problem]:
-        """Find a task of which some rows have probabilities and others do not: nothing is scored around."""
+        """Find tasks of which some rows have probabilities and others do not."""
         lacking = ~given & (rows["prediction"] != UNPARSED).fill_null(value=False)
         known = task in self._with and task in self._without
         for marks, first in ((given, self._with), (lacking, self._without)):

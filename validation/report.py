@@ -23,7 +23,7 @@ class Problem:
     key: str | None = None
 
     def __str__(self) -> str:
-        """Give the problem as one line; characters that do not show are escaped."""
+        """Return the problem as one line; characters that do not show are escaped."""
         place = self.file
         if self.column is not None:
             place += f", column '{self.column}'"
@@ -57,7 +57,7 @@ def first_line(error: BaseException) -> str:
 
 
 def counted(n: int, thing: str) -> str:
-    """Write a number of things.
+    """Format a number of things.
 
     Args:
         n: how many.
@@ -71,7 +71,7 @@ def counted(n: int, thing: str) -> str:
 
 
 def and_more(n: int, thing: str = "row") -> str:
-    """Write what is added to the first of many faults.
+    """Return the words that follow the first of many faults: how many more there are.
 
     Args:
         n: faults beside the one shown.
@@ -85,7 +85,7 @@ def and_more(n: int, thing: str = "row") -> str:
 
 
 def _told_apart(word: str, choice: str) -> str:
-    """Name the characters in which two words differ that look the same."""
+    """Describe the characters in which two words differ that look the same."""
     parts = difflib.SequenceMatcher(None, word, choice, autojunk=False).get_opcodes()
     start, end, other_start, other_end = next(part[1:] for part in parts if part[0] != "equal")
     here, there = (
@@ -97,7 +97,7 @@ def _told_apart(word: str, choice: str) -> str:
 
 
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
-    """Suggest the nearest of the allowed words, or list them.
+    """Return a suggestion: the nearest of the allowed words, or all of them.
 
     Args:
         word: what was found.

@@ -89,7 +89,7 @@ def check_examples(
     if all(frame.schema.get(name) == column.dtype.type for name, column in schema.columns.items()):
         there = ("gold is here, though the folder withholds it", GOLD[kind], pl.col(GOLD[kind]).is_not_null())
         for what, column, bad in [*_faults(kind, inputs, len(labels)), *([there] if withheld else [])]:
-            # A missing value makes no other fault; the schema has told it.
+            # The schema reports missing values; they are no second fault here.
             rows = frame.select(bad.fill_null(value=False).arg_true()).to_series()
             if len(rows):
                 found = _shown(frame, column, int(rows[0])) + and_more(len(rows) - 1)
@@ -142,7 +142,7 @@ def _misplaced(row: dict[str, Any]) -> bool:
 
 
 def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
-    """Show a value on one line, whatever its type."""
+    """Format a value on one line, whatever its type."""
     return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
 

@@ -104,13 +104,13 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 class _Resolver(BaseResolver):
-    """Resolves nothing: a scalar's type is told by its letters in ``_scalar``."""
+    """A resolver that resolves nothing: ``_scalar`` decides a scalar's type by its letters."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """Composes the nodes of one document, and stops at the first that is too many or may not be."""
+    """A loader that composes the nodes of one document, and stops at the first that is too many or not allowed."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)

@@ -71,11 +71,11 @@ def assemble(
             name) and ``group``.
         sources: by domain, the sources its rows came from.
         seed: decides which groups become test and validation, and which rows fill a size.
-        equal: cut all domains to the size of the smallest; else (partial builds, own data) each keeps what it has,
+        equal: cut all domains to the size of the smallest; otherwise (partial builds, own data) each keeps what it has,
             up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size; pairings
-            have the paper's sizes, or else what there is.
+            have the paper's sizes, or fewer rows where there are no more.
         counts: counts of the named steps that the rows have been through already.
-        withhold: let repeats leave whatever their gold, as test labels are withheld (``builders.writing.withhold``).
+        withhold: drop repeats whatever their gold, because test labels are withheld (``builders.writing.withhold``).
         store: a folder for finished rows of a task that keeps what upstream has, so that no more than a part of them
             is in memory; None returns frames.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
@@ -212,7 +212,7 @@ def _count(
 
 
 def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *, withhold: bool) -> Splits:
-    """Cut the splits that upstream has not, along groups, and let no group be in two."""
+    """Cut the splits that upstream lacks, along groups, so that no group is in two splits."""
     spec = task.spec
 
     def counted(split: str, name: str, after: pl.DataFrame) -> None:
@@ -246,7 +246,7 @@ def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *
 
 
 def _check_not_empty(task: AssembledTask) -> None:
-    """Refuse sizes of 0: some domain has no row of a stratum that every domain must have."""
+    """Raise InvalidInput where a split would be empty, because a domain lacks rows of a label that all must have."""
     problems = []
     for split, size in task.sizes.items():
         if size.rows == 0 and size.paper:
@@ -257,14 +257,14 @@ def _check_not_empty(task: AssembledTask) -> None:
 
 
 def _finish(spec: TaskSpec, domain: str, split: str, rows: Rows, store: Path | None = None) -> Rows:
-    """Give rows their ids, domain and label codes, and sort them by id."""
+    """Add ids, domain and label codes to rows, and sort them by id."""
     return finish_rows(rows, spec, domain, split, store, _codes(spec))
 
 
 def finish_rows(
     rows: Rows, spec: TaskSpec, domain: str, split: str, store: Path | None, step: pl.Expr | None = None
 ) -> Rows:
-    """Do what ``with_ids`` does with rows that need not be in memory.
+    """Add ids, domain and label codes, as ``with_ids`` does, to rows that may lie on disk.
 
     Args:
         rows: a split's rows.
@@ -301,7 +301,7 @@ def finish_rows(
 
 
 def with_ids(frame: pl.DataFrame, spec: TaskSpec, domain: str, split: str) -> pl.DataFrame:
-    """Give rows the ids of a domain and split, from their inputs, and sort them by id."""
+    """Add the ids of a domain and split to rows, computed from their inputs, and sort the rows by id."""
     gold = GOLD[spec.kind]
     # Rows with equal inputs are numbered after sorting by the rest, so that their order upstream does not matter.
     keyed = frame.with_columns(_inputs=as_texts(frame.select(spec.inputs)), _gold=as_texts(frame.select(gold)))
@@ -324,7 +324,7 @@ def _digests(inputs: pl.Series, numbers: Iterable[int]) -> pl.Series:
 
 
 def _codes(spec: TaskSpec) -> pl.Expr:
-    """Turn names of labels or tags into codes; other gold stays as it is."""
+    """Replace names of labels or tags by their codes; other gold stays as it is."""
     codes = {label: code for code, label in enumerate(spec.labels)}
     gold = pl.col(GOLD[spec.kind])
     if spec.kind is TaskKind.CLASSIFICATION:
@@ -335,7 +335,7 @@ def _codes(spec: TaskSpec) -> pl.Expr:
 
 
 def add_subsets(task: AssembledTask, seed: int) -> None:
-    """Give a task its subsets: all test ids, and the few-shot ones where their domains are there."""
+    """Add a task's subsets: all test ids, and the few-shot ones where the task has their domains."""
     spec = task.spec
     tests = {domain: splits["test"]["id"].to_list() for domain, splits in task.domains.items() if "test" in splits}
     if not tests:
@@ -358,7 +358,7 @@ def _ids(ids: Iterable[str]) -> pl.DataFrame:
 
 
 def check_schema(task: AssembledTask) -> None:
-    """Check every split against the schema of the task's kind; InvalidInput names what does not fit."""
+    """Check every split against the schema of the task's kind; InvalidInput lists the rows that do not fit."""
     spec = task.spec
     for domain, splits in task.domains.items():
         for split, rows in splits.items():
@@ -373,5 +373,5 @@ def check_schema(task: AssembledTask) -> None:
 
 
 def _checked_at_once(rows: Rows) -> Iterable[pl.DataFrame]:
-    """Return a frame as it is, and rows on disk in parts; these are in the order of their ids, each once."""
+    """Return what to check at once: a frame whole, rows on disk in parts, which are sorted by id without repeats."""
     return slices_of(rows) if isinstance(rows, StoredRows) else (in_memory(rows),)

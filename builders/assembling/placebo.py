@@ -29,8 +29,8 @@ def placebo_task(
     Args:
         task: the real task.
         seed: decides which group goes to which domain.
-        balanced: keep the real task's balance; otherwise groups are dealt without a look at labels, so that which rows
-            leave tells nothing of them.
+        balanced: keep the real task's balance; otherwise labels do not affect which groups are dealt where, so that the
+            rows dropped reveal no label.
         store: a folder for rows of a task whose own lie on disk.
     Returns: the task ``<task>.placebo``; None where train or test cannot be dealt, or there is one domain only.
     """
@@ -69,8 +69,8 @@ def placebo_task(
 
 
 def _pooled(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.DataFrame:
-    """Pool what decides the deal of a task's rows, with their split and groups told apart by domain, in an order that
-    is theirs alone: id, domain, group, and the columns that the balance looks at.
+    """Join what decides how a task's rows are dealt: id, domain, split, group prefixed with the domain, and the columns
+    that the balance reads; sorted by group and id.
     """
     columns = dict.fromkeys(["id", "domain", "group", *([] if balance is None else balance.stratum.meta.root_names())])
     pooled = pl.concat(
@@ -84,7 +84,7 @@ def _pooled(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.
 
 
 def _told_apart(rows: pl.DataFrame) -> pl.DataFrame:
-    """Tell groups of different domains apart."""
+    """Prefix each group with its domain, so that groups of different domains stay distinct."""
     return rows.with_columns(pl.concat_str("domain", "group", separator="/").alias("group"))
 
 
@@ -118,7 +118,7 @@ def _dealt(
 def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
     balance = spec.balance
     if balance is not None and balance.shares == COMMON:
-        balance = None  # what is dealt at random is alike already
+        balance = None  # domains that are dealt at random are alike already
     elif balance is not None and spec.kind is TaskKind.CLASSIFICATION:
         balance = replace(balance, stratum=pl.col("label"))  # finished rows hold codes
     return replace(
@@ -134,7 +134,7 @@ def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
 
 
 def _deal(rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Deal the groups; those that hold like strata by themselves where there are enough of them in every split."""
+    """Deal groups to domains; groups with equal strata are dealt separately where each split has enough of them."""
     groups = (rows["group"].rank("dense") - 1).to_numpy().astype(np.int64)
     splits = rows["split"].replace_strict({split: code for code, split in enumerate(SPLITS)}, return_dtype=pl.Int64)
     if balance is not None:
@@ -146,7 +146,7 @@ def _deal(rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.r
 
 
 def _enough_of_each_kind(strata: pl.DataFrame, n_domains: int) -> bool:
-    """Tell whether every domain will get rows of each split and stratum when groups of a kind are dealt in rounds.
+    """Return whether every domain gets rows of each split and stratum when groups of a kind are dealt in rounds.
 
     A kind is what the groups of a split that hold the same strata are.
     """

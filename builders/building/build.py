@@ -46,7 +46,7 @@ def list_domains(benchmark: str | None = None) -> list[str]:
 
 
 def known_benchmark(name: str) -> str:
-    """Give a benchmark's name back; InvalidInput names those there are when it is none."""
+    """Return a benchmark's name; InvalidInput lists the known ones where it is none of them."""
     return find_known(name, [*BENCHMARKS, *OTHERS], "benchmark")
 
 
@@ -82,8 +82,8 @@ def build(
 
     Args:
         benchmark: ``dr``, ``boss`` or ``df1``.
-        task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain as ``sa.sst``, which is
-            partial by nature, or ``candidates`` for all tasks of candidate data sets; None builds all of which the
+        task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain as ``sa.sst``, which makes
+            the build partial, or ``candidates`` for all tasks of candidate data sets; None builds every task whose
             files are there.
         raw: folder that holds the upstream files at ``RAW/<slug>/``, or one such slug folder itself; of several, a file
             is read from the first that has it.
@@ -98,8 +98,8 @@ def build(
             withholds counts as one that could not be built.
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
             the dataset unverified.
-        from_hub: fetch files that are missing, open and on the Hugging Face Hub into the first folder before.
-        note: takes a line about each file that is fetched.
+        from_hub: first download missing files into the first folder, where they are open and on the Hugging Face Hub.
+        note: is called with a line about each file that is downloaded.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered where nothing could be built; nothing
         is written then.

@@ -19,7 +19,7 @@ from validation.report import InvalidInput
 
 State = Literal["whole", "there", "unverified", "missing", "closed"]
 """``there``: it lies there, but is not the whole file that is recorded. ``closed``: it is missing, and its terms do
-not let it be passed on; its instructions say whom to ask."""
+not allow passing it on; its instructions say how to ask for it."""
 
 STATES: Mapping[State, str] = {
     "whole": "as recorded",
@@ -132,7 +132,7 @@ def _check_beside(file: FileSpec, path: Path, records: Upstream) -> Iterator[Che
 
 
 def _judge(path: str, n_rows: int, rows: int | None, sha256: str | None) -> CheckedFile:
-    """Judge a file by its rows, as no recorded checksum agrees."""
+    """Compare a file's rows with the recorded number, because no recorded checksum agrees."""
     if rows is not None and n_rows != rows:
         by = f"{abs(n_rows - rows):,} {'too many' if n_rows > rows else 'too few'}"
         return CheckedFile(path, "there", rows, sha256, "", f"{n_rows:,} rows, {by}")
@@ -142,7 +142,7 @@ def _judge(path: str, n_rows: int, rows: int | None, sha256: str | None) -> Chec
 
 
 def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]) -> CheckedFile:
-    """Judge a file by the rows that it has together with others."""
+    """Compare with its record the number of rows that a file has together with others."""
     lacking = [Path(place).name for place in total.files if place not in n_rows]
     n_all = sum(n_rows.get(place, 0) for place in total.files)
     if lacking:

@@ -211,7 +211,7 @@ def build(
 def _build_own(
     task: str | None, raw: list[Path], out: Path, of_own: dict[str, Any], common: dict[str, Any]
 ) -> "Manifest":
-    """Build own data from what was given on the command line, by the options' names."""
+    """Build own data from the options of the command line."""
     from builders.building.own import MIN_TEXTS, build_own
     from builders.building.own_columns import Columns, find_kind
 
@@ -244,7 +244,7 @@ def _check(benchmark: str | None, task: str | None, raw: list[Path] | None, json
 
 
 def _refuse(benchmark: str, options: dict[str, Any], *by: str) -> None:
-    """Refuse what was given but would be left unread by a benchmark, or by --check."""
+    """Raise InvalidInput for options that a benchmark, or --check, would ignore."""
     given = [name for name, value in options.items() if value]
     if given and benchmark in by:
         raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")

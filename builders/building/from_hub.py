@@ -1,4 +1,4 @@
-"""Original rows of open sources that are on the Hugging Face Hub, fetched into a folder of upstream files.
+"""Original rows of open sources on the Hugging Face Hub, downloaded into a folder of upstream files.
 
 Where the Hub has a release as Parquet, its rows are written in the release's own form, which the specs read. A
 repository's revision is resolved when the first file of it is fetched, kept in ``<slug>/from_hub.json``, and used from
@@ -53,7 +53,7 @@ class Fetched(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the rows are as many as recorded of the whole release."""
+        """Return whether the rows are as many as recorded of the whole release."""
         return self.rows == self.recorded_rows
 
 
@@ -203,7 +203,7 @@ def fetch_from_hub(
         specs: the tasks.
         raws: folders of upstream files; the first is made where it is not there.
         api: the Hub; by default the one of ``HF_ENDPOINT``.
-        note: takes a line about each file.
+        note: is called with a line about each file.
     Returns: what was fetched; empty where nothing is missing that the Hub has.
     Raises: InvalidInput when the Hub cannot be reached or has other files; files fetched before stay.
     """

@@ -25,7 +25,7 @@ _ARROW = pl.CompatLevel.oldest()
 
 
 class _Texts:
-    """Draws texts."""
+    """A generator of invented texts."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -50,7 +50,7 @@ class _Texts:
                     yield text
 
     def repeated(self, n_rows: int, n_words: int, times: int) -> Iterator[str]:
-        """Draw texts of about so many words, each of which comes so many times."""
+        """Draw texts of about so many words, and repeat each text so many times."""
         return islice(chain.from_iterable([text] * times for text in self.draw(-(-n_rows // times), n_words)), n_rows)
 
 
@@ -68,7 +68,7 @@ Writer = Callable[[Path, _Texts, float], None]
 
 
 def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -> Writer:
-    """Make a writer of MRQA's JSON lines: questions, ``times`` of them about one context."""
+    """Return a writer of MRQA's JSON lines, with ``times`` questions about each context."""
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:
         for split, size in sizes.items():
@@ -90,7 +90,7 @@ def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -
 
 
 def _pairs(place: str, sizes: Mapping[str, int], n_words: tuple[int, int], times: int) -> Writer:
-    """Make a writer of pairs of sentences in JSON lines, ``times`` of them of one premise."""
+    """Return a writer of sentence pairs in JSON lines, with ``times`` pairs of each premise."""
     labels = ("entailment", "neutral", "contradiction")
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:

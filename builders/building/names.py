@@ -32,7 +32,7 @@ def find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[
 
 
 def find_known(name: str, names: Sequence[str], what: str) -> str:
-    """Return a name that is one of some names; InvalidInput names ``what`` it is not, and the nearest."""
+    """Return a name that is among the known ones; InvalidInput says what it is not, and suggests the nearest."""
     if name not in names:
         raise InvalidInput(Problem(f"there is no such {what}", "command line", f"'{name}'", did_you_mean(name, names)))
     return name

@@ -57,13 +57,13 @@ def build_own(
         raw: a file, several, or a folder of them; of several, each is a domain where no column says otherwise.
         out: the folder to write.
         columns: which columns hold what; by default those of the usual names.
-        kind: what is predicted; by default told by the file or the names of its columns.
+        kind: what is predicted; by default found from the file or the names of its columns.
         min_texts: test texts below which a domain is left out of means.
         seed: decides which groups go to which split.
         overwrite: replace what is in ``out``.
         encoder: computes the depth tables; None leaves them out.
         withhold_labels: write a folder without test labels and one with them.
-    Returns: the manifest of what was written; its task's notes say what is odd about the rows.
+    Returns: the manifest of what was written; its task's notes list what is odd about the rows.
     Raises: InvalidInput with every problem when a column is missing, a value empty, an id repeated, or fewer than two
         domains or labels are there.
     """

@@ -24,7 +24,7 @@ _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.EXTRACTIVE_QA: (("context", "question"),),
     TaskKind.GENERATION: (("text",), ("source_text",)),
 }
-"""Names that input columns have where none are given, the usual ones first."""
+"""Default names of input columns, the most usual ones first."""
 _GOLD: Mapping[TaskKind, tuple[str, ...]] = {kind: (name,) for kind, name in GOLD.items()} | {
     TaskKind.EXTRACTIVE_QA: ("answers", "answer"),
     TaskKind.GENERATION: ("target_text", "target", "summary"),
@@ -57,13 +57,13 @@ class Columns:
     domain_by: str | None = None
 
     def by_use(self) -> dict[str, str]:
-        """Return the names that were given, by what they hold."""
+        """Return the names that the user set, by what the columns hold."""
         one = {"domain": self.domain, "gold": self.label, "id": self.id, "split": self.split, "group": self.group}
         return {use: name for use, name in one.items() if name is not None}
 
 
 def kind_of(columns: Sequence[str]) -> TaskKind:
-    """Tell what is predicted by the names of columns."""
+    """Return the task kind that the column names imply."""
     found = set(columns)
     if "tags" in found:
         return TaskKind.TAGGING
@@ -87,7 +87,7 @@ class FoundColumns:
 
     Attributes:
         table: the table.
-        columns: the names that were given.
+        columns: the names that the user set.
         kind: what is predicted.
         problems: what is missing or named twice.
         inputs: our names of the input columns.
@@ -133,13 +133,13 @@ class FoundColumns:
             self.names["own_id"] = "id"
 
     def _find_more(self, name: str, given: Mapping[str, str], found: Sequence[str]) -> None:
-        """Find a column by the name given or its usual one, unless that one holds something else."""
+        """Find a column by the name that the user set or its usual one, unless that one holds something else."""
         own = given.get(name, name)
         if name in given or (own in found and own not in {*given.values(), *self.names.values()}):
             self.names[name] = own
 
     def _find_inputs(self, found: Sequence[str], taken: set[str]) -> None:
-        """Find the input columns; tokens may be words of a text parted by blanks."""
+        """Find the input columns; tokens may be the words of a text, separated by blanks."""
         usual = _INPUTS[self.kind]
         free = [name for name in found if name not in taken]
         if self.columns.text:
@@ -185,6 +185,6 @@ class FoundColumns:
 
 
 def _other_case(names: Sequence[str], columns: Sequence[str]) -> str:
-    """Name the columns to rename where only case or spaces around keep them from being one of these names."""
+    """List the columns to rename, where only case or spaces keep them from being one of these names."""
     pairs = [(column, column.strip().lower()) for column in columns if column not in names]
     return " and ".join(f"rename '{column}' to '{name}'" for column, name in pairs if name in names)

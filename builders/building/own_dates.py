@@ -1,4 +1,4 @@
-"""Dates as domains: grouped by month, quarter or year, because a domain a day has too few texts to tell anything."""
+"""Dates as domains: grouped by month, quarter or year, because a domain for each day has too few texts."""
 
 from collections.abc import Mapping
 
@@ -23,14 +23,14 @@ _SHARE = 0.95
 
 
 def look_like_dates(domains: pl.Series) -> bool:
-    """Check whether nearly all distinct values are dates, each with its day, such as ``2024-03-31`` or a time of it."""
+    """Return whether nearly all distinct values are full dates, such as ``2024-03-31``, with or without a time."""
     values = domains.drop_nulls().unique()
     least = max(2, _SHARE * len(values))
     return any(int(_parsed(values, form).is_not_null().sum()) >= least for form in _FORMATS)
 
 
 def count_spans(domains: pl.Series) -> dict[str, int]:
-    """Count the domains that grouping dates by each span would make; what is no date counts for nothing."""
+    """Count the domains that grouping dates by each span would make; values that are no dates are not counted."""
     form = _best_form(domains)
     dates = pl.DataFrame({"date": _parsed(domains, form).drop_nulls()})
     return {span: int(dates.select(name.n_unique()).item()) for span, name in _NAMES.items()}

@@ -14,7 +14,7 @@ _SHEET_ERRORS = ("#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NU
 
 
 def row_list(rows: Sequence[int]) -> str:
-    """Write row numbers.
+    """Format row numbers.
 
     >>> row_list([3]), row_list([3, 7]), row_list(range(1, 12))
     ('row 3', 'rows 3, 7', 'rows 1, 2, 3, 4, 5, 6, 7, 8 and 3 more')

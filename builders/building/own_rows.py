@@ -1,4 +1,4 @@
-"""Rows of one's own data: which columns hold what, and everything that is wrong with their values, told at once."""
+"""Rows of one's own data: which columns hold what, and everything that is wrong with their values, in one report."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ def own_rows(tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None
     Args:
         tables: the tables, as they were read.
         columns: which of their columns hold what.
-        kind: what is predicted; by default told by the form of the file or the names of its columns.
+        kind: what is predicted; by default found from the form of the file or the names of its columns.
     Returns: the rows, with what is odd about them.
     Raises: InvalidInput with every problem of every table: file, column, rows, cure.
     """
@@ -140,7 +140,7 @@ class _Reading:
         return frame.select(name for name in order if name in frame.columns)
 
     def _empty(self, frame: pl.DataFrame) -> Iterator[_Fault]:
-        """Find values that are missing; of answers, an empty one says that there is none."""
+        """Find missing values; an empty answer is not missing, it says that there is no answer."""
         for name in frame.columns:
             column = frame[name]
             if name == START:
@@ -170,7 +170,7 @@ class _Reading:
 
 
 def _in_lists(frame: pl.DataFrame) -> pl.DataFrame:
-    """Part tokens and tags that are texts at their blanks."""
+    """Split tokens and tags that are texts at their blanks."""
     texts = [name for name in (TOKENS, "tags") if frame.schema[name] == pl.String]
     return frame.with_columns(
         pl.col(name).str.strip_chars().str.split(" ").list.filter(pl.element() != "") for name in texts
@@ -193,7 +193,7 @@ def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
 
 
 def _with_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
-    """Give answers that are texts their place in the context: the one that is named, or else the first."""
+    """Add to answers that are texts their offset in the context: the given one, or the first occurrence."""
     wrong, unread = [], []
     answers: list[dict[str, list[str] | list[int]]] = []
     starts = frame[START].to_list() if START in frame.columns else [None] * len(frame)
@@ -255,7 +255,7 @@ def _of_all(
 
 
 def _fewer_domains(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
-    """Return the cure for too many domains: dates in spans, or a column that is none of ids."""
+    """Return the cure for too many domains: group dates, or take a column that is not one of ids."""
     if cure := date_cure(domains):
         return cure
     table = tables[0].frame
@@ -286,7 +286,7 @@ def tag_names(frame: pl.DataFrame) -> tuple[str, ...]:
 
 
 def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple[dict[str, str], list[Problem]]:
-    """Name every domain in lower case, digits, ``-`` and ``_``.
+    """Convert domain names to lower case, digits, ``-`` and ``_``.
 
     Args:
         domains: what the file calls them, in any order and number; empty ones are passed over.

@@ -145,7 +145,7 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
 
 
 def _read_tokens(path: Path) -> pl.DataFrame:
-    """Read one token a line, its tag in the last field; fields are parted by tabs where the first line has one."""
+    """Read one token a line, its tag in the last field; tabs separate fields where the first line has one."""
     with UpstreamFile(path) as file:
         first = next((line for _, line in file.lines() if line.strip()), "")
     separator = "\t" if "\t" in first else " "
@@ -157,7 +157,7 @@ def _read_tokens(path: Path) -> pl.DataFrame:
 
 
 def _columns_of(rows: Sequence[Any], name: str) -> pl.DataFrame:
-    """Lay JSON's objects out as columns; what one of them lacks is null."""
+    """Convert JSON objects to columns; a key that an object lacks is null."""
     odd = [number for number, row in enumerate(rows, start=1) if not isinstance(row, dict)]
     if odd:
         what = "this is not an object with keys" + and_more(len(odd) - 1)
@@ -193,7 +193,7 @@ def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
 
 
 def _text(value: Any) -> str | None:
-    """Return a value of JSON as it is written there; numbers were left as text."""
+    """Return the text of a JSON value as the file writes it; numbers were read as text."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None or isinstance(value, str):
@@ -209,7 +209,7 @@ def _answers(value: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
 
 
 def _as_written(column: pl.Series, name: str) -> pl.Series:
-    """Write a frame's column as text, lists of text or answers."""
+    """Convert a frame's column to text, lists of text or answers."""
     dtype = column.dtype
     if isinstance(dtype, pl.List | pl.Array):
         inner = _as_written(column.explode(), name)
@@ -235,7 +235,7 @@ def _as_written(column: pl.Series, name: str) -> pl.Series:
 
 
 def _numbers(values: Sequence[float | None]) -> list[str | None]:
-    """Write numbers; whole ones that are floats only because some are missing get no ``.0``."""
+    """Format numbers; whole numbers that are floats only because some are missing get no ``.0``."""
     there = [value for value in values if value is not None and not math.isnan(value)]
     has_gap = len(there) < len(values)
     whole = has_gap and all(value.is_integer() for value in there)

@@ -35,7 +35,7 @@ class ReadTasks:
 def read_tasks(
     specs: Sequence[TaskSpec], reading: Reading, *, partial: bool, withhold: bool, placebo: bool, only: str | None
 ) -> ReadTasks:
-    """Read tasks; one gated or vanished source does not keep the others from being built.
+    """Read tasks; a source that cannot be had does not keep the other tasks from being built.
 
     Args:
         specs: the tasks, in the order in which they are read.
@@ -68,7 +68,7 @@ def read_tasks(
 
 
 def narrowed(spec: TaskSpec, only: str | None) -> TaskSpec:
-    """Return a task with one of its domains alone; None keeps all."""
+    """Return a task with one of its domains alone, or the whole task where the domain is None."""
     return replace(spec, domains=tuple(domain for domain in spec.domains if only in (None, domain.name)))
 
 
@@ -121,7 +121,7 @@ def _read_task(
         )
     tally = list(counts.values())
     if spec.as_upstream:
-        # Test labels that are withheld must not tell which copies leave (see builders.writing.withhold).
+        # Withheld test labels must not decide which copies leave (see builders.writing.withhold).
         alike = [*spec.inputs, "group"] if withhold else None
         tally += _drop_copies(domains, [(file, takers[file]) for file in found], alike, f"{reading.seed}/{spec.id}")
     # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
@@ -156,7 +156,7 @@ def _drop_copies(
     alike: Sequence[str] | None,
     key: str,
 ) -> Iterator[TransformCount]:
-    """Drop the rows that files have in common which hold one release in part; where rows are kept, none else would.
+    """Drop rows that several files repeat because each holds a part of one release.
 
     Copies are alike in these columns, None: in all.
     """
@@ -173,7 +173,7 @@ def _drop_copies(
 
 
 def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
-    """Let the rows drawn from a file through the steps that follow."""
+    """Apply the steps that follow the draw to the rows drawn from a file."""
     rows, counts = in_memory(taken.rows), list(taken.counts)
     for step in draw.after:
         before, changed = len(rows), step.n_changed(rows)
@@ -186,14 +186,14 @@ def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
 
 
 def _n_labelled(taken: Taken) -> int:
-    """Rows that the named steps left, before any sampling."""
+    """Count the rows that the named steps left, before any sampling."""
     return next(step.after for step in reversed(taken.counts) if step.name not in ("sample", "repeats_noticed_leave"))
 
 
 def _found(
     spec: TaskSpec, reading: Reading, takers: Mapping[FileSpec, Sequence[tuple[DomainSpec, str]]], *, partial: bool
 ) -> dict[FileSpec, Path]:
-    """Find the files of a task; a partial build goes on without those in whose place something else lies.
+    """Find the files of a task; a partial build goes on without those that are something else, such as a web page.
 
     Raises: InvalidInput naming what is missing, of a partial build where nothing is there.
     """
@@ -223,7 +223,7 @@ def _raise_malformed(spec: TaskSpec, reading: Reading) -> None:
 def _left_out_if(
     partial: bool, spec: TaskSpec, reading: Reading, takers: Sequence[tuple[DomainSpec, str]]
 ) -> Iterator[None]:
-    """Leave a malformed file out of a partial build; what is wrong with it is kept for each domain that lacks it."""
+    """Record a malformed file, which a partial build leaves out, for each domain that lacks its rows."""
     try:
         yield
     except InvalidInput as error:
@@ -234,7 +234,7 @@ def _left_out_if(
 
 
 def _absent(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bool) -> list[Problem]:
-    """Name the files that are missing, source by source, with the way to get them.
+    """List the missing files, source by source, with the way to get them.
 
     Where others of the task are there, building from them comes first.
     """
@@ -253,6 +253,6 @@ def _absent(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bo
 
 
 def raise_if_any(problems: Sequence[Problem]) -> None:
-    """Raise InvalidInput with all problems; nothing where there is none."""
+    """Raise InvalidInput with all problems, where there are any."""
     if problems:
         raise InvalidInput(problems)

@@ -1,4 +1,4 @@
-"""What a build tells on the terminal: sizes, rows that left and why, and whether the paper's assumptions hold."""
+"""What a build prints: sizes, rows that left and why, and whether the paper's assumptions hold."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -61,7 +61,7 @@ def labels_sha256(frame: Rows, gold: str, key: str | None) -> str:
     Args:
         frame: rows with ``id`` and the gold column, in any order.
         gold: name of the gold column.
-        key: makes a keyed hash, so that nobody without the key can try labels until the hash is met; None: a plain one.
+        key: makes a keyed hash, so that nobody without the key can find labels by trying; None: a plain hash.
     Returns: 64 hex digits.
     """
     plain = rows_sha256(frame, [gold])

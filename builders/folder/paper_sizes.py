@@ -66,7 +66,7 @@ class _Domain(NamedTuple):
         return [step for step in self.task.transforms if (step.domain, step.split) == (self.name, split)]
 
     def typed(self, split: str) -> list[SizePart]:
-        """Return what the authors' code is known to do otherwise, as typed beside it."""
+        """Return what the authors' code is known to do differently, as ``differences.toml`` has it."""
         lines = [(line.rows.get(self.name, {}).get(split, 0), line.theirs) for line in self.task.differences]
         return [SizePart(rows, f"the authors' code: {theirs}") for rows, theirs in lines if rows]
 
@@ -92,7 +92,7 @@ def _beside_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[PaperSize]
 def _parts(
     files: Sequence[UpstreamRows], steps: Sequence[TransformCount], typed: Sequence[SizePart], n_left: int, paper: int
 ) -> list[SizePart]:
-    """Part the difference between the rows that files and steps left and the paper's into what made it.
+    """Split the difference between our rows, after files and steps, and the paper's into parts with a reason each.
 
     Of a whole file as many rows leave by the steps that the paper takes too as its size says: the recorded rows, less
     the paper's, less what its code does otherwise.
@@ -118,7 +118,7 @@ def _parts(
 
 
 def _of_file(file: UpstreamRows) -> Iterator[SizePart]:
-    """Part off the rows of a file that is absent, short, longer than recorded, or read in place of others."""
+    """Return the rows gained or lost by a file that is absent, short, too long, or read in place of others."""
     if file.recorded_rows is None:
         return
     n_more = (file.rows or 0) - file.recorded_rows
@@ -135,7 +135,7 @@ def _copies(step: TransformCount) -> str:
 
 
 def _parts_of_cut(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
-    """Part the differences of a domain that is cut into train and test here, as the paper cuts it in its own way.
+    """Split the difference of a domain that is cut into train and test here, and differently in the paper.
 
     What made the rows to be cut more or fewer is shared between the splits as the paper's cut shares them; what is
     then left is due to the cut.

@@ -48,21 +48,21 @@ class DatasetFolder:
 
     @property
     def content_hash(self) -> str:
-        """Hash of all rows; prediction cards name it."""
+        """Return the hash of all rows, which prediction cards name."""
         return self.manifest.content_hash
 
     @property
     def has_public_labels(self) -> bool:
-        """Whether anybody can load the test labels; else nothing of them is told but by ``leaderboard.release``."""
+        """Return whether the test labels are public; otherwise only ``leaderboard.release`` may report on them."""
         return self.manifest.has_public_labels
 
     @cached_property
     def has_depth(self) -> bool:
-        """Whether the folder ships depth tables."""
+        """Return whether the folder has depth tables."""
         return self.manifest.encoder is not None
 
     def task(self, name: str) -> TaskManifest:
-        """Return a task's facts.
+        """Return what the manifest says of a task.
 
         Args:
             name: the task.
@@ -132,7 +132,7 @@ class DatasetFolder:
         return self._read(subset_path(task, name))
 
     def facts(self, task: str, subset: str = "all") -> TaskFacts:
-        """Gather what checking predictions needs.
+        """Return what checking predictions needs to know of each task.
 
         Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
 
@@ -227,7 +227,7 @@ class DatasetFolder:
         return deepest
 
     def refuse_withheld(self) -> None:
-        """Refuse a folder whose test labels are withheld, where they are needed.
+        """Raise InvalidInput where test labels are withheld and are needed.
 
         Raises: InvalidInput saying what to do.
         """
@@ -282,7 +282,7 @@ class DatasetFolder:
         return problems
 
     def _check_repeats(self, name: str) -> list[Problem]:
-        """Find listed repeats that are no test rows of the folder, such as those of a domain that was left out."""
+        """Find listed repeats that are no test rows of the folder, for example of a domain that was left out."""
         try:
             found = self.repeated_tests(name)
         except InvalidInput as error:
@@ -308,7 +308,7 @@ class DatasetFolder:
         return problems
 
     def _check_withheld(self, name: str) -> list[Problem]:
-        """Find files of domains that the manifest says were left out: whoever passes the folder on publishes them."""
+        """Find files of domains that the manifest says were left out: they must not be passed on with the folder."""
         found = [
             path
             for domain in self.task(name).withheld
@@ -355,7 +355,7 @@ class DatasetFolder:
 
 
 def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: SplitFacts, key: str | None) -> str:
-    """Say how a split's rows differ from what the manifest has of them; empty when they do not."""
+    """Return how a split's rows differ from the manifest; empty where they do not."""
     if len(frame) != expected.rows:
         return f"{len(frame):,} rows, {expected.rows:,} in the manifest"
     same = {

@@ -17,7 +17,7 @@ from validation.vocabulary import PLACEBO
 
 
 def closed_domains(manifest: Manifest) -> dict[str, str]:
-    """Give the domains in a folder whose rows may not be published, as ``<task>.<domain>``, and why."""
+    """Return the domains in a folder whose rows may not be published, as ``<task>.<domain>``, and why."""
     return {
         f"{name}.{domain}": manifest.why_withheld(facts)
         for name, task in manifest.tasks.items()
@@ -27,7 +27,7 @@ def closed_domains(manifest: Manifest) -> dict[str, str]:
 
 
 def refuse_closed(folder: DatasetFolder) -> None:
-    """Refuse a folder with rows that may not be published; InvalidInput names their domains."""
+    """Raise InvalidInput with the domains whose rows may not be published, if there are any."""
     problems = [
         Problem(f"{domain} may not be published: {why}", str(folder.path), cure="publish the folder's public copy")
         for domain, why in closed_domains(folder.manifest).items()
@@ -38,7 +38,7 @@ def refuse_closed(folder: DatasetFolder) -> None:
 
 @contextmanager
 def published_folder(folder: DatasetFolder) -> Iterator[DatasetFolder]:
-    """Give the folder to publish: the one given, or its public copy, which is gone after the block.
+    """Yield the folder to publish: the given one, or its public copy, which is deleted after the block.
 
     Raises: InvalidInput when nothing of the folder may be published.
     """
@@ -74,7 +74,7 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     for path in _kept_files(folder, public):
         place_file(path, out / path.relative_to(folder.path))
     for name in (name for name in tasks if not name.endswith(PLACEBO)):
-        # Figures of all domains stay: they tell of no row. The examples name rows by their ids.
+        # Figures of all domains stay: they reveal no single row. The examples name rows by their ids.
         statistics = read_statistics(folder.path, name)
         if tasks[name].withheld:
             unnamed = statistics.duplicates.model_copy(update={"examples": {}})
@@ -100,7 +100,7 @@ def _refuse_nothing_left(folder: DatasetFolder) -> None:
 
 
 def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskManifest:
-    """Give a task's facts without its closed domains, and write the subsets that stay."""
+    """Return a task's manifest without its closed domains, and write the subsets that stay."""
     task = folder.task(name)
     domains = {domain: facts for domain, facts in task.domains.items() if not facts.rebuild_only}
     withheld = {domain: facts for domain, facts in task.domains.items() if facts.rebuild_only}
@@ -127,7 +127,7 @@ def _kept_ids(folder: DatasetFolder, task: str, subset: str, domains: list[str])
 
 
 def _kept_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
-    """List the files of a folder that go into its public copy as they are: rows, depth tables, pictures."""
+    """List the files that a public copy takes unchanged: rows, depth tables, pictures."""
     for name, task in public.tasks.items():
         patterns = [split_path(name, domain, split) for domain, facts in task.domains.items() for split in facts.splits]
         if folder.has_depth:

@@ -29,7 +29,7 @@ OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 
 @dataclass(frozen=True)
 class Plan:
-    """What a publication would send: files to add with their sizes in bytes, files to delete, and on which commit.
+    """What publishing would do: files to add with their sizes in bytes, files to delete, and on which commit.
 
     ``parent`` is None where the repository is not there yet; ``new_branch`` says that the branch is not. ``tag`` is
     None where the tag stands at this version already.
@@ -46,11 +46,11 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Whether there are files to send or to delete."""
+        """Return whether there are files to send or to delete."""
         return bool(self.add or self.delete)
 
     def lines(self) -> list[str]:
-        """Say what would be done, one thing a line."""
+        """Return what would be done, one action a line."""
         repo_id, kind = self.target.repo_id, "private repository" if self.target.private else "repository"
         return [
             *([f"create {kind} {repo_id}"] if self.parent is None else []),
@@ -63,7 +63,7 @@ class Plan:
 
 
 def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) -> str:
-    """Name a folder's version: the format, the content, and all that is said of it (depths and card, too).
+    """Return the tag of a folder's version: format, content hash, and a hash of the depths and card.
 
     Args:
         folder: the dataset folder.
@@ -116,12 +116,12 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
 
 
 def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
-    """Carry out a plan in one commit, and tag it; returns the commit's URL, None when there was no file to send.
+    """Publish a plan in one commit, and tag it; returns the commit's URL, None where there was no file to send.
 
     Args:
         made: the plan; its files must still be there.
         api: a ``huggingface_hub.HfApi``.
-        note: takes a line about each failure after which it goes on.
+        note: is called with a line about each failure that is retried.
     Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
     """
 
@@ -147,7 +147,7 @@ def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: An
 
 
 def _carry_out(made: Plan, api: Any) -> str:
-    """Make what is missing of repository, branch, commit and tag; returns the commit's id."""
+    """Create the repository, branch, commit and tag that are missing; returns the commit's id."""
     target = made.target
     where: dict[str, Any] = {"repo_id": target.repo_id, "repo_type": "dataset"}
     if made.parent is None:
@@ -178,7 +178,7 @@ def _carry_out(made: Plan, api: Any) -> str:
 
 @contextmanager
 def _refused_content(repo_id: str) -> Iterator[None]:
-    """Turn what the client says of a card or an upload that the Hub does not take into an InvalidInput."""
+    """Raise InvalidInput for a card or an upload that the Hub's client does not accept."""
     try:
         yield
     except ValueError as error:
@@ -195,5 +195,5 @@ def _operations(made: Plan) -> list[Any]:
 
     additions = [CommitOperationAdd(path, str(made.local[path].path)) for path in made.add]
     for addition in additions:
-        addition.upload_info = made.local[addition.path_in_repo].upload_info  # what was hashed is not hashed again
+        addition.upload_info = made.local[addition.path_in_repo].upload_info  # hashed already
     return [*additions, *(CommitOperationDelete(path) for path in made.delete)]

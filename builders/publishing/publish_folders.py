@@ -44,7 +44,7 @@ def publish_folders(
         private_gold: repository of the gold folder; without it gold stays where it is.
         dry_run: compare, and send nothing.
         describe: further files to send with each dataset.
-        note: takes what is to be told, line by line.
+        note: is called with each line to print.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
     Returns: what was sent, or would be.
     Raises: InvalidInput when something is refused, here or by the Hub.
@@ -69,7 +69,7 @@ def publish_folders(
 
 
 def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, Path | None]:
-    """Give the folder to publish, and the one with the gold where there is one."""
+    """Return the folder to publish, and the one with the gold where there is one."""
     pair = withheld_folders(folder)
     if pair is not None:
         if private_gold is not None and private_gold.casefold() == repo_id.casefold():
@@ -89,7 +89,7 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
 
 
 def _refuse_other_pair(public: Path, gold: Path) -> None:
-    """Refuse two folders that are not the two of one build, or whose public one has labels."""
+    """Raise InvalidInput where two folders are not of one build, or the public one has labels."""
     manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
     cure = "build the two again with --withhold-labels"
     if not manifests[0].withholds_labels or manifests[1].label_key is None:
@@ -102,12 +102,12 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
 def _plan(
     stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any, note: Note
 ) -> tuple[dict[str, str], Plan]:
-    """Plan for what may be published of a folder; also give the domains that may not, and why."""
+    """Compute the plan for what may be published of a folder; also return the domains that may not, and why."""
     repo_id, revision, tag, private = where
     opened = DatasetFolder.open(path)
     left_out = closed_domains(opened.manifest)
     if left_out:
-        check_folder(opened)  # what is copied is taken as it is
+        check_folder(opened)  # the public copy does not check what it copies
     for domain, why in left_out.items():
         note(f"leave out {domain}: {why}")
     public = stack.enter_context(published_folder(opened))
@@ -120,7 +120,7 @@ def _plan(
 
 
 def _written(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
-    """Write texts into a folder that is there until the stack is left."""
+    """Write texts into a folder that is deleted when the stack is closed."""
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-publish-")))
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

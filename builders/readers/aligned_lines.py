@@ -18,7 +18,7 @@ _AGAIN = "fetch both files again; one of them may be cut off"
 
 
 def rated_texts(sibling: str, highest: int) -> "RatedTexts":
-    """Make a reader of texts, a line each, with their ratings in a file beside them.
+    """Return a reader of texts, a line each, with their ratings in a file beside them.
 
     Args:
         sibling: name of the file of ratings, a whole number a line.

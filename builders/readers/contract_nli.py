@@ -44,7 +44,7 @@ class _Release(msgspec.Struct):
 
 @dataclass(frozen=True)
 class ContractNli:
-    """Read ContractNLI: one row per document and hypothesis, in one frame; see ``SCHEMA``.
+    """A reader of ContractNLI: one row per document and hypothesis, in one frame; see ``SCHEMA``.
 
     ``premise`` is the whole text of the document; the hypotheses come in the order of the release's ``labels``.
 
@@ -69,7 +69,7 @@ contract_nli = ContractNli()
 
 
 def _choices(document: _Document, labels: dict[str, _Label], path: str, number: int) -> dict[str, str]:
-    """Give the choice for each hypothesis."""
+    """Return the choice for each hypothesis."""
     if len(document.annotation_sets) != 1:
         what = f"document '{document.id}' has not one annotation set"
         found = f"{len(document.annotation_sets)} of them"

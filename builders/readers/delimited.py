@@ -23,7 +23,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") -> "QuotedCsv":
-    """Make a reader of a quoted CSV file.
+    """Return a reader of a quoted CSV file.
 
     Args:
         *columns: the columns to keep.
@@ -35,12 +35,12 @@ def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") 
 
 
 def raw_tsv(*columns: str, header: Sequence[str] = (), ragged: bool = False) -> "RawTsv":
-    """Make a reader of a tab-separated file without quoting.
+    """Return a reader of a tab-separated file without quoting.
 
     Args:
         *columns: the columns to keep.
         header: names of all columns, for a file without a header.
-        ragged: let lines of any width through (see ``RawTsv``).
+        ragged: accept lines of any width (see ``RawTsv``).
     Returns: a reader of frames with these columns as text, in this order; nothing is taken for missing.
     """
     return RawTsv(columns, tuple(header), ragged)
@@ -72,7 +72,7 @@ class QuotedCsv:
             first = False
 
     def _records(self, file: UpstreamFile) -> Iterator[list[str]]:
-        """Give the header and the rows, all of one width."""
+        """Yield the header and the rows, all of one width."""
         path = file.path
         # A record may span lines, so lines are passed on as they are, with every kind of end.
         lines = (line for _, text in file.text_blocks() for line in io.StringIO(text, newline=""))
@@ -174,7 +174,7 @@ def _empty(path: Path) -> InvalidInput:
 
 
 def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
-    """Say where in the header the columns stand."""
+    """Return the positions of the columns in the header."""
     parted = next((name for sign, name in _SEPARATORS.items() if len(header) == 1 and sign in header[0]), None)
     if parted is not None:
         what, cure = f"the columns are separated by {parted}", "fetch the release's own file, not one that was exported"
@@ -191,7 +191,7 @@ def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
 
 
 def _refuse_header(fields: Sequence[str], header: Sequence[str], path: Path) -> None:
-    """Refuse a first row that names columns, where upstream has no header."""
+    """Raise InvalidInput where the first row names columns, though upstream has no header."""
     names = {name.casefold() for name in header}
     if 2 * len({field.strip().casefold() for field in fields} & names) > len(names):
         what, cure = "the first row is a header, and this release has none", "delete the first line"
@@ -199,7 +199,7 @@ def _refuse_header(fields: Sequence[str], header: Sequence[str], path: Path) -> 
 
 
 def _check_widths(lines: bytes, first: int, width: int, path: Path) -> None:
-    """Refuse the first line that has more or fewer fields than the header."""
+    """Raise InvalidInput at the first line that has more or fewer fields than the header."""
     characters = np.frombuffer(lines, dtype=np.uint8)
     ends = np.flatnonzero(characters == ord("\n"))
     if not lines.endswith(b"\n"):

@@ -42,7 +42,7 @@ class _Header(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Mrqa:
-    """Read an MRQA file: one row per question, a frame per block; ``SCHEMA`` is that of SQuAD, ``title`` is empty.
+    """A reader of MRQA files: one row per question, a frame per block; ``SCHEMA`` is SQuAD's, ``title`` is empty.
 
     The first line may be a header. Answers are the places in the context where upstream found one (``char_spans``,
     both ends included), each once, as the context has them but for white space at their ends: ``detected_answers``
@@ -111,7 +111,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _places(detected: _Detected, context: str, place: str, path: Path, number: int) -> Iterator[tuple[str, int]]:
-    """Give the text and the start of each span."""
+    """Return the text and the start of each span."""
     for start, last in detected.char_spans:
         text = context[start : last + 1] if 0 <= start <= last < len(context) else ""
         if not text:
@@ -128,7 +128,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
 
 
 def _words(text: str) -> str:
-    """Leave of a text its letters and digits in lower case without accents, which is what both ways of writing share.
+    """Reduce a text to letters and digits in lower case without accents, which both spellings share.
 
     >>> _words("The Café's") == _words("cafe s")
     True

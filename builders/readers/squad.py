@@ -67,7 +67,7 @@ _Level = TypeVar("_Level", _Article, _Paragraph, Question)
 
 @dataclass(frozen=True)
 class Squad:
-    """Read a SQuAD file: one row per question, in one frame; see ``SCHEMA``.
+    """A reader of SQuAD files: one row per question, in one frame; see ``SCHEMA``.
 
     ``title`` is percent-decoded, its underscores are kept. ``answers`` holds empty lists for a question that cannot be
     answered.
@@ -117,7 +117,7 @@ def _level(raw: msgspec.Raw, level: type[_Level], path: Path, place: str, row: i
 
 
 def _id_of(raw: msgspec.Raw) -> str:
-    """Give the id of a question that may be malformed, to name it by."""
+    """Return the id of a question that may be malformed, for use in messages."""
     question = msgspec.json.decode(raw)
     return f" {question['id']!r}" if isinstance(question, dict) and "id" in question else ""
 
@@ -141,7 +141,7 @@ def _check(question: Question, context: str, path: Path, title: str, number: int
 
 
 def _nearest(answer: Answer, context: str) -> str:
-    """Say where the answer really stands, which tells what the offsets count."""
+    """Find where the answer really begins, which shows what the offsets count."""
     starts = [match.start() for match in re.finditer(f"(?={re.escape(answer.text)})", context)]
     if not starts:
         return "the context does not hold this answer: was its text changed (white space, quotes, accents)?"

@@ -27,7 +27,7 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 @dataclass(frozen=True)
 class TaggedText:
-    """Read tagged text: one row per line, in one frame; see ``SCHEMA``.
+    """A reader of tagged text: one row per line, in one frame; see ``SCHEMA``.
 
     The tags begin after the last ``####`` and are parted by single spaces; the tag of a word begins after its last
     ``=``. Where upstream's text has two spaces there is an empty word tagged O, which is left out. A word without a

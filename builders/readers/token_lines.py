@@ -23,7 +23,7 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 
 def token_lines(separator: str = "\t", tag: int = 1) -> "TokenLines":
-    """Make a reader of one token a line, sentences apart by blank lines.
+    """Return a reader of one token a line, sentences apart by blank lines.
 
     Args:
         separator: between the fields of a line; the token is the first one.

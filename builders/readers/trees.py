@@ -27,7 +27,7 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 @dataclass(frozen=True)
 class Trees:
-    r"""Read trees: one row per line, in one frame; see ``SCHEMA``.
+    r"""A reader of trees: one row per line, in one frame; see ``SCHEMA``.
 
     ``text`` is the words of the tree joined by spaces, -LRB- and -RRB- turned back into brackets, ``\/`` into ``/``
     and ``\*`` into ``*``. ``root`` is the label of the whole tree. Blank lines are no rows.
@@ -68,7 +68,7 @@ class _Node:
 
 
 def _tree(line: str) -> tuple[str, str]:
-    """Give the text and the root's label. The open nodes are kept in a list, for trees may be deeper than calls."""
+    """Return the text and the root's label. Open nodes are kept in a list, since trees may be deeper than calls."""
     words: list[str] = []
     opened: list[_Node] = []
     root = None

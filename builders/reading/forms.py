@@ -1,6 +1,6 @@
 """What lies under the name of an upstream file and is something else: a pointer, a page, another format.
 
-Only a file's first bytes are read. What is wrong further on, its reader tells.
+Only a file's first bytes are read. Faults further on are found by the file's reader.
 """
 
 import codecs
@@ -56,7 +56,7 @@ _CONTAINERS = (
         lambda head: head.startswith(_GZIP), (".gz", ".tgz"), "this is gzip under another name", "end its name in .gz"
     ),
 )
-"""What is told of the bytes on disk."""
+"""Forms that the bytes on disk are compared with."""
 
 _CONTENTS = (
     _Form(
@@ -123,7 +123,7 @@ _CONTENTS = (
         "fetch the file again, without opening and saving it",
     ),
 )
-"""What is told of the content, unpacked."""
+"""Forms that the decompressed content is compared with."""
 
 
 def check_form(path: Path) -> None:
@@ -158,7 +158,7 @@ def _refuse(path: Path, name: str, head: bytes, forms: tuple[_Form, ...]) -> Non
 
 
 def _shown(head: bytes) -> str:
-    """Show how a file begins: text as text, other bytes as numbers."""
+    """Format the start of a file: text as text, other bytes as numbers."""
     start = head[:60]
     text = start.isascii() and not any(byte < 32 and byte not in b"\t\r\n" for byte in start)
     return repr(start.decode("ascii")) if text else f"bytes {head[:8].hex(' ')}"

@@ -1,4 +1,4 @@
-"""Reading a large upstream file once for all who want rows of it; what was read is kept, so that reading goes on."""
+"""Reading a large upstream file once for several consumers; what was read is kept, so that reading can resume."""
 
 import hashlib
 import signal
@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Consumer:
-    """Who wants rows of a file: after which steps, and whether all or a sample of them."""
+    """What wants rows of a file: the steps they go through, and whether all or a sample of them."""
 
     name: str
     transforms: tuple[Transform, ...]
@@ -50,7 +50,7 @@ class Consumer:
 
 @dataclass(frozen=True)
 class StepCount:
-    """How many rows a step was given, left, and kept but mended; the sampling is a step named 'sample'."""
+    """Rows before and after a step, and the rows that it changed; sampling is a step named 'sample'."""
 
     name: str
     before: int
@@ -60,7 +60,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Taken:
-    """The rows that a consumer got, and how they came and went."""
+    """The rows that a consumer got, and the counts of its steps."""
 
     rows: Rows
     counts: tuple[StepCount, ...]
@@ -89,7 +89,7 @@ def read_file(
     """Read a file once for several consumers.
 
     A large file's rows are kept now and then, and when reading stops: a later call with the same file, reader,
-    consumers and program goes on from there, or finds all done.
+    consumers and program resumes there, or finds the reading complete.
 
     Args:
         path: the upstream file.
@@ -140,7 +140,7 @@ class _Intake:
             self._go_on(checkpoint.folder, state)
 
     def read(self, reader: Reader, progress: Callable[[int], object], every: float, block: int) -> None:
-        """Read from where it was left to the end."""
+        """Read from the last saved position to the end."""
         with (
             UpstreamFile(self._path, start=self._position, progress=progress, block=block) as file,
             closing(_ahead(reader(file), file)) as frames,
@@ -169,7 +169,7 @@ class _Intake:
         self._save()
 
     def result(self) -> FileRead:
-        """Give what was read."""
+        """Return what was read."""
         assert self.sha256 is not None
         if self._store is not None:
             self._put_aside(0)
@@ -189,7 +189,7 @@ class _Intake:
             self._put_aside(PART_BYTES)
 
     def _put_aside(self, n_bytes: int) -> None:
-        """Write the rows of consumers that hold so many bytes of them."""
+        """Save the rows of consumers that hold so many bytes of them."""
         assert self._parts is not None
         for number, taker in enumerate(self._takers):
             if taker.n_bytes >= n_bytes and not taker.samples:
@@ -227,7 +227,7 @@ class _Intake:
 
 @contextmanager
 def _interrupt_waits() -> Iterator[Callable[[], bool]]:
-    """Let a first Ctrl-C wait until it is asked for, so that a frame is taken by all or none; a second one does not."""
+    """Delay a first Ctrl-C until a frame was taken by all consumers or by none; a second Ctrl-C is not delayed."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False  # signals come to the main thread
         return
@@ -246,7 +246,7 @@ def _interrupt_waits() -> Iterator[Callable[[], bool]]:
 
 
 def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tuple[pl.DataFrame, Position]]:
-    """Give frames, each with the position after it; the next one is parsed in a thread while one is being taken."""
+    """Yield frames, each with the position after it; a thread parses the next one while one is being taken."""
 
     def next_frame() -> tuple[pl.DataFrame | None, Position]:
         return next(frames, None), file.position
@@ -259,7 +259,7 @@ def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tupl
 
 
 def in_file(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:
-    """Name the file of rows that a step refused.
+    """Add the file's name to the problems of a step that refused its rows.
 
     Args:
         refused: the problems, whose rows count from 1 in the frame that the step was given.
@@ -292,16 +292,16 @@ class _Taker:
 
     @property
     def samples(self) -> bool:
-        """Whether it keeps a sample, not all rows."""
+        """Return whether it keeps a sample, not all rows."""
         return self._reservoir is not None
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether no step has dropped a row yet, so that rows are numbered as in the file."""
+        """Return whether no step has dropped a row yet, so that rows are numbered as in the file."""
         return all(before == after for before, after, _ in self.counts)
 
     def take(self, frame: pl.DataFrame) -> None:
-        """Let a frame through the steps, and keep what is left or sampled."""
+        """Apply the steps to a frame, and keep the rows that are left or sampled."""
         for step, transform in enumerate(self.consumer.transforms):
             before, after, changed = self.counts[step]
             n_rows, n_changed = len(frame), transform.n_changed(frame)
@@ -309,12 +309,12 @@ class _Taker:
             self.counts[step] = (before + n_rows, after + len(frame), changed + n_changed)
         if self.consumer.sample is not None and self._reservoir is not None:
             self._reservoir.take(frame.with_columns(self.consumer.sample.stratum.alias(STRATUM)))
-        elif len(frame) or not (self._frames or self.parts):  # one frame without rows tells the columns
+        elif len(frame) or not (self._frames or self.parts):  # a frame without rows sets the columns
             self._frames.append(compact(frame))
             self.n_bytes += frame_bytes(frame)
 
     def save(self, path: Path) -> None:
-        """Keep the rows on disk: a sample as it stands, or the rows that came since the last time."""
+        """Write the rows to disk: the whole sample, or the rows that came since the last save."""
         if self._reservoir is not None:
             self._reservoir.save(path)
             self.parts = {path: file_sha256(path)}
@@ -324,13 +324,13 @@ class _Taker:
             self._frames, self.n_bytes = [], 0
 
     def go_on(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
-        """Go on from what was kept."""
+        """Restore a state that was saved."""
         self.counts, self.parts = counts, parts
         if self._reservoir is not None:
             self._reservoir.load(*parts)
 
     def taken(self, *, stored: bool) -> Taken:
-        """Give the rows, all of them as they lie on disk where they are stored, and the counts of the steps."""
+        """Return all rows, those on disk as stored rows, and the counts of the steps."""
         rows: Rows
         names = [transform.name for transform in self.consumer.transforms]
         counts = [StepCount(name, *count) for name, count in zip(names, self.counts, strict=True)]
@@ -358,7 +358,7 @@ def _told_apart_by(consumer: Consumer) -> Iterator[object]:
 
 @contextmanager
 def _progress(path: Path, n_bytes: int, shown: bool) -> Iterator["tqdm[Any]"]:
-    """Show the bytes of the disk that were read, with their rate and the time left."""
+    """Build the progress bar of bytes read, with their rate and the time left."""
     terminal = sys.stderr.isatty()
     bar: tqdm[Any] = tqdm(
         total=n_bytes,

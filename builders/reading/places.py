@@ -42,7 +42,7 @@ def _candidates(raws: Sequence[Path], place: str) -> Iterator[Path]:
 
 
 def _why_unreadable(path: Path) -> Problem | None:
-    """Explain what stands where a file is wanted and is none."""
+    """Return why something at the place of a file cannot be read."""
     if path.is_dir():
         inside = [entry for entry in path.iterdir() if entry.name.startswith(path.name)]
         cure = f"move {inside[0].name} out of it" if inside else "put the file itself there"

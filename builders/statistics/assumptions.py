@@ -18,7 +18,7 @@ from validation.vocabulary import SPLITS, TaskKind
 
 CLASS_SHARE_TOLERANCE = 0.05
 """Largest difference of a class share between domains. With 2,000 rows a domain two shares of one half differ by 0.03
-in one draw of twenty, so this tells a prior shift from chance; DR's unbalanced QA (table 10) differs by far more."""
+in one draw of twenty, so this bound separates a prior shift from chance; DR's unbalanced QA (table 10) exceeds it."""
 
 NO_ANSWER_TOLERANCE = 0.01
 """Largest distance from the no-answer share that the spec asks for: it is filled by count, so only whole groups that
@@ -159,7 +159,7 @@ def _distances(statistics: TaskStatistics, wanted: Callable[[SplitStatistics], f
 
 
 def _gap(what: str, values: Mapping[str, float]) -> Measured:
-    """Give the largest difference among named values, and between which."""
+    """Find the largest difference among named values, and between which two."""
     low, high = min(values, key=lambda name: values[name]), max(values, key=lambda name: values[name])
     return values[high] - values[low], f"{what}: {high}, {low}"
 

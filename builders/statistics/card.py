@@ -9,7 +9,7 @@ UNDEFINED = "n/a"
 
 
 def statistics_section(name: str, statistics: TaskStatistics) -> str:
-    """Write a task's section of the card.
+    """Build a task's section of the card.
 
     Args:
         name: the task, as in ``picture_path``.
@@ -56,7 +56,7 @@ def _lengths_and_words(statistics: TaskStatistics) -> str:
 
 
 def _duplicates(statistics: TaskStatistics) -> str:
-    """Show the test rows' duplicates, which inflate scores; those of other splits are in the data."""
+    """Format the test rows' duplicates, which inflate scores; those of other splits are in the data."""
     found = statistics.duplicates
     within = {repeats.domain: repeats for repeats in found.within if repeats.split == "test"}
     train = {
@@ -81,7 +81,7 @@ _TEST_IN_TRAIN = ("test", "train")
 
 
 def _annotators(statistics: TaskStatistics) -> list[str]:
-    """Show what single annotators score, where upstream has their votes."""
+    """Format the scores of single annotators, where upstream has their votes."""
     rows = [
         [
             domain,

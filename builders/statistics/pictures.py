@@ -89,7 +89,7 @@ def _main_split(statistics: TaskStatistics) -> str:
 
 
 def _shares(shown: Mapping[str, SplitStatistics]) -> dict[str, dict[str, float]]:
-    """Give each domain's shares, the less frequent names together as 'others' where there are too many."""
+    """Return each domain's shares, the less frequent names joined as 'others' where there are too many."""
     shares = {name: _by_type(facts.shares) if facts.tags else facts.shares for name, facts in shown.items()}
     shares = {name: of for name, of in shares.items() if of}
     labels = list(dict.fromkeys(label for of in shares.values() for label in of))
@@ -217,7 +217,7 @@ def _domain_axis(axis: "Axes", domains: Sequence[str]) -> None:
 
 
 def _legend(axis: "Axes", title: str) -> None:
-    """Put the legend between title and bars, where no bar can lie under it."""
+    """Draw the legend between title and bars, where it covers no bar."""
     names = axis.get_legend_handles_labels()[1]
     columns = 4 if max(map(len, names)) <= 11 else 3
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.02, 0.99), "ncols": columns}

@@ -247,14 +247,14 @@ def _length_distances(domains: Mapping[str, Mapping[str, Rows]]) -> Iterator[Len
 
 
 def _ks_distance(a: NDArray[np.integer], b: NDArray[np.integer]) -> float:
-    """Kolmogorov-Smirnov distance of two samples, both ascending."""
+    """Compute the Kolmogorov-Smirnov distance of two samples, both ascending."""
     points = np.concatenate([a, b])
     shares = [np.searchsorted(sample, points, side="right") / len(sample) for sample in (a, b)]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
 def _no_answer_wanted(spec: Spec, domains: Mapping[str, Mapping[str, Rows]]) -> float | None:
-    """Look up the share that the spec's balance gives to the stratum of a question without an answer."""
+    """Return the share of questions without an answer that the spec's balance sets."""
     rows = next((rows for splits in domains.values() for rows in splits.values()), None)
     if spec.kind is not TaskKind.EXTRACTIVE_QA or rows is None:
         return None

@@ -19,7 +19,7 @@ Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
 
 
 def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -> str:
-    """Write the card of a folder from its manifest. Withheld domains have their sizes in it, but no config.
+    """Build the card of a folder from its manifest. Withheld domains are listed with their sizes, without a config.
 
     Args:
         manifest: what the folder holds.
@@ -113,7 +113,7 @@ def _size_table(task: TaskManifest) -> str:
 
 
 def _paper_sizes(manifest: Manifest, name: str) -> str:
-    """Compare sizes with the paper's tables; nothing where these give none."""
+    """Format the comparison of sizes with the paper's tables; empty where these give none."""
     sizes = paper_sizes(manifest, name)
     if not sizes:
         return ""
@@ -125,7 +125,7 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
 
 
 def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list[str]:
-    """Write of a pairing what it is drawn from, how many texts, and its Q, all beside the paper's.
+    """Describe a pairing: what it is drawn from, how many texts, and its Q, all beside the paper's.
 
     Args:
         task: facts of a task.
@@ -160,7 +160,7 @@ def _q_here(pair: PairDepth) -> str:
 
 
 def _rebuild_only(manifest: Manifest, name: str) -> str:
-    """Name the domains that may not be published, with the licence and what to do; nothing where all may."""
+    """List the domains that may not be published, with licence and what to do; empty where all may be."""
     task, command = manifest.tasks[name], manifest.build_command(name)
     withheld = [f"- {domain}: {_terms(manifest, facts)}" for domain, facts in task.withheld.items()]
     here = [f"- {domain}: {_terms(manifest, facts)}" for domain, facts in task.domains.items() if facts.rebuild_only]
@@ -197,7 +197,7 @@ def _row_counts(task: TaskManifest) -> str:
 
 
 def _differences(manifest: Manifest) -> str:
-    """Compare data sets with what the paper's authors' code makes of them; nothing where nobody compared them."""
+    """Format what the paper's authors' code does differently; empty where nobody compared it."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for task_name, task in manifest.tasks.items():
         every = task.domains | task.withheld
@@ -236,7 +236,7 @@ def _sources(manifest: Manifest) -> str:
 
 
 def _taxonomy(manifest: Manifest) -> str:
-    """Place the benchmark in the GenBench taxonomy; nothing where no paper tells."""
+    """Format the benchmark's place in the GenBench taxonomy; empty where no paper states it."""
     categories = TAXONOMY.get(manifest.benchmark)
     if categories is None:
         return ""
@@ -290,7 +290,7 @@ def _submitting(manifest: Manifest) -> str:
 
 
 def _an_example(manifest: Manifest, split: str | None = None) -> tuple[str, str]:
-    """Give a task and a domain of it: the first that has this split, or any."""
+    """Return a task and a domain of it: the first that has this split, or any."""
     found = [
         (name, domain)
         for name, task in manifest.tasks.items()
@@ -301,7 +301,7 @@ def _an_example(manifest: Manifest, split: str | None = None) -> tuple[str, str]
 
 
 def _papers(manifest: Manifest) -> str:
-    """Give the papers to cite beside the sources: the benchmark's own, and that of the depths where there are any."""
+    """Return the papers to cite beside the sources: the benchmark's own, and that of the depths where there are any."""
     parts = [
         f"```bibtex\n{paper}\n```\n"
         for paper in papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None)

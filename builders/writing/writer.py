@@ -51,7 +51,7 @@ SHARD_BYTES = 256 * 2**20
 
 
 def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
-    """Refuse an output path that would lose something.
+    """Raise InvalidInput where writing to the output path would lose something.
 
     A pair of withheld labels is replaced by such a pair alone: otherwise its key would be lost, and whoever publishes
     the folder next would publish the labels.
@@ -180,7 +180,7 @@ def _write_whole(
 
 
 def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
-    """Write the folder without test labels beside the gold one, with which it shares the files that may be the same."""
+    """Write the folder without test labels beside the gold one, and share with it the files that are the same."""
     for file in sorted(gold.glob("*/**/*.parquet")):
         place = file.relative_to(gold)
         if place.parts[0] == "data" and place.name.startswith("test-"):
@@ -196,7 +196,7 @@ def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
 
 
 def place_file(file: Path, to: Path) -> None:
-    """Put a file at a second place: as a link, since rows take gigabytes, or as a copy where there are no links.
+    """Copy a file to a second place: as a link, since rows take gigabytes, or as a copy where links do not work.
 
     Args:
         file: the file; of a link the file that it leads to.
@@ -210,7 +210,7 @@ def place_file(file: Path, to: Path) -> None:
 
 
 def write_facts(folder: Path, manifest: Manifest) -> None:
-    """Write what a folder says of itself: the dataset card, its Croissant twin and, as the last file, the manifest.
+    """Write a folder's dataset card, its Croissant metadata and, as the last file, the manifest.
 
     Args:
         folder: a dataset folder with its rows, depths, ids and statistics.
@@ -266,14 +266,14 @@ def _write_rows(folder: Path, task: AssembledTask) -> None:
 
 
 def _shard_bounds(rows: Rows) -> list[int]:
-    """Cut rows, in their order, into parts of like numbers of rows: as many as keep the parts at ``SHARD_BYTES``."""
+    """Split rows, in their order, into equal parts: so many that each holds at most about ``SHARD_BYTES``."""
     n_bytes = _n_bytes(map(_arrow, slices_of(rows)))
     n_shards = min(max(1, len(rows)), -(-n_bytes // SHARD_BYTES) or 1)
     return [len(rows) * number // n_shards for number in range(n_shards + 1)]
 
 
 def _n_bytes(tables: Iterable[Any]) -> int:
-    """Count the bytes that rows take as Arrow, which do not depend on how they came to be or are cut."""
+    """Count the bytes that rows take as Arrow, which do not depend on how the frames were made or split."""
     return sum(table.nbytes for table in tables)
 
 
@@ -282,7 +282,7 @@ def _arrow(frame: pl.DataFrame) -> Any:
 
 
 def _features(schema: pl.Schema, labels: Sequence[str]) -> Any:
-    """Give the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
+    """Return the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
     from datasets import ClassLabel, Features, List, Value
 
     def feature(name: str, dtype: pl.DataType) -> Any:
@@ -322,7 +322,7 @@ def _write_parquet(path: Path, rows: Rows, features: Any, start: int = 0, end: i
 
 
 def _row_groups(tables: Iterable[Any], n_rows: int, schema: Any) -> Iterator[Any]:
-    """Cut tables anew into such of so many rows, and what is left; of no rows there is one."""
+    """Split tables anew into row groups of so many rows, and the rest; without rows there is one empty group."""
     held, n_held, is_empty = [], 0, True
     for table in tables:
         start = 0

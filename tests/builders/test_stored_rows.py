@@ -29,7 +29,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def questions(n_rows: int, seed: int) -> pl.DataFrame:
-    """Questions about contexts, most of them about several rows' context, some repeated whole or but for the answer."""
+    """Return questions about contexts; several share a context, some are repeated whole or but for the answer."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(n_rows):

@@ -186,7 +186,7 @@ def test_the_published_schema_is_closed_and_describes_every_required_key() -> No
 
 
 def shows(text: str) -> bool:
-    """Whether a card takes the text: variation selectors and blank letters are refused whatever their category."""
+    """Return whether a card accepts the text: variation selectors and blank letters are always refused."""
     try:
         return bool(refuse_invisible(text))
     except PydanticCustomError:

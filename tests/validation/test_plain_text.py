@@ -35,7 +35,7 @@ def refusal(**changes: str) -> str:
 
 @pytest.mark.parametrize(("letter", "named"), DECEIVING, ids=lambda value: value if value.startswith("U+") else "")
 def test_a_name_of_characters_that_do_not_show_is_refused(letter: str, named: str) -> None:
-    """Before: 8 of these 12 were taken, and two entries could not be told apart."""
+    """Test names of which 8 of 12 were once accepted, so that two entries looked the same."""
     for name in (f"Good{letter} model", f"A{letter}B", f"A{letter * 3}B"):
         message = refusal(name=name)
         assert f"a character that does not show: {named}" in message
@@ -81,7 +81,7 @@ def test_nothing_that_unicode_calls_a_control_or_a_format_passes() -> None:
     ],
 )
 def test_a_link_that_leads_elsewhere_than_it_seems_is_refused(url: str, says: str) -> None:
-    """Before: 8 of these 9 were shown as links."""
+    """Test links of which 8 of 9 were once shown as links."""
     assert says in refusal(url=url)
 
 

@@ -117,7 +117,7 @@ def test_a_damaged_parquet_is_refused_or_read_but_never_a_crash(
 
 
 def test_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
-    """Before, a changed letter of a page that is not compressed was read as it was."""
+    """Test a changed letter of an uncompressed page, which was once read as it was."""
     path, rows = tmp_path / "p.parquet", frame_of(["neutral"] * 9).to_arrow()
     options: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
     for checksum in (False, True):
@@ -132,7 +132,7 @@ def test_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [pa.decimal128(38, 2), pa.decimal256(76, 2), pa.float64(), pa.float32()])
 def test_decimals_are_what_floats_are(tmp_path: Path, kind: pa.DataType) -> None:
-    """Before, a seed of 1.5 in decimals was read as 1, and decimals of 256 bits ended the process."""
+    """Test decimals: a seed of 1.5 was once read as 1, and decimals of 256 bits ended the process."""
 
     def written(**columns: list[float]) -> Path:
         rows = frame_of(["a", "b"]).to_arrow()

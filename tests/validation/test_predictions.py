@@ -159,7 +159,7 @@ def test_unknown_ids_are_counted() -> None:
 
 
 def subset_facts() -> TaskFacts:
-    """A subset with two ids of fiction and one of slate; none of travel, though models train on it."""
+    """Return a subset with two ids of fiction and one of slate; none of travel, though models train on it."""
     whole = facts()
     test = whole.test[[0, 1, 3]]
     outside = frozenset(whole.test["id"]) - frozenset(test["id"])

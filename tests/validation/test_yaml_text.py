@@ -122,7 +122,7 @@ def test_plain_words_are_what_json_has(written: str, value: Any) -> None:
 
 
 def test_json_is_read_as_json() -> None:
-    """YAML would refuse the tab and the pair of halves, and read the number as text."""
+    """Test what YAML would refuse or change: a tab, a pair of surrogate halves, a number as text."""
     text = '{\n\t"name":"\\ud83d\\ude00",\n\t"cost_usd":1e3}'
     assert parse_mapping(text, "card", "c") == {"name": "\U0001f600", "cost_usd": 1000.0}
     assert parse_mapping("\ufeff" + json.dumps({"a": "\U0001f600"}), "card", "c") == {"a": "\U0001f600"}

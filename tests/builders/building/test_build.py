@@ -27,7 +27,7 @@ ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ an
 
 
 def pairs(genre: str, n_rows: int, start: int = 0) -> list[dict[str, str]]:
-    """Make pairs, three a premise."""
+    """Build pairs, three a premise."""
     return [
         {
             "gold_label": LABELS[number % 3],
@@ -364,7 +364,7 @@ def test_gzipped_and_zipped_files_are_found_and_give_the_same_rows(raw: Path, fa
 
 
 def test_a_checksum_is_of_the_file_it_was_taken_of(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    """The same content packed otherwise has another checksum, and that is no fault."""
+    """Test that the same content in another archive format, with another checksum, is no fault."""
     folder = tmp_path / "raw/multinli_1.0"
     folder.mkdir(parents=True)
     for place in (TRAIN, TEST):
@@ -392,7 +392,7 @@ def test_a_damaged_file_is_told_of_in_a_partial_build_too(raw: Path, facts: Upst
 
 @pytest.mark.real
 def test_a_file_stands_for_one_place_only(real_raw: Path, tmp_path: Path) -> None:
-    """A source's own folder as RAW holds that source's files, not those of another with like names."""
+    """Test that a source's own folder given as RAW supplies that source's files, not others with like names."""
     manifest = build("dr", "qg", real_raw / "squad_v2", tmp_path / "out", partial=True).manifest
     assert [file.path for file in manifest.sources["squad_v2"].files] == [
         "squad_v2/train-v2.0.json",

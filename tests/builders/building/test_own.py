@@ -226,7 +226,7 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
 
 
 def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Path) -> None:
-    """Before: a traceback of the system for the name; 37 s for the names of 40,000 domains."""
+    """Test names that once gave a traceback of the system, and 40,000 domains, which once took 37 s."""
     long = "a" * 300
     assert "row 5: a domain's name is longer than 100 letters; found 'aaaa" in refusal(tmp_path, f"{GOOD}{long},x,y\n")
     rows = "".join(f"d{number},l{number % 2},text {number}\n" for number in range(40_000))
@@ -243,7 +243,7 @@ def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Pa
     ],
 )
 def test_json_that_nests_too_deep_is_refused(name: str, content: str, words: str, tmp_path: Path) -> None:
-    """Before: a RecursionError."""
+    """Test JSON that once raised a RecursionError."""
     (tmp_path / name).write_text(content)
     with pytest.raises(InvalidInput, match=words):
         build_own("reviews", tmp_path / name, tmp_path / "out")

@@ -83,7 +83,7 @@ def sizes(
 
 
 def test_a_file_that_was_not_there_is_named_with_its_rows() -> None:
-    """As WNUT without its train file: the empty sentence of the authors' code is one row of it."""
+    """Test a file that is missing, as WNUT without its train file, where the authors' code adds an empty sentence."""
     upstream = {"train": (rows("letters/train", None, 94),), "test": (rows("letters/test", 20, 20),)}
     found = sizes({"test": 20}, {"train": 95, "test": 21}, upstream, differences=(EMPTY,))
     assert found["train"].parts == (
@@ -123,7 +123,7 @@ def test_files_without_a_recorded_count_are_named() -> None:
 
 
 def test_copies_of_test_texts_are_no_posts() -> None:
-    """As Hate Speech: the cut gives the paper's test rows; rows leave train since their text is in test."""
+    """Test rows that leave train because their text is in test, as in Hate Speech, where the paper cuts by post."""
     found = sizes(
         {"train": 73, "test": 20},
         {"train": 80, "test": 20},
@@ -176,7 +176,7 @@ def test_splits_filled_to_a_size_name_the_domain_that_has_the_fewest() -> None:
 
 @pytest.mark.parametrize("upstream", [{}, {"test": (rows("letters", 50, 50),)}])
 def test_folders_that_do_not_know_say_so(upstream: dict[str, tuple[UpstreamRows, ...]]) -> None:
-    """Older builds, and the public folder of withheld labels, whose steps on test rows are not in it."""
+    """Test older builds and public folders of withheld labels, which lack the steps on test rows."""
     (part,) = sizes({"test": 40}, {"test": 41}, upstream)["test"].parts
     older = "older builds do not state from which files their rows are"
     assert part == SizePart(-1, "left by steps whose counts are withheld" if upstream else older)

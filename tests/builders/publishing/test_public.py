@@ -27,7 +27,7 @@ def files(folder: DatasetFolder) -> dict[str, Path]:
 
 
 def words(path: Path) -> str:
-    """All that a file says: the values of every column, or its text."""
+    """Return all values of a file: those of every column, or its text."""
     if path.suffix == ".png":
         return path.read_bytes().decode("latin-1")
     if path.suffix != ".parquet":
@@ -42,7 +42,7 @@ def any_in(secrets: set[str], said: str) -> list[str]:
 
 
 def secrets(folder: DatasetFolder, closed: tuple[str, ...] = CLOSED) -> set[str]:
-    """Every id, group and text of the closed domains."""
+    """Return every id, group and text of the closed domains."""
     found: set[str] = set()
     for task, _, domain in (name.partition(".") for name in closed):
         for split in folder.task(task).domains[domain].splits:

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("
 
 
 def changed_row(folder: DatasetFolder, out: Path) -> DatasetFolder:
-    """Give a copy in which one label of one test split is another, and the manifest knows."""
+    """Return a copy in which one label of one test split is another, and the manifest agrees."""
     copy = Path(shutil.copytree(folder.path, out))
     path = next((copy / "data/nli/kitchen").glob("test-*"))
     schema = pl.read_parquet(path).schema

@@ -74,7 +74,7 @@ def refusal(path: Path, content: str) -> str:
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> str:
-    """Give the release as JSON after a change."""
+    """Return the release as JSON after a change."""
     release = copy.deepcopy(RELEASE)
     change(release)
     return json.dumps(release)

@@ -70,7 +70,7 @@ def test_words_and_tags_are_parted_from_the_right(
 
 
 def test_a_word_without_a_tag_is_outside_and_counted(tmp_path: Path) -> None:
-    """As line 375 of service's test file ends: a full stop without its tag."""
+    """Test a word without a tag, as the full stop at the end of line 375 of service's test file."""
     frame = read(tmp_path / "a.txt", f"it broke .####it=O broke=T-NEG .\n{GOOD}")
     assert frame["tokens"][0].to_list() == ["it", "broke", "."]
     assert frame["tags"][0].to_list() == ["O", "T-NEG", "O"]

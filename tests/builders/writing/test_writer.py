@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def break_writing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let the manifest, the last thing to be written, fail."""
+    """Make the writing of the manifest fail, which is the last thing written."""
 
     def fail(*_: object) -> None:
         raise error
@@ -87,7 +87,7 @@ def test_the_card_is_yaml_that_names_every_config(built: DatasetFolder) -> None:
 
 
 def sharded(out: Path, monkeypatch: pytest.MonkeyPatch, shard: int = 2**12, group: int = 2**10) -> DatasetFolder:
-    """The folder that ``build`` writes, in small pieces."""
+    """Build the folder that ``build`` writes, in small pieces."""
     monkeypatch.setattr(writer, "SHARD_BYTES", shard)
     monkeypatch.setattr(writer, "GROUP_BYTES", group)
     return build(out)
