@@ -92,7 +92,7 @@ def cause(error: BaseException | None) -> Exception | None:
     return error
 
 
-def unreachable(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Check whether an error is the Hub's own, or the network's.
 
     Args:
@@ -107,7 +107,7 @@ def unreachable(error: BaseException) -> bool:
     return _status(failed) in (None, *_FOR_NOW)
 
 
-def trying(
+def retry(
     attempt: Callable[[int], T], note: Callable[[str], None] = lambda _: None, *, overtaken_tries: int = TRIES
 ) -> T:
     """Retry an attempt while its errors are transient, then raise the last one.

@@ -15,7 +15,7 @@ from builders.reading.intake import FileRead, StepCount, Taken, in_file
 from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
 from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
 from builders.stored_rows import Rows, in_memory, joined
-from builders.writing.withhold import told_by
+from builders.writing.withhold import label_leaks
 from validation.report import InvalidInput, Problem
 
 
@@ -48,7 +48,7 @@ def read_tasks(
     """
     read = ReadTasks()
     for spec in specs:
-        if withhold and (problems := told_by(spec, [task.spec for task in read.tasks])):
+        if withhold and (problems := label_leaks(spec, [task.spec for task in read.tasks])):
             read.failed[spec.name] = problems
             continue
         try:

@@ -16,7 +16,7 @@ from builders.folder.hashes import content_hash
 from builders.folder.manifest import DATA_FOLDERS, MANIFEST
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import data_path, picture_path
-from builders.hub_access import cause, trying, writing_to_hub
+from builders.hub_access import cause, retry, writing_to_hub
 from builders.publishing.public import refuse_closed
 from builders.publishing.repository import HASHING_THREADS, LocalFile, Target, changed_files, local_files, read_remote
 from builders.writing.croissant import CROISSANT
@@ -92,7 +92,7 @@ def plan(folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, Loc
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
     local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
     with writing_to_hub(target.repo_id):
-        return trying(lambda _: _compare(local, title, target, api))
+        return retry(lambda _: _compare(local, title, target, api))
 
 
 def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
@@ -131,7 +131,7 @@ def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) 
         return _carry_out(current, api)
 
     with writing_to_hub(made.target.repo_id):
-        head = trying(attempt, note)
+        head = retry(attempt, note)
     return f"{api.endpoint}/datasets/{made.target.repo_id}/commit/{head}" if made.changes else None
 
 

@@ -127,7 +127,7 @@ class _Intake:
     ) -> None:
         self.sha256: str | None = None
         self._path = path
-        self._takers = [_Taker(consumer) for consumer in consumers]
+        self._takers = [_ConsumerState(consumer) for consumer in consumers]
         self._checkpoint = checkpoint
         self._store = store
         self._parts = checkpoint.folder if checkpoint is not None else store
@@ -275,7 +275,7 @@ def in_file(refused: InvalidInput, path: Path | str, n_before: int | None) -> In
     )
 
 
-class _Taker:
+class _ConsumerState:
     """A consumer at work."""
 
     def __init__(self, consumer: Consumer) -> None:

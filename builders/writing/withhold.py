@@ -10,14 +10,14 @@ What could reveal a test label, and what prevents it, always with a random key t
   which is over these, agrees. Checksums of upstream files cover labels, too: the public manifest has none.
 - the cut: rows of a label are drawn until its share is filled. The seed alone would show where the draws of each
   label end, and so which label a row must have. So all draws of the build come from ``secret_seed``.
-- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order. ``exchanged`` deals their
+- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order. ``shuffle_gold_among_duplicates`` deals their
   gold among them anew. Where repeats leave, they leave whatever their gold (see ``assemble``): else two rows with equal
   inputs could only be of two labels.
 - statistics: without what is counted of test gold; what is counted of inputs (duplicates, depths, words) stays.
 - row counts of steps on test splits leave. The sizes of splits stay, as anyone can count them; so do the shares that
   a task is balanced to, which are part of its definition.
 - other tasks: placebo tasks hold the same rows, withheld too, and are dealt without regard to labels (see
-  ``placebo_task``). A task whose inputs show another's gold is refused (``told_by``).
+  ``placebo_task``). A task whose inputs show another's gold is refused (``label_leaks``).
 
 What stays: a train or validation row with the inputs of a test row has its label. BOSS keeps such rows, as upstream has
 them; the card counts them ("in train").
@@ -86,7 +86,7 @@ def secret_seed(seed: int, key: str | None) -> int:
     return seed if key is None else int.from_bytes(_keyed(key, f"seed/{seed}")[:16])
 
 
-def exchanged(task: AssembledTask, key: str) -> AssembledTask:
+def shuffle_gold_among_duplicates(task: AssembledTask, key: str) -> AssembledTask:
     """Shuffle the gold of test rows with equal inputs and group, so that their ids reveal nothing of it.
 
     Which row gets which depends on the key, the rows and their gold, not on their order upstream.
@@ -94,7 +94,7 @@ def exchanged(task: AssembledTask, key: str) -> AssembledTask:
     spec = task.spec
     domains = {
         domain: {
-            split: _exchanged(in_memory(rows), spec, f"{key}/{spec.id}/{domain}") if split == "test" else rows
+            split: _shuffle_gold(in_memory(rows), spec, f"{key}/{spec.id}/{domain}") if split == "test" else rows
             for split, rows in splits.items()
         }
         for domain, splits in task.domains.items()
@@ -102,7 +102,7 @@ def exchanged(task: AssembledTask, key: str) -> AssembledTask:
     return replace(task, domains=domains)
 
 
-def _exchanged(frame: pl.DataFrame, spec: TaskSpec, key: str) -> pl.DataFrame:
+def _shuffle_gold(frame: pl.DataFrame, spec: TaskSpec, key: str) -> pl.DataFrame:
     gold = GOLD[spec.kind]
     texts = pl.DataFrame({"row": as_texts(frame.select(*spec.inputs, "group")), "gold": as_texts(frame.select(gold))})
     texts = texts.with_row_index("place").filter(pl.struct("row").is_duplicated())
@@ -172,7 +172,7 @@ def _public_task(task: TaskManifest) -> TaskManifest:
     return task.model_copy(update={"domains": domains, "transforms": steps})
 
 
-def told_by(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ...]:
+def label_leaks(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ...]:
     """Find tasks made from the same files that would show this task's withheld gold as their inputs or train labels.
 
     Args:

@@ -35,7 +35,13 @@ from builders.statistics.task_statistics import task_statistics
 from builders.stored_rows import Rows, slices_of
 from builders.writing.croissant import CROISSANT, croissant
 from builders.writing.dataset_card import dataset_card
-from builders.writing.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
+from builders.writing.withhold import (
+    public_manifest,
+    public_statistics,
+    shuffle_gold_among_duplicates,
+    withheld_folders,
+    without_gold,
+)
 from validation.output_files import check_place, replace_folder
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, PLACEBO
@@ -121,7 +127,7 @@ def write_folder(
     """
     out = out.resolve()  # '.' and links cannot be renamed
     if label_key is not None:
-        tasks = [exchanged(task, label_key) for task in tasks]
+        tasks = [shuffle_gold_among_duplicates(task, label_key) for task in tasks]
     manifests = {task.spec.name: _task_manifest(task, sources, label_key) for task in tasks}
     benchmark = tasks[0].spec.benchmark
     manifest = Manifest(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from builders.cache import cache_folder
-from builders.hub_access import unreachable
+from builders.hub_access import is_transient
 from leaderboard.store.entries import ENTRIES, RECORDS, SCORES, WITHDRAWN
 from leaderboard.store.hub import HubPlace
 from leaderboard.store.local import LocalPlace
@@ -65,6 +65,6 @@ def _open_repository(place: str, cache: Path, api: Any) -> Store:
     try:
         store.refresh()
     except InvalidInput as error:
-        if not unreachable(error) or not copy.ids():
+        if not is_transient(error) or not copy.ids():
             raise
     return store

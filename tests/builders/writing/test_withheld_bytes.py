@@ -18,7 +18,7 @@ from builders.folder.hashes import labels_sha256, rows_sha256
 from builders.folder.reader import DatasetFolder
 from builders.specs.spec import TaskSpec
 from builders.writing import withhold
-from builders.writing.withhold import exchanged
+from builders.writing.withhold import shuffle_gold_among_duplicates
 from builders.writing.writer import write_folder
 from tests.builders.writing.pairs import KEY, OTHER_KEY, Pair, files, pair
 from validation.vocabulary import TaskKind
@@ -94,7 +94,7 @@ def test_the_order_of_ids_among_equal_inputs_is_not_that_of_labels() -> None:
     ids = frame.filter(text="x")["id"].to_list()
     places: Counter[str] = Counter()
     for number in range(600):
-        dealt = exchanged(task, f"key {number}").domains["d"]["test"]
+        dealt = shuffle_gold_among_duplicates(task, f"key {number}").domains["d"]["test"]
         assert dealt.drop("label").equals(frame.drop("label"))
         assert sorted(dealt["label"]) == sorted(frame["label"])
         assert dealt.filter(text="y").equals(frame.filter(text="y"))
@@ -106,7 +106,7 @@ def test_the_order_of_ids_among_equal_inputs_is_not_that_of_labels() -> None:
 
 def test_rows_of_other_groups_keep_their_labels() -> None:
     task = assembled([("x", "g"), ("x", "h")], ["a", "b"], as_upstream=True)
-    dealt = [exchanged(task, str(key)).domains["d"]["test"] for key in range(20)]
+    dealt = [shuffle_gold_among_duplicates(task, str(key)).domains["d"]["test"] for key in range(20)]
     assert all(frame.equals(task.domains["d"]["test"]) for frame in dealt)
 
 

@@ -23,7 +23,7 @@ from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import read_statistics
 from builders.publishing.public import public_copy
-from builders.writing.withhold import told_by, withheld_folders
+from builders.writing.withhold import label_leaks, withheld_folders
 from builders.writing.writer import write_folder
 from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.scoring.score import checked_predictions, score_file
@@ -255,13 +255,13 @@ def test_a_file_for_another_version_is_told_both(
 
 def test_tasks_that_show_each_others_gold_are_not_built_together() -> None:
     specs = {spec.name: spec for spec in dr.TASKS}
-    (problem,) = told_by(specs["qg"], [specs["nli"], specs["qa"]])
+    (problem,) = label_leaks(specs["qg"], [specs["nli"], specs["qa"]])
     assert str(problem).startswith(
         "dr/qg: dr/qg and dr/qa are made from the same rows: each shows what the other withholds; "
         "build it alone: shiftbench build dr qg --withhold-labels"
     )
-    assert told_by(specs["qa_imbalanced"], [specs["qa"]]) == ()
-    assert told_by(specs["nli"], specs.values()) == ()
+    assert label_leaks(specs["qa_imbalanced"], [specs["qa"]]) == ()
+    assert label_leaks(specs["nli"], specs.values()) == ()
 
 
 def test_every_kind_has_a_gold_column_here() -> None:
