@@ -67,7 +67,7 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
         failed = cause(error)
         if failed is None:
             raise
-        what, cure = _explained(failed, cure)
+        what, cure = _describe_refusal(failed, cure)
         raise InvalidInput(Problem(what, repo_id, first_line(failed), cure)) from error
     except HFValidationError as error:
         what, cure = "the Hub takes no such name", "name it ORG/NAME"
@@ -177,7 +177,7 @@ def _status(error: Exception) -> int | None:
     return None if response is None else int(response.status_code)
 
 
-def _explained(error: Exception, cure: str) -> tuple[str, str]:
+def _describe_refusal(error: Exception, cure: str) -> tuple[str, str]:
     """Describe a failed write request: what it means and what to do; ``cure`` where the Hub itself failed."""
     import httpx2
 

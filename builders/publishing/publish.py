@@ -28,7 +28,7 @@ OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 
 
 @dataclass(frozen=True)
-class Plan:
+class PublishPlan:
     """What publishing would do: files to add with their sizes in bytes, files to delete, and on which commit.
 
     ``parent`` is None where the repository is not there yet; ``new_branch`` says that the branch is not. ``tag`` is
@@ -74,7 +74,9 @@ def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) ->
     return f"v{folder.manifest.format_version}-{folder.content_hash[:12]}-{said.hexdigest()[:6]}"
 
 
-def plan(folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, LocalFile] | None = None) -> Plan:
+def plan_publishing(
+    folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, LocalFile] | None = None
+) -> PublishPlan:
     """Check a folder and compare it with the repository.
 
     Args:
@@ -115,11 +117,11 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     return files
 
 
-def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
+def publish(plan: PublishPlan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
     """Publish a plan in one commit, and tag it; returns the commit's URL, None where there was no file to send.
 
     Args:
-        made: the plan; its files must still be there.
+        plan: the plan; its files must still be there.
         api: a ``huggingface_hub.HfApi``.
         note: is called with a line about each failure that is retried.
     Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
@@ -127,15 +129,15 @@ def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) 
 
     def attempt(tries: int) -> str:
         # What failed may have landed all the same, and others may have come first: look again.
-        current = made if tries == 1 else _compare(made.local, made.title, made.target, api)
+        current = plan if tries == 1 else _compare(plan.local, plan.title, plan.target, api)
         return _carry_out(current, api)
 
-    with writing_to_hub(made.target.repo_id):
+    with writing_to_hub(plan.target.repo_id):
         head = retry(attempt, note)
-    return f"{api.endpoint}/datasets/{made.target.repo_id}/commit/{head}" if made.changes else None
+    return f"{api.endpoint}/datasets/{plan.target.repo_id}/commit/{head}" if plan.changes else None
 
 
-def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: Any) -> Plan:
+def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: Any) -> PublishPlan:
     remote = read_remote(target, api)
     add = changed_files(local, remote)
     stale = tuple(sorted(path for path in remote.files if path.startswith(OWN_FOLDERS) and path not in local))
@@ -143,41 +145,41 @@ def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: An
         what, cure = "the tag stands at another version", "give another --tag; nothing was sent"
         raise InvalidInput(Problem(what, target.repo_id, f"{target.tag} at {remote.tagged[:12]}", cure))
     tag = None if remote.tagged else target.tag
-    return Plan(target, title, remote.head, not remote.has_branch, add, stale, tag, local)
+    return PublishPlan(target, title, remote.head, not remote.has_branch, add, stale, tag, local)
 
 
-def _carry_out(made: Plan, api: Any) -> str:
+def _carry_out(plan: PublishPlan, api: Any) -> str:
     """Create the repository, branch, commit and tag that are missing; returns the commit's id."""
-    target = made.target
+    target = plan.target
     where: dict[str, Any] = {"repo_id": target.repo_id, "repo_type": "dataset"}
-    if made.parent is None:
+    if plan.parent is None:
         api.create_repo(**where, private=target.private or None, exist_ok=True)
-        made = _compare(made.local, made.title, target, api)
-        if made.parent is None:
+        plan = _compare(plan.local, plan.title, target, api)
+        if plan.parent is None:
             cure = "give a token that may, or name another"
             raise InvalidInput(
                 Problem("the repository is there, but the token may not see it", target.repo_id, cure=cure)
             )
-    if made.new_branch:
-        api.create_branch(**where, branch=target.revision, revision=made.parent)
-    head = made.parent
-    if made.changes:
+    if plan.new_branch:
+        api.create_branch(**where, branch=target.revision, revision=plan.parent)
+    head = plan.parent
+    if plan.changes:
         # A commit that somebody else got in first is refused, not overwritten.
-        with _refused_content(target.repo_id):
+        with _refuse_content(target.repo_id):
             head = api.create_commit(
                 **where,
-                operations=_operations(made),
-                commit_message=made.title,
+                operations=_operations(plan),
+                commit_message=plan.title,
                 revision=target.revision,
-                parent_commit=made.parent,
+                parent_commit=plan.parent,
             ).oid
-    if made.tag:
-        api.create_tag(**where, tag=made.tag, revision=head)
+    if plan.tag:
+        api.create_tag(**where, tag=plan.tag, revision=head)
     return str(head)
 
 
 @contextmanager
-def _refused_content(repo_id: str) -> Iterator[None]:
+def _refuse_content(repo_id: str) -> Iterator[None]:
     """Raise InvalidInput for a card or an upload that the Hub's client does not accept."""
     try:
         yield
@@ -190,10 +192,10 @@ def _refused_content(repo_id: str) -> Iterator[None]:
         ) from error
 
 
-def _operations(made: Plan) -> list[Any]:
+def _operations(plan: PublishPlan) -> list[Any]:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    additions = [CommitOperationAdd(path, str(made.local[path].path)) for path in made.add]
+    additions = [CommitOperationAdd(path, str(plan.local[path].path)) for path in plan.add]
     for addition in additions:
-        addition.upload_info = made.local[addition.path_in_repo].upload_info  # hashed already
-    return [*additions, *(CommitOperationDelete(path) for path in made.delete)]
+        addition.upload_info = plan.local[addition.path_in_repo].upload_info  # hashed already
+    return [*additions, *(CommitOperationDelete(path) for path in plan.delete)]

@@ -10,7 +10,7 @@ from typing import Any
 from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import closed_domains, published_folder
-from builders.publishing.publish import Plan, check_folder, default_tag, plan, publish
+from builders.publishing.publish import PublishPlan, check_folder, default_tag, plan_publishing, publish
 from builders.publishing.repository import LocalFile, Target, local_files
 from builders.writing.withhold import withheld_folders
 from validation.report import InvalidInput, Problem
@@ -57,15 +57,15 @@ def publish_folders(
     api = api or HfApi()
     public, gold = _parts(folder, repo_id, private_gold)
     with ExitStack() as stack:
-        left_out, made = _plan(stack, public, (repo_id, revision, tag, False), describe, api, note)
-        made_gold = None
+        left_out, plan = _plan_public_copy(stack, public, (repo_id, revision, tag, False), describe, api, note)
+        gold_plan = None
         if gold is not None and private_gold is not None:
-            _, made_gold = _plan(stack, gold, (private_gold, revision, tag, True), describe, api, note)
+            _, gold_plan = _plan_public_copy(stack, gold, (private_gold, revision, tag, True), describe, api, note)
         elif gold is not None:
             note(f"leave out {gold}: gold is published only to a repository given by --private-gold")
-        commit, commit_gold = (_carry_out(each, api, note, dry_run=dry_run) for each in (made, made_gold))
-    content = {**_as_json(made, commit), "left_out": left_out}
-    return content | ({"gold": _as_json(made_gold, commit_gold)} if made_gold else {})
+        commit, commit_gold = (_carry_out(each, api, note, dry_run=dry_run) for each in (plan, gold_plan))
+    content = {**_as_json(plan, commit), "left_out": left_out}
+    return content | ({"gold": _as_json(gold_plan, commit_gold)} if gold_plan else {})
 
 
 def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, Path | None]:
@@ -99,9 +99,9 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
         raise InvalidInput(Problem("the public folder and its gold are of two builds", str(public), found, cure))
 
 
-def _plan(
+def _plan_public_copy(
     stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any, note: Note
-) -> tuple[dict[str, str], Plan]:
+) -> tuple[dict[str, str], PublishPlan]:
     """Compute the plan for what may be published of a folder; also return the domains that may not, and why."""
     repo_id, revision, tag, private = where
     opened = DatasetFolder.open(path)
@@ -113,13 +113,13 @@ def _plan(
     public = stack.enter_context(published_folder(opened))
     described = describe(public.manifest)
     target = Target(repo_id, revision, tag or default_tag(public, described), private)
-    made = plan(public, target, api, _written(stack, described))
-    for line in made.lines():
+    plan = plan_publishing(public, target, api, _write_texts(stack, described))
+    for line in plan.lines():
         note(line)
-    return left_out, made
+    return left_out, plan
 
 
-def _written(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
+def _write_texts(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
     """Write texts into a folder that is deleted when the stack is closed."""
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-publish-")))
     for name, text in texts.items():
@@ -127,16 +127,16 @@ def _written(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]
     return local_files(folder)
 
 
-def _carry_out(made: Plan | None, api: Any, note: Note, *, dry_run: bool) -> str | None:
-    if made is None or dry_run:
+def _carry_out(plan: PublishPlan | None, api: Any, note: Note, *, dry_run: bool) -> str | None:
+    if plan is None or dry_run:
         return None
-    url = publish(made, api, note)
+    url = publish(plan, api, note)
     if url is not None:
         note(f"published: {url}")
     return url
 
 
-def _as_json(made: Plan, commit: str | None) -> dict[str, Any]:
-    target = made.target
+def _as_json(plan: PublishPlan, commit: str | None) -> dict[str, Any]:
+    target = plan.target
     facts = {"repo_id": target.repo_id, "revision": target.revision, "tag": target.tag, "commit": commit}
-    return {**facts, "add": made.add, "delete": list(made.delete)}
+    return {**facts, "add": plan.add, "delete": list(plan.delete)}

@@ -31,19 +31,19 @@ SCHEMA = pl.Schema(
 """A question a row, in file order, no nulls; ``answers`` has empty lists where there is no answer."""
 
 
-class Answer(msgspec.Struct):
+class SquadAnswer(msgspec.Struct):
     """A span of the context; ``answer_start`` counts characters."""
 
     text: Annotated[str, msgspec.Meta(min_length=1)]
     answer_start: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
 
-class Question(msgspec.Struct):
+class SquadQuestion(msgspec.Struct):
     """A question; version 1.1 has no ``is_impossible``. ``plausible_answers`` are no answers and are not read."""
 
     id: str
     question: str
-    answers: list[Answer]
+    answers: list[SquadAnswer]
     is_impossible: bool = False
 
 
@@ -62,7 +62,7 @@ class _Release(msgspec.Struct):
     data: list[msgspec.Raw]
 
 
-_Level = TypeVar("_Level", _Article, _Paragraph, Question)
+_Level = TypeVar("_Level", _Article, _Paragraph, SquadQuestion)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _rows(release: _Release, path: Path) -> Iterator[_Row]:
             paragraph = _level(raw_paragraph, _Paragraph, path, place)
             for raw in paragraph.qas:
                 number += 1
-                question = _level(raw, Question, path, f"question{_id_of(raw)} of article '{title}'", number)
+                question = _level(raw, SquadQuestion, path, f"question{_id_of(raw)} of article '{title}'", number)
                 _check(question, paragraph.context, path, title, number)
                 answers: dict[str, list[str] | list[int]] = {
                     "text": [answer.text for answer in question.answers],
@@ -122,7 +122,7 @@ def _id_of(raw: msgspec.Raw) -> str:
     return f" {question['id']!r}" if isinstance(question, dict) and "id" in question else ""
 
 
-def _check(question: Question, context: str, path: Path, title: str, number: int) -> None:
+def _check(question: SquadQuestion, context: str, path: Path, title: str, number: int) -> None:
     place = f"question '{question.id}' of article '{title}'"
     if question.is_impossible and question.answers:
         found = f"is_impossible true and the answer {question.answers[0].text!r}"
@@ -140,7 +140,7 @@ def _check(question: Question, context: str, path: Path, title: str, number: int
             raise InvalidInput(Problem(what, str(path), found, _nearest(answer, context), row=number))
 
 
-def _nearest(answer: Answer, context: str) -> str:
+def _nearest(answer: SquadAnswer, context: str) -> str:
     """Find where the answer really begins, which shows what the offsets count."""
     starts = [match.start() for match in re.finditer(f"(?={re.escape(answer.text)})", context)]
     if not starts:

@@ -10,9 +10,9 @@ What could reveal a test label, and what prevents it, always with a random key t
   which is over these, agrees. Checksums of upstream files cover labels, too: the public manifest has none.
 - the cut: rows of a label are drawn until its share is filled. The seed alone would show where the draws of each
   label end, and so which label a row must have. So all draws of the build come from ``secret_seed``.
-- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order. ``shuffle_gold_among_duplicates`` deals their
-  gold among them anew. Where repeats leave, they leave whatever their gold (see ``assemble``): else two rows with equal
-  inputs could only be of two labels.
+- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order.
+  ``shuffle_gold_among_duplicates`` therefore shuffles their gold. Repeats are dropped whatever their gold (see
+  ``assemble``): otherwise two rows with equal inputs could only have two different labels.
 - statistics: without what is counted of test gold; what is counted of inputs (duplicates, depths, words) stays.
 - row counts of steps on test splits leave. The sizes of splits stay, as anyone can count them; so do the shares that
   a task is balanced to, which are part of its definition.
