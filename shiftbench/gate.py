@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pydantic
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.comparing.files import Entrant
 from leaderboard.comparing.regression import regression_tests
 from leaderboard.scoring.floors import at_floor, constant_runs, task_floors
@@ -220,7 +220,7 @@ def _of_one_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[p
 
 def _homes(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
     """Name the domains of the score at home; every one of them must have been predicted."""
-    info: TaskManifest = opened.folder.task(str(rows["task"][0]))
+    info: TaskInfo = opened.folder.task(str(rows["task"][0]))
     parts = tuple((home or source).split(SOURCE_JOINER))
     unknown = [part for part in parts if part not in info.domains]
     if unknown:

@@ -11,8 +11,8 @@ from builders.encoder import encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.files import Unlabelled
 from leaderboard.forecasting.samples import Run, Sample, make_sample
+from validation.prediction_task import PredictionTask
 from validation.report import InvalidInput, Problem
-from validation.task_facts import TaskFacts
 from validation.vocabulary import GOLD, TaskKind
 
 
@@ -31,13 +31,13 @@ class UnlabelledRows:
     inputs: tuple[str, ...]
     titles: dict[str, str]
 
-    def facts(self, folder: DatasetFolder) -> TaskFacts:
+    def prediction_task(self, folder: DatasetFolder) -> PredictionTask:
         """Gather what checking predictions on these rows needs; the folder, of one task, says what labels there are."""
         (task,) = folder.manifest.tasks
         info = folder.task(task)
         tests = self.frame.select("id", "domain")
         domains, sources = tuple(sorted(self.titles)), tuple(info.domains)
-        return TaskFacts(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
+        return PredictionTask(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
 
     def samples(self, predictions: pl.DataFrame, labels: tuple[str, ...]) -> Unlabelled:
         """Arrange checked predictions on these rows."""

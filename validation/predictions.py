@@ -16,12 +16,12 @@ from validation.limits import (
 )
 from validation.prediction_files import PredictionFile
 from validation.prediction_problems import short_runs, unknown_ids, unknown_labels, unknown_sources, wrong_tags
+from validation.prediction_task import PredictionTask
 from validation.prediction_values import KEYS, Faults, number_problem
 from validation.probabilities import PROBABILITIES, ProbabilityChecks
 from validation.report import InvalidInput, Problem, and_more, counted
 from validation.runs import KnownIds, Run, RunLedger
 from validation.schemas import check_rows, prediction_schema
-from validation.task_facts import TaskFacts
 from validation.vocabulary import TaskKind
 
 CHECKED_PREDICTIONS = pl.Schema(
@@ -52,7 +52,7 @@ _CURES = {
 
 
 def check_predictions(
-    frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, *, labels_by_index: bool = False
+    frame: pl.DataFrame, tasks: Sequence[PredictionTask], file: str, *, labels_by_index: bool = False
 ) -> pl.DataFrame:
     """Check a prediction frame against the dataset it is for.
 
@@ -71,7 +71,7 @@ def check_predictions(
 
 
 def check_prediction_file(
-    path: Path, tasks: Sequence[TaskFacts], versions: str = "", *, labels_by_index: bool = False
+    path: Path, tasks: Sequence[PredictionTask], versions: str = "", *, labels_by_index: bool = False
 ) -> pl.DataFrame:
     """Read a prediction file and check it.
 
@@ -87,7 +87,7 @@ def check_prediction_file(
 
 
 def checked_parts(
-    path: Path, tasks: Sequence[TaskFacts], versions: str = "", *, labels_by_index: bool = False
+    path: Path, tasks: Sequence[PredictionTask], versions: str = "", *, labels_by_index: bool = False
 ) -> Iterator[pl.DataFrame]:
     """Read a prediction file and check it, some ten thousand rows at a time.
 
@@ -131,14 +131,14 @@ def _problems_of(
     return []
 
 
-def most_runs(facts: TaskFacts) -> int:
+def most_runs(task: PredictionTask) -> int:
     """Return how many runs of a task a file may hold: every source ``MAX_RUNS`` times, or few sources more often."""
-    return max(MIN_RUNS, MAX_RUNS * (len(facts.sources) + 1))
+    return max(MIN_RUNS, MAX_RUNS * (len(task.sources) + 1))
 
 
-def most_rows(tasks: Sequence[TaskFacts]) -> int:
+def most_rows(tasks: Sequence[PredictionTask]) -> int:
     """Return as many rows as a prediction file for these tasks can need."""
-    return min(MAX_ROWS, sum(len(facts.test) * most_runs(facts) for facts in tasks))
+    return min(MAX_ROWS, sum(len(task.test) * most_runs(task) for task in tasks))
 
 
 def _sound_parts(
@@ -185,18 +185,18 @@ def _after(parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file:
 class _Keys:
     """The checks of sources, ids and seeds."""
 
-    def __init__(self, tasks: Sequence[TaskFacts], file: str, versions: str = "") -> None:
-        self.known = KnownIds({facts.name: facts.test for facts in tasks})
+    def __init__(self, tasks: Sequence[PredictionTask], file: str, versions: str = "") -> None:
+        self.known = KnownIds({task.name: task.test for task in tasks})
         self._tasks, self._file, self._versions = tasks, file, versions
         self._ledger = RunLedger(self.known)
         self._rows = Counter[str]()
-        self._runs: dict[str, set[Run]] = {facts.name: set() for facts in tasks}
+        self._runs: dict[str, set[Run]] = {task.name: set() for task in tasks}
         self._has_runs, self._has_repeats = True, False
 
     @property
     def most_bytes(self) -> int:
         """Return the bytes that the predictions of the rows so far may have together, by the kinds of their tasks."""
-        mean = sum(self._rows[facts.name] * MEAN_TEXT_BYTES[facts.kind] for facts in self._tasks)
+        mean = sum(self._rows[task.name] * MEAN_TEXT_BYTES[task.kind] for task in self._tasks)
         return min(MAX_TEXT_BYTES, SPARE_TEXT_BYTES + mean)
 
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
@@ -204,11 +204,11 @@ class _Keys:
         strangers = placed.filter(pl.col("task").is_null() & (pl.col("id") != ""))
         none_known = len(strangers) == len(placed) and placed["row"][0] == 1
         problems = unknown_ids(strangers, self.known, self._tasks, self._file, self._versions if none_known else "")
-        for facts in self._tasks:
-            rows = placed.filter(task=facts.name)
-            self._rows[facts.name] += len(rows)
-            problems += unknown_sources(rows.filter(pl.col("source") != ""), facts, self._file)
-            problems += self._too_many_runs(rows, facts)
+        for task in self._tasks:
+            rows = placed.filter(task=task.name)
+            self._rows[task.name] += len(rows)
+            problems += unknown_sources(rows.filter(pl.col("source") != ""), task, self._file)
+            problems += self._too_many_runs(rows, task)
         # With a bad source, id or seed it is unknown which run a row belongs to.
         self._has_runs = self._has_runs and not bad_columns.intersection(KEYS)
         if self._has_runs and self._ledger.add(placed):
@@ -230,13 +230,13 @@ class _Keys:
         repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeated()]
         return repeated + short_runs(self._ledger, self._tasks, self._file)
 
-    def _too_many_runs(self, rows: pl.DataFrame, facts: TaskFacts) -> list[Problem]:
-        runs = self._runs[facts.name]
+    def _too_many_runs(self, rows: pl.DataFrame, task: PredictionTask) -> list[Problem]:
+        runs = self._runs[task.name]
         runs.update(rows.select("source", "seed").unique().iter_rows())
-        if len(runs) <= most_runs(facts):
+        if len(runs) <= most_runs(task):
             return []
-        what = f"there are more runs of '{facts.name}' than any experiment has"
-        cure = f"keep sources and seeds under {most_runs(facts):,} pairs"
+        what = f"there are more runs of '{task.name}' than any experiment has"
+        cure = f"keep sources and seeds under {most_runs(task):,} pairs"
         return [Problem(what, self._file, counted(len(runs), "run"), cure)]
 
     def _repeated(self) -> Problem:
@@ -251,7 +251,7 @@ class _Keys:
 class _Values:
     """The checks of predictions against the labels and tokens of the tasks."""
 
-    def __init__(self, tasks: Sequence[TaskFacts], file: str, keys: _Keys, *, labels_by_index: bool) -> None:
+    def __init__(self, tasks: Sequence[PredictionTask], file: str, keys: _Keys, *, labels_by_index: bool) -> None:
         self.known = keys.known
         self._by_index = labels_by_index
         self._numbers = ClassNumbers(file, labels_by_index=labels_by_index)
@@ -271,18 +271,18 @@ class _Values:
         """Check some rows, as ``_Keys.part`` does; ``is_number`` says which predictions are no text."""
         problems = []
         self._text_bytes += int(placed["prediction"].str.len_bytes().sum())
-        for facts in self._tasks:
-            rows = placed.filter(pl.col("task") == facts.name)
-            if facts.kind is TaskKind.CLASSIFICATION:
-                problems += unknown_labels(rows, "label", facts, self._file, self._numbers)
-            elif facts.kind is TaskKind.TAGGING:
-                problems += wrong_tags(rows, facts, self._file, self._numbers)
+        for task in self._tasks:
+            rows = placed.filter(pl.col("task") == task.name)
+            if task.kind is TaskKind.CLASSIFICATION:
+                problems += unknown_labels(rows, "label", task, self._file, self._numbers)
+            elif task.kind is TaskKind.TAGGING:
+                problems += wrong_tags(rows, task, self._file, self._numbers)
             elif len(numbers := rows.filter("is_number")):
                 row, text = numbers.select("row", "prediction").row(0)
                 problems.append(number_problem(self._file, row, text, len(numbers)))
             if PROBABILITIES in rows.columns and PROBABILITIES not in bad_columns:
-                has_labels = facts.kind is TaskKind.CLASSIFICATION
-                problems += self._probabilities.part(rows, facts, has_labels=has_labels)
+                has_labels = task.kind is TaskKind.CLASSIFICATION
+                problems += self._probabilities.part(rows, task, has_labels=has_labels)
         return problems
 
     def end(self) -> list[Problem]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.manifest import Manifest, TaskInfo
 from builders.folder.paper_sizes import paper_sizes
 from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
@@ -68,7 +68,7 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
             _say(console, f"domains without {split} rows in the shares asked for: {', '.join(lack)}")
 
 
-def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:
+def _print_sizes(name: str, task: TaskInfo, console: Console) -> None:
     rows = []
     for domain, facts in task.domains.items():
         cells = [f"{facts.splits[split].rows:,}" if split in facts.splits else "none" for split in SPLITS]
@@ -88,7 +88,7 @@ def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
     _print_table(console, title, ("data set", "split", "here", "paper", "why"), rows)
 
 
-def _print_steps(task: TaskManifest, console: Console) -> None:
+def _print_steps(task: TaskInfo, console: Console) -> None:
     """Print the steps that dropped or changed rows, over all domains."""
     totals: dict[tuple[str, str], list[int]] = {}
     for count in task.transforms:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from builders.checksums import file_sha256
-from builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskManifest
+from builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskInfo
 from builders.stored_rows import Rows, in_memory
 
 _HASHED_AT_ONCE = 10_000
@@ -68,7 +68,7 @@ def labels_sha256(frame: Rows, gold: str, key: str | None) -> str:
     return plain if key is None else hmac.new(key.encode(), plain.encode(), hashlib.sha256).hexdigest()
 
 
-def content_hash(tasks: dict[str, TaskManifest], benchmark: str) -> str:
+def content_hash(tasks: dict[str, TaskInfo], benchmark: str) -> str:
     """Hash a folder's content: every split of every domain, inputs and labels, and the label names.
 
     Args:

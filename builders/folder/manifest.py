@@ -140,7 +140,7 @@ class SizeFacts(_Facts):
         return f"{split}: {self.rows:,} rows a domain, {self.paper:,} in the paper; {self.smallest} has no more"
 
 
-class TaskManifest(_Facts):
+class TaskInfo(_Facts):
     """One task of a folder: what is predicted from what, its domains, and the steps that its rows went through.
 
     ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
@@ -257,7 +257,7 @@ class Manifest(_Facts):
     )
     synthetic: bool
     content_hash: str
-    tasks: dict[str, TaskManifest]
+    tasks: dict[str, TaskInfo]
     sources: dict[str, SourceFacts]
     encoder: EncoderFacts | None
     target_train_depths: bool = pydantic.Field(

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from builders.folder.hashes import content_hash, labels_sha256, rows_sha256
-from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest
+from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskInfo
 from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
+from validation.prediction_task import PredictionTask
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_examples, check_rows, depth_schema
-from validation.task_facts import TaskFacts
 from validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 SUBSET_IDS = pl.Schema({"id": pl.String()})
@@ -61,7 +61,7 @@ class DatasetFolder:
         """Return whether the folder has depth tables."""
         return self.manifest.encoder is not None
 
-    def task(self, name: str) -> TaskManifest:
+    def task(self, name: str) -> TaskInfo:
         """Return what the manifest says of a task.
 
         Args:
@@ -131,8 +131,8 @@ class DatasetFolder:
             raise self._unknown(f"task '{task}' has no such subset", name, did_you_mean(name, list(info.subsets)))
         return self._read(subset_path(task, name))
 
-    def facts(self, task: str, subset: str = "all") -> TaskFacts:
-        """Return what checking predictions needs to know of each task.
+    def prediction_task(self, task: str, subset: str = "all") -> PredictionTask:
+        """Return a task as prediction files are checked against it.
 
         Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
 
@@ -150,7 +150,7 @@ class DatasetFolder:
         n_tokens = (pl.col(name).list.len().alias("n_tokens") for name in counted)
         every = [] if subset == "all" else self.test(task, columns=["id"])["id"].to_list()
         others = [name for name in info.subsets if name != "all" and name not in info.withheld_subsets]
-        return TaskFacts(
+        return PredictionTask(
             self.manifest.benchmark,
             task,
             info.kind,
@@ -354,7 +354,7 @@ class DatasetFolder:
             ) from error
 
 
-def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: SplitFacts, key: str | None) -> str:
+def _difference(frame: pl.DataFrame, task: TaskInfo, domain: str, expected: SplitFacts, key: str | None) -> str:
     """Return how a split's rows differ from the manifest; empty where they do not."""
     if len(frame) != expected.rows:
         return f"{len(frame):,} rows, {expected.rows:,} in the manifest"

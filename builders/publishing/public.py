@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.manifest import Manifest, TaskInfo
 from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import picture_path, read_statistics
@@ -99,7 +99,7 @@ def _refuse_nothing_left(folder: DatasetFolder) -> None:
     raise InvalidInput(Problem("nothing in this folder may be published", str(folder.path), found, cure))
 
 
-def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskManifest:
+def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskInfo:
     """Return a task's manifest without its closed domains, and write the subsets that stay."""
     task = folder.task(name)
     domains = {domain: facts for domain, facts in task.domains.items() if not facts.rebuild_only}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from builders.folder.citations import cite
 from builders.folder.configs import config_name
-from builders.folder.manifest import DomainFacts, Manifest, TaskManifest
+from builders.folder.manifest import DomainFacts, Manifest, TaskInfo
 from builders.folder.paper_sizes import paper_sizes
 from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
 from builders.folder.statistics import PairDepth, TaskStatistics
@@ -86,7 +86,7 @@ def _warnings(manifest: Manifest) -> list[str]:
     return lines
 
 
-def _size_table(task: TaskManifest) -> str:
+def _size_table(task: TaskInfo) -> str:
     lines = ["| domain | " + " | ".join(SPLITS) + " |", "|---|" + "---:|" * len(SPLITS)]
     for domain, facts in (task.domains | task.withheld).items():
         cells = [
@@ -124,7 +124,7 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
     )
 
 
-def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list[str]:
+def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str]:
     """Describe a pairing: what it is drawn from, how many texts, and its Q, all beside the paper's.
 
     Args:
@@ -181,7 +181,7 @@ def _terms(manifest: Manifest, facts: DomainFacts) -> str:
     return "rebuild only: " + "; ".join(source.terms for source in sources)
 
 
-def _row_counts(task: TaskManifest) -> str:
+def _row_counts(task: TaskInfo) -> str:
     counted_steps = [count for count in task.transforms if count.before != count.after or count.changed]
     if not counted_steps:
         return ""

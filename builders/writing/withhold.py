@@ -36,7 +36,7 @@ from pathlib import Path
 import polars as pl
 
 from builders.assembling.assemble import AssembledTask
-from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskManifest
+from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskInfo
 from builders.folder.statistics import TaskStatistics
 from builders.specs.spec import TaskSpec
 from builders.specs.transforms import as_texts
@@ -156,7 +156,7 @@ def public_manifest(manifest: Manifest) -> Manifest:
     return manifest.model_copy(update={"label_key": None, "tasks": tasks, "sources": sources})
 
 
-def _public_task(task: TaskManifest) -> TaskManifest:
+def _public_task(task: TaskInfo) -> TaskInfo:
     domains = {
         domain: facts.model_copy(
             update={

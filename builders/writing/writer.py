@@ -26,7 +26,7 @@ from builders.folder.manifest import (
     SizeFacts,
     SourceFacts,
     SplitFacts,
-    TaskManifest,
+    TaskInfo,
 )
 from builders.folder.paths import depth_path, repeats_path, subset_path
 from builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
@@ -128,7 +128,7 @@ def write_folder(
     out = out.resolve()  # '.' and links cannot be renamed
     if label_key is not None:
         tasks = [shuffle_gold_among_duplicates(task, label_key) for task in tasks]
-    manifests = {task.spec.name: _task_manifest(task, sources, label_key) for task in tasks}
+    manifests = {task.spec.name: _task_info(task, sources, label_key) for task in tasks}
     benchmark = tasks[0].spec.benchmark
     manifest = Manifest(
         builder_version=BUILDER_VERSION,
@@ -344,11 +344,11 @@ def _row_groups(tables: Iterable[Any], n_rows: int, schema: Any) -> Iterator[Any
         yield pa.concat_tables(held).combine_chunks() if held else schema.empty_table()
 
 
-def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], label_key: str | None) -> TaskManifest:
+def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_key: str | None) -> TaskInfo:
     spec = task.spec
     keys = {"test": label_key}
     provenance = {domain.name: domain.provenance for domain in spec.domains}
-    return TaskManifest(
+    return TaskInfo(
         title=spec.title,
         kind=spec.kind,
         inputs=spec.inputs,

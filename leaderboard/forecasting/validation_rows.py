@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
+from validation.prediction_task import PredictionTask
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
-from validation.task_facts import TaskFacts
 
 
 def validation_file(predictions: Path) -> Path:
@@ -36,11 +36,11 @@ def read_validation(path: Path, folder: DatasetFolder) -> pl.DataFrame:
     return check_prediction_file(path, facts)
 
 
-def _facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
+def _facts(folder: DatasetFolder, task: str) -> PredictionTask | None:
     """Gather what checking predictions of a task's validation rows needs; None where it has none."""
     info = folder.task(task)
     domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]
     if not domains or "all" not in info.subsets:
         return None
     rows = [folder.split(task, name, "validation").select("id", "domain") for name in domains]
-    return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={})
+    return replace(folder.prediction_task(task), domains=tuple(domains), test=pl.concat(rows), subsets={})

@@ -9,7 +9,7 @@ from builders.folder.manifest import (
     Provenance,
     SizeFacts,
     SplitFacts,
-    TaskManifest,
+    TaskInfo,
     TransformCount,
     UpstreamRows,
 )
@@ -52,7 +52,7 @@ def sizes(
         provenance=Provenance(title="Letters", text_sources=("Post",), paper_rows=paper),
         upstream=upstream,
     )
-    task = TaskManifest(
+    task = TaskInfo(
         title="Letters",
         kind=TaskKind.CLASSIFICATION,
         inputs=("text",),

@@ -56,14 +56,14 @@ def test_rows_come_back_sorted_by_id(synthetic: DatasetFolder) -> None:
 
 
 def test_facts_are_what_predictions_are_checked_with(synthetic: DatasetFolder) -> None:
-    facts = synthetic.facts("nli", "fewshot")
+    facts = synthetic.prediction_task("nli", "fewshot")
     assert facts.domains == ("harbour", "kitchen", "orchard")
     assert facts.labels == ("entailment", "neutral", "contradiction")
     assert set(facts.test["id"]) == set(synthetic.subset("nli", "fewshot")["id"])
     assert set(facts.sources) == set(synthetic.task("nli").domains) > set(facts.domains)
     assert facts.outside | set(facts.test["id"]) == set(synthetic.test("nli")["id"])
     assert not facts.outside & set(facts.test["id"])
-    assert synthetic.facts("nli").outside == frozenset()
+    assert synthetic.prediction_task("nli").outside == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_withheld_domain_is_explained(mixed: DatasetFolder, tmp_path: Path) ->
         f"{public.path}: subset 'early' is not in this folder, as it needs rows that may not be published; found 'nli' "
         f"without harbour; {cure}"
     )
-    facts = public.facts("nli")
+    facts = public.prediction_task("nli")
     assert (facts.domains, facts.withheld) == (("kitchen", "orchard", "workshop"), ("harbour",))
     assert facts.sources == facts.domains
 
