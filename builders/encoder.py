@@ -136,7 +136,7 @@ class Encoder:
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
         """Encode texts to unit vectors, shape (n, d), float32, in the order given."""
         prompt = f"-{hashlib.sha256(self._prompt.encode()).hexdigest()[:16]}" if self._prompt else ""
-        found = self._cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
+        found = self._encode_cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
         return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def token_vectors(
@@ -155,7 +155,7 @@ class Encoder:
         """
         width = self.encode(["size"]).shape[1]
         if keep:
-            found = self._cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
+            found = self._encode_cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
         else:
             batches = self._batches(list(dict.fromkeys(texts)), description, self._token_chunk)
             found = {text: part for chunk, parts in batches for text, part in zip(chunk, parts, strict=True)}
@@ -163,7 +163,9 @@ class Encoder:
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return np.concatenate([np.zeros((0, width), np.float32), *parts]), offsets
 
-    def _cached(self, file: str, texts: Sequence[str], description: str, encode: ChunkEncoder) -> dict[str, Vectors]:
+    def _encode_cached(
+        self, file: str, texts: Sequence[str], description: str, encode: ChunkEncoder
+    ) -> dict[str, Vectors]:
         """Read vectors from the cache file, and encode each distinct text that it lacks once."""
         distinct = list(dict.fromkeys(texts))
         keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
@@ -190,7 +192,7 @@ class Encoder:
                 bar.update(len(chunk))
 
     def _encode_chunk(self, texts: list[str]) -> Vectors:
-        windows, owner = self._prompted(texts) if self._prompt else self._windows(texts)
+        windows, owner = self._add_prompt(texts) if self._prompt else self._windows(texts)
         more = {"prompt_length": self._prompt_tokens()} if self._prompt else {}
         sums: NDArray[np.float64] | None = None
         for batch, output in self._forward(windows, **more):
@@ -221,13 +223,15 @@ class Encoder:
         """Split texts into windows of tokens; also return which text each window is of."""
         _, tokenizer = self._model()
         # The length is set here, because the one stored in a tokenizer file (128 for MiniLM) would cut texts short.
-        tokens = tokenizer(texts, truncation=True, max_length=self._room(), stride=0, return_overflowing_tokens=True)
+        tokens = tokenizer(
+            texts, truncation=True, max_length=self._usable_length(), stride=0, return_overflowing_tokens=True
+        )
         return tokens["input_ids"], np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
 
-    def _prompted(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
+    def _add_prompt(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
         """Split texts into windows that leave space for the prompt, and put the prompt before each window."""
         _, tokenizer = self._model()
-        room = self._room()
+        room = self._usable_length()
         most = room - len(tokenizer(self._prompt, add_special_tokens=False)["input_ids"])
         if most < room // 2:
             found, cure = f"{room - most} of {room} tokens", "give a shorter prompt"
@@ -251,7 +255,7 @@ class Encoder:
         tokens = tokenizer(self._prompt)["input_ids"]
         return len(tokens) - (tokens[-1] in tokenizer.all_special_ids)
 
-    def _room(self) -> int:
+    def _usable_length(self) -> int:
         return min(self._model()[0].get_max_seq_length() or MAX_WINDOW, MAX_WINDOW)
 
     def _forward(self, windows: list[list[int]], **more: int) -> Iterator[tuple[list[int], dict[str, Any]]]:
@@ -261,7 +265,7 @@ class Encoder:
         model, tokenizer = self._model()
         buckets: dict[int, list[int]] = {}
         for index, ids in enumerate(windows):
-            buckets.setdefault(min(self._room(), -(-len(ids) // LENGTH_STEP) * LENGTH_STEP), []).append(index)
+            buckets.setdefault(min(self._usable_length(), -(-len(ids) // LENGTH_STEP) * LENGTH_STEP), []).append(index)
         for length, members in sorted(buckets.items()):
             for start in range(0, len(members), BATCH_ROWS):
                 batch = members[start : start + BATCH_ROWS]

@@ -150,7 +150,7 @@ def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float
     failed = cause(error)
     if failed is None or tries >= at_most or isinstance(failed, httpx2.ConnectError):
         return None
-    asked = _asked_to_wait(failed)
+    asked = _requested_wait(failed)
     if asked is not None:
         return asked if asked <= LONGEST_WAIT else None
     status = _status(failed)
@@ -159,7 +159,7 @@ def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float
     return draw_wait(tries, first=_FIRST_WAIT, longest=_LONGEST_UNASKED)
 
 
-def _asked_to_wait(error: Exception) -> float | None:
+def _requested_wait(error: Exception) -> float | None:
     """Read how many seconds the Hub asks to wait; None where it does not."""
     from huggingface_hub.utils._http import parse_ratelimit_headers
 
@@ -181,7 +181,7 @@ def _describe_refusal(error: Exception, cure: str) -> tuple[str, str]:
     """Describe a failed write request: what it means and what to do; ``cure`` where the Hub itself failed."""
     import httpx2
 
-    asked = _asked_to_wait(error)
+    asked = _requested_wait(error)
     if isinstance(error, httpx2.ConnectError):
         return "the Hub cannot be reached", f"check the network, then {cure}"
     if asked is not None:

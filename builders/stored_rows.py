@@ -102,7 +102,7 @@ def in_memory(rows: Rows) -> pl.DataFrame:
     return rows.frame() if isinstance(rows, StoredRows) else rows.select(*rows.schema)
 
 
-def joined(rows: Iterable[Rows]) -> Rows:
+def concat_rows(rows: Iterable[Rows]) -> Rows:
     """Return rows of one schema one after another; of rows that all lie on disk nothing is copied."""
     rows = list(rows)
     stored = [part for part in rows if isinstance(part, StoredRows)]

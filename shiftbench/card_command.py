@@ -55,7 +55,7 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
     tasks = prediction_tasks(folder)
     parts = PredictionFile(path, most_rows(tasks)).parts(["source", "id"])
     pairs = pl.concat([part.select("source", "id").unique() for part in parts]).unique()
-    given = KnownIds({facts.name: facts.test for facts in tasks}).placed(pairs.select("id").unique().drop_nulls())
+    given = KnownIds({facts.name: facts.test for facts in tasks}).add_places(pairs.select("id").unique().drop_nulls())
     known = given.drop_nulls("task")
     if known.is_empty():
         what = "none of the ids is a test id of this dataset"

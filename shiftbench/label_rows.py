@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.building.own_columns import Columns, FoundColumns, kind_of
+from builders.building.own_columns import Columns, FoundColumns, infer_kind
 from builders.building.own_tables import OwnTable
 from builders.specs.transforms import as_texts
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
@@ -67,7 +67,7 @@ def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
         columns: which of its columns hold what. Without a column of groups, equal texts are a group.
     Raises: InvalidInput when a column is missing, an id repeats, or a row lacks an id, a domain or a text.
     """
-    if (table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION:
+    if (table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
         cure = "name the columns of a label and a text with --label-column and --text-column"
         raise InvalidInput(Problem("only texts that get a label can be drawn", table.name, cure=cure))
     if columns.id is None:

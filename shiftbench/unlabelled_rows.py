@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from builders.building.own_columns import Columns, FoundColumns, kind_of
+from builders.building.own_columns import Columns, FoundColumns, infer_kind
 from builders.building.own_rows import name_domains
 from builders.building.own_tables import OwnTable
 from builders.encoder import encoder_texts
@@ -62,7 +62,7 @@ def set_unlabelled_apart(
     Raises: InvalidInput when a domain has labels on some of its rows only, when no domain has any, or when an
         unlabelled row lacks a text or an id of its own.
     """
-    if (kind or table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
+    if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
         return table, None
     found = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
     names = found.names

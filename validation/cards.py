@@ -15,11 +15,11 @@ from validation.yaml_text import MAX_BYTES, parse_mapping
 MAX_CARD_BYTES = MAX_BYTES
 
 
-def _readable(text: str) -> str:
+def _refuse_invisible_line(text: str) -> str:
     return refuse_invisible(text)
 
 
-def _readable_lines(text: str) -> str:
+def _refuse_invisible_lines(text: str) -> str:
     return refuse_invisible(text, allowed="\n\t")
 
 
@@ -30,12 +30,12 @@ def _plain_link(url: str) -> str:
 Text = Annotated[
     str,
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500),
-    pydantic.AfterValidator(_readable),
+    pydantic.AfterValidator(_refuse_invisible_line),
 ]
 LongText = Annotated[
     str,
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
-    pydantic.AfterValidator(_readable_lines),
+    pydantic.AfterValidator(_refuse_invisible_lines),
 ]
 Url = Annotated[
     str,

@@ -16,7 +16,15 @@ from validation.csv_text import CsvCaps, csv_batches, repeated_columns
 from validation.limits import MAX_LINE_BYTES, MAX_ROWS, MAX_TEXT_BYTES, check_size
 from validation.parquet_file import MAGIC, ParquetFile
 from validation.prediction_lines import json_batches
-from validation.prediction_values import DTYPES, OPTIONAL, REQUIRED, Faults, number_problem, typed, typed_values
+from validation.prediction_values import (
+    DTYPES,
+    OPTIONAL,
+    REQUIRED,
+    Faults,
+    convert_columns,
+    convert_values,
+    number_problem,
+)
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -65,16 +73,16 @@ class PredictionFile:
         Raises: InvalidInput when there are no rows and columns to speak of, or more than a file may hold.
         """
         try:
-            yield from self._whole_parts(columns, most_bytes)
+            yield from self._filled_parts(columns, most_bytes)
         except InvalidInput as error:
             raise InvalidInput([*self.faults.columns, *error.problems]) from error
 
-    def _whole_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
+    def _filled_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
         first, seen = 0, set[str]()
         names: Sequence[str] | None = None
-        for part in self._typed(columns or REQUIRED + OPTIONAL, most_bytes):
+        for part in self._typed_parts(columns or REQUIRED + OPTIONAL, most_bytes):
             names = names or part.columns
-            whole = self._whole(part, names, seen, first)
+            whole = self._fill_columns(part, names, seen, first)
             first += len(whole)
             if len(whole):
                 yield whole
@@ -85,11 +93,11 @@ class PredictionFile:
     def _parquet(self) -> ParquetFile:
         return ParquetFile(self.path, self._check_columns, self.max_rows)
 
-    def _typed(self, columns: Sequence[str], most_bytes: int) -> Iterator[pl.DataFrame]:
+    def _typed_parts(self, columns: Sequence[str], most_bytes: int) -> Iterator[pl.DataFrame]:
         first = 0
         if self._format == "json":
             for lines in json_batches(self.path, self._check_columns, self.max_rows):
-                yield typed_values(lines, first, self.faults)
+                yield convert_values(lines, first, self.faults)
                 first += len(lines["id"])
             return
         caps = CsvCaps(self.max_rows, MAX_LINE_BYTES)
@@ -98,10 +106,10 @@ class PredictionFile:
             if self.is_parquet
             else csv_batches(self.path, self._check_columns, _no_rows(str(self.path)), caps)
         ):
-            yield typed(batch, first, self.faults)
+            yield convert_columns(batch, first, self.faults)
             first += len(batch)
 
-    def _whole(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
+    def _fill_columns(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
         """Add to a part the columns of the first one; JSON lines may lack what others have, ``seen`` before them."""
         for name in OPTIONAL:
             if name in part.columns and name not in seen:

@@ -8,7 +8,7 @@ import polars as pl
 from validation.label_indices import ClassNumbers
 from validation.prediction_files import EXCEL_ROWS
 from validation.prediction_task import PredictionTask
-from validation.prediction_values import shown
+from validation.prediction_values import format_value
 from validation.report import Problem, and_more, counted, did_you_mean
 from validation.runs import KnownIds, RunLedger
 from validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
@@ -67,7 +67,7 @@ def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versi
     if parsed.split != "test":
         return what, f"it is a {parsed.split} id; predict the test split, as in {example!r}"
     if parsed.domain in task.withheld:
-        return _withheld(parsed.domain)
+        return _withheld_domain(parsed.domain)
     if parsed.domain not in (*task.domains, *task.sources):
         return what, did_you_mean(parsed.domain, task.domains)
     other = "the file seems made for another version of the data: none of its ids is a test id here"
@@ -75,7 +75,7 @@ def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versi
     return (other, versions) if versions else (what, cure)
 
 
-def _withheld(domain: str) -> tuple[str, str]:
+def _withheld_domain(domain: str) -> tuple[str, str]:
     """Return the problem of an id in a domain that the folder leaves out, with the cure."""
     what = f"this dataset folder leaves domain '{domain}' out, as its rows may not be published"
     return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
@@ -107,13 +107,13 @@ def _wrong_source(source: str, row: int, task: PredictionTask, file: str) -> Pro
     unknown = [part for part in parts if part not in task.sources]
     withheld = [part for part in unknown if part in task.withheld]
     if withheld:
-        what, cure = _withheld(withheld[0])
+        what, cure = _withheld_domain(withheld[0])
     elif unknown:
         what, cure = "a source is unknown", did_you_mean(unknown[0], [*task.sources, *OUTSIDE_SOURCES])
     else:
         what = "joined sources must be alphabetical, each once"
-        cure = f"write {shown(SOURCE_JOINER.join(sorted(set(parts))))}"
-    return Problem(what, file, shown(source), cure, column="source", row=row)
+        cure = f"write {format_value(SOURCE_JOINER.join(sorted(set(parts))))}"
+    return Problem(what, file, format_value(source), cure, column="source", row=row)
 
 
 def unknown_labels(
@@ -134,7 +134,7 @@ def unknown_labels(
     firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
     problems = []
     for label, row, count in firsts.head(MAX_LISTED).iter_rows():
-        found = shown(label) + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
+        found = format_value(label) + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
         problems.append(
             Problem(f"a {word} is unknown", file, found, _label_cure(label, labels), column="prediction", row=row)
         )

@@ -156,30 +156,32 @@ def _sound_parts(
         if any(problem.row is None for problem in problems):
             raise InvalidInput(problems)
         bad_columns = {problem.column for problem in problems}
-        placed = known.placed(part).with_row_index("row", offset=first + 1)
+        placed = known.add_places(part).with_row_index("row", offset=first + 1)
         numbers = (faults.take_numbers() + 1).implode()
         placed = placed.with_columns(is_number=pl.col("row").is_in(numbers))
         for check in checks:
-            placed = check.named(placed)
+            placed = check.replace_numbers(placed)
             problems += check.part(placed, bad_columns)
         first += len(part)
         if problems:
-            raise InvalidInput(faults.columns + problems + _after(parts, checks, file, first))
+            raise InvalidInput(faults.columns + problems + _problems_after(parts, checks, file, first))
         yield placed.select(name for name in CHECKED_PREDICTIONS if name in placed.columns)
-    if problems := faults.columns + [problem for check in checks for problem in (*check.noted(), *check.end())]:
+    if problems := faults.columns + [problem for check in checks for problem in (*check.notes(), *check.end())]:
         raise InvalidInput(problems)
 
 
-def _after(parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int) -> list[Problem]:
+def _problems_after(
+    parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int
+) -> list[Problem]:
     """Find further problems after a part with problems, which may be the last part."""
-    noted = [problem for check in checks for problem in check.noted()]
+    notes = [problem for check in checks for problem in check.notes()]
     try:
         if next(parts, None) is None:
-            return noted + [problem for check in checks for problem in check.end()]
+            return notes + [problem for check in checks for problem in check.end()]
     except InvalidInput as error:
-        return noted + error.problems
+        return notes + error.problems
     cure = "mend what comes before, and check the file again"
-    return [*noted, Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
+    return [*notes, Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
 
 
 class _Keys:
@@ -212,14 +214,14 @@ class _Keys:
         # With a bad source, id or seed it is unknown which run a row belongs to.
         self._has_runs = self._has_runs and not bad_columns.intersection(KEYS)
         if self._has_runs and self._ledger.add(placed):
-            problems.append(self._repeated())
+            problems.append(self._repeat_problem())
         return problems
 
-    def named(self, placed: pl.DataFrame) -> pl.DataFrame:
+    def replace_numbers(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return the rows unchanged: this check does not look at labels."""
         return placed
 
-    def noted(self) -> list[Problem]:
+    def notes(self) -> list[Problem]:
         """List the problems that do not stop reading: none."""
         return []
 
@@ -227,7 +229,7 @@ class _Keys:
         """Find problems that only all rows together show: repeats, and missing test ids."""
         if not self._has_runs:
             return []
-        repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeated()]
+        repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeat_problem()]
         return repeated + short_runs(self._ledger, self._tasks, self._file)
 
     def _too_many_runs(self, rows: pl.DataFrame, task: PredictionTask) -> list[Problem]:
@@ -239,7 +241,7 @@ class _Keys:
         cure = f"keep sources and seeds under {most_runs(task):,} pairs"
         return [Problem(what, self._file, counted(len(runs), "run"), cure)]
 
-    def _repeated(self) -> Problem:
+    def _repeat_problem(self) -> Problem:
         self._has_repeats = True
         rows = self._ledger.repeats()
         (source, seed), id_ = self._ledger.row(int(rows[0]))
@@ -259,11 +261,11 @@ class _Values:
         self._text_bytes = 0
         self._probabilities = ProbabilityChecks(file)
 
-    def named(self, placed: pl.DataFrame) -> pl.DataFrame:
+    def replace_numbers(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return the rows, with names in the place of class numbers where these were asked for."""
         return name_labels(placed, self._tasks) if self._by_index else placed
 
-    def noted(self) -> list[Problem]:
+    def notes(self) -> list[Problem]:
         """List the class numbers found so far: every row may have one, so they do not stop reading."""
         return self._numbers.problems()
 

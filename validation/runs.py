@@ -31,7 +31,7 @@ class KnownIds:
         """Count the ids."""
         return len(self.frame)
 
-    def placed(self, part: pl.DataFrame) -> pl.DataFrame:
+    def add_places(self, part: pl.DataFrame) -> pl.DataFrame:
         """Add columns task, target and number to rows with an id; null where it is unknown."""
         return part.join(self.frame, on="id", how="left", maintain_order="left")
 

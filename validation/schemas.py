@@ -92,7 +92,7 @@ def check_examples(
             # The schema reports missing values; they are no second fault here.
             rows = frame.select(bad.fill_null(value=False).arg_true()).to_series()
             if len(rows):
-                found = _shown(frame, column, int(rows[0])) + and_more(len(rows) - 1)
+                found = _format_value(frame, column, int(rows[0])) + and_more(len(rows) - 1)
                 problems.append(Problem(what, file, found, column=column, row=int(rows[0]) + 1))
     if problems:
         raise InvalidInput(problems)
@@ -141,7 +141,7 @@ def _misplaced(row: dict[str, Any]) -> bool:
     )
 
 
-def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
+def _format_value(frame: pl.DataFrame, column: str, index: int) -> str:
     """Format a value on one line, whatever its type."""
     return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
@@ -234,7 +234,7 @@ def _problems(
         rows = cases["index"].drop_nulls()
         row = int(rows[0]) + 1 if len(rows) else None
         if name in frame.schema and name is not None and row is not None:
-            found = _shown(frame, name, row - 1)
+            found = _format_value(frame, name, row - 1)
         else:
             found = str(first["failure_case"])[:200]
         problems.append(

@@ -74,7 +74,7 @@ def print_timing(timing: Timing, console: "Console") -> None:
     console.print("; ".join(parts), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def compared_rates(
+def compare_rates(
     name: str,
     unit: str,
     wanted: Mapping[str, float],

@@ -167,7 +167,7 @@ def _content(node: Any) -> Any:
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise _Refused(None, None, "a key that is no text", key.start_mark)
-        name = _joined(key)
+        name = _scalar_text(key)
         if name in found:
             raise _Refused(None, None, "a key that is given twice", key.start_mark)
         found[name] = _content(value)
@@ -175,7 +175,7 @@ def _content(node: Any) -> Any:
 
 
 def _scalar(node: Any) -> Any:
-    text = _joined(node)
+    text = _scalar_text(node)
     if node.style is not None or not _is_special(text):
         return text
     if len(text) > MAX_DIGITS:
@@ -196,7 +196,7 @@ def _is_special(text: str) -> bool:
     return text in _BOOLEANS or any(form.fullmatch(text) for form in (_NULL, _INTEGER, _FLOAT, _NO_NUMBER))
 
 
-def _joined(node: Any) -> str:
+def _scalar_text(node: Any) -> str:
     """Return a scalar's text; JSON escapes a character beyond U+FFFF as two halves."""
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")

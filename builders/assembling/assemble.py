@@ -13,7 +13,7 @@ from builders.assembling.votes import count_annotators, upstream_votes
 from builders.folder.manifest import Pairing, TransformCount, UpstreamRows
 from builders.folder.reader import SUBSET_IDS
 from builders.folder.statistics import Annotators
-from builders.reading.intake import in_file
+from builders.reading.intake import add_file_name
 from builders.reading.sampling import STRATUM, Reservoir
 from builders.specs.spec import DomainSpec, TaskSpec
 from builders.specs.transforms import (
@@ -87,14 +87,14 @@ def assemble(
         for data_set in spec.domains:
             if data_set.name in rows:
                 _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed, store)
-        return _finished(task, seed, votes)
+        return _complete_task(task, seed, votes)
     frames = {
         domain: {split: in_memory(part).drop(VOTES, strict=False) for split, part in splits.items()}
         for domain, splits in rows.items()
     }
     if spec.pairing is not None:
         _draw_pairing(task, spec.pairing, frames, seed, whole=equal)
-        return _finished(task, seed, votes)
+        return _complete_task(task, seed, votes)
     split_rows = {
         domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
         for domain, upstream in frames.items()
@@ -110,14 +110,16 @@ def assemble(
             _count(task, domain, split, "fill_to_size", split_rows[domain][split], splits[split])
         if any(map(len, splits.values())):
             task.domains[domain] = {
-                split: _finish(spec, domain, split, splits[split]) for split in SPLITS if len(splits.get(split, ()))
+                split: _finish_split(spec, domain, split, splits[split])
+                for split in SPLITS
+                if len(splits.get(split, ()))
             }
     if equal:
         _check_not_empty(task)
-    return _finished(task, seed, votes)
+    return _complete_task(task, seed, votes)
 
 
-def _finished(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFrame | None]) -> AssembledTask:
+def _complete_task(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFrame | None]) -> AssembledTask:
     task.absent = tuple(domain.name for domain in task.spec.domains if domain.name not in task.domains)
     check_schema(task)
     add_subsets(task, seed)
@@ -166,7 +168,7 @@ def _take_as_upstream(
     for split in SPLITS:
         rows = taken.get(split)
         if rows is not None and len(rows):
-            finished[split] = _finish(task.spec, domain.name, split, rows, store)
+            finished[split] = _finish_split(task.spec, domain.name, split, rows, store)
     if finished:
         task.domains[domain.name] = finished
 
@@ -201,7 +203,7 @@ def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Spli
     for domain in (domain.name for domain in spec.domains):
         parts = {split: drawn[split][domain] for split in drawn if len(drawn[split].get(domain, ()))}
         if parts:
-            task.domains[domain] = {split: _finish(spec, domain, split, part) for split, part in parts.items()}
+            task.domains[domain] = {split: _finish_split(spec, domain, split, part) for split, part in parts.items()}
 
 
 def _count(
@@ -256,7 +258,7 @@ def _check_not_empty(task: AssembledTask) -> None:
         raise InvalidInput(problems)
 
 
-def _finish(spec: TaskSpec, domain: str, split: str, rows: Rows, store: Path | None = None) -> Rows:
+def _finish_split(spec: TaskSpec, domain: str, split: str, rows: Rows, store: Path | None = None) -> Rows:
     """Add ids, domain and label codes to rows, and sort them by id."""
     return finish_rows(rows, spec, domain, split, store, _codes(spec))
 
@@ -368,7 +370,7 @@ def check_schema(task: AssembledTask) -> None:
                 try:
                     check_examples(frame, spec.kind, spec.inputs, spec.labels, place)
                 except InvalidInput as refused:
-                    raise in_file(refused, place, n_before) from refused
+                    raise add_file_name(refused, place, n_before) from refused
                 n_before += len(frame)
 
 

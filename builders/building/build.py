@@ -7,7 +7,7 @@ from typing import NamedTuple
 from builders import boss, df1, dr
 from builders.building.from_hub import fetch_from_hub
 from builders.building.names import find_known, find_tasks
-from builders.building.read_tasks import narrowed, raise_if_any, read_tasks
+from builders.building.read_tasks import raise_if_any, read_tasks, select_domain
 from builders.building.reading import Reading
 from builders.encoder import Encoder
 from builders.folder.manifest import Manifest
@@ -45,12 +45,12 @@ def list_domains(benchmark: str | None = None) -> list[str]:
     return [f"{task.id}.{domain.name}" for _, tasks in chosen for task in tasks for domain in task.domains]
 
 
-def known_benchmark(name: str) -> str:
+def check_benchmark(name: str) -> str:
     """Return a benchmark's name; InvalidInput lists the known ones where it is none of them."""
     return find_known(name, [*BENCHMARKS, *OTHERS], "benchmark")
 
 
-def chosen_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
+def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
     """Return the tasks that are built from upstream files: one, those of a benchmark, or all.
 
     Raises: InvalidInput proposing near names where there is no such benchmark or task.
@@ -115,7 +115,7 @@ def build(
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
     if from_hub:
-        fetch_from_hub([narrowed(spec, only) for spec in specs], raws, note=note)
+        fetch_from_hub([select_domain(spec, only) for spec in specs], raws, note=note)
     cure = specs[0].domains[0].sources[0].instructions
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
@@ -146,7 +146,7 @@ def build(
 
 
 def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
-    if known_benchmark(benchmark) in OTHERS:
+    if check_benchmark(benchmark) in OTHERS:
         what, cure = "this benchmark is not built from upstream files", f"those that are: {', '.join(BENCHMARKS)}"
         raise InvalidInput(Problem(what, "command line", f"'{benchmark}'", cure))
     return BENCHMARKS[benchmark]

@@ -144,7 +144,7 @@ def build(
     Own data: shiftbench build own tickets --raw tickets.csv --out build/tickets
     """
     from builders.building.build import build as build_benchmark
-    from builders.building.build import known_benchmark, list_domains
+    from builders.building.build import check_benchmark, list_domains
     from builders.building.report import print_build
     from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
@@ -155,7 +155,7 @@ def build(
         typer.echo("\n".join(list_domains(benchmark)))
         return
     if benchmark is not None:
-        known_benchmark(benchmark)
+        check_benchmark(benchmark)
     if check:
         unread = {"--out": out, "--partial": partial, "--record": record, "--other-revisions": other_revisions}
         _refuse("--check", unread, "--check")

@@ -65,7 +65,7 @@ def _as_json_lines(keys: Mapping[str, str], labels: Mapping[int, str], fetched: 
     """Write rows as JSON lines: ``keys`` names the repository's column for each of the release's."""
     label = next(own for own in keys.values() if own == "label")
     with out.open("w", encoding="utf-8") as stream:
-        for row in _rows(fetched, list(keys.values())):
+        for row in _iterate_rows(fetched, list(keys.values())):
             row[label] = labels[row[label]]
             stream.write(json.dumps({key: row[own] for key, own in keys.items()}, ensure_ascii=False) + "\n")
 
@@ -73,7 +73,7 @@ def _as_json_lines(keys: Mapping[str, str], labels: Mapping[int, str], fetched: 
 def _as_squad(version: str, fetched: Sequence[Path], out: Path) -> None:
     """Write rows as SQuAD's JSON: questions of one context together, contexts of one title together."""
     articles: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for row in _rows(fetched, ["id", "title", "context", "question", "answers"]):
+    for row in _iterate_rows(fetched, ["id", "title", "context", "question", "answers"]):
         given = row["answers"]
         answers = [
             {"text": text, "answer_start": start}
@@ -90,7 +90,7 @@ def _as_squad(version: str, fetched: Sequence[Path], out: Path) -> None:
     out.write_text(json.dumps({"version": version, "data": data}, ensure_ascii=False), encoding="utf-8")
 
 
-def _rows(paths: Sequence[Path], columns: list[str]) -> Iterator[dict[str, Any]]:
+def _iterate_rows(paths: Sequence[Path], columns: list[str]) -> Iterator[dict[str, Any]]:
     for path in paths:
         yield from pl.read_parquet(path, columns=columns).iter_rows(named=True)
 

@@ -127,7 +127,7 @@ def build_rows(
     draws, sources = secret_seed(seed, key), dict.fromkeys(parts, ("own",))
     task = assemble(spec, dict(sorted(parts.items())), sources, seed=draws, equal=False, withhold=withhold_labels)
     task.titles = {name: text for text, name in names.items() if text != name}
-    task.spec = replace(spec, notes=(*rows.notes, *_small(task, min_texts)))
+    task.spec = replace(spec, notes=(*rows.notes, *_small_domains(task, min_texts)))
     source = SourceFacts(
         title=title,
         url="",
@@ -164,7 +164,7 @@ def _splits(frame: pl.DataFrame, rows: OwnRows) -> Splits:
     return {str(split): part.select(columns) for (split,), part in frame.group_by("split", maintain_order=True)}
 
 
-def _small(task: AssembledTask, min_texts: int) -> list[str]:
+def _small_domains(task: AssembledTask, min_texts: int) -> list[str]:
     """List the domains with too few test texts for a mean."""
     sizes = {domain: len(splits.get("test", ())) for domain, splits in task.domains.items()}
     return [

@@ -62,7 +62,7 @@ class Columns:
         return {use: name for use, name in one.items() if name is not None}
 
 
-def kind_of(columns: Sequence[str]) -> TaskKind:
+def infer_kind(columns: Sequence[str]) -> TaskKind:
     """Return the task kind that the column names imply."""
     found = set(columns)
     if "tags" in found:
@@ -111,7 +111,7 @@ class FoundColumns:
         for use, name in (*given.items(), *(("text", text) for text in self.columns.text)):
             if name not in found:
                 what = f"the column named for {_USES[use]} is not there"
-                self._missing(what, name, did_you_mean(name, found))
+                self._report_missing(what, name, did_you_mean(name, found))
         wanted = [*given.values(), *self.columns.text]
         for name in sorted({name for name in wanted if wanted.count(name) > 1}):
             self.problems.append(
@@ -123,7 +123,7 @@ class FoundColumns:
         self._find_more("domain", given, found)
         if "domain" not in self.names and self.table.domain is None:
             cure = _other_case(("domain",), found) or "add 'domain', or give --domain-column, or a file a domain"
-            self._missing("a column is missing", "domain", cure)
+            self._report_missing("a column is missing", "domain", cure)
         self._find_gold(found, set(self.columns.text))
         for name in ("group", "split"):
             self._find_more(name, given, found)
@@ -159,14 +159,14 @@ class FoundColumns:
                 names = [name for names in usual for name in names]
                 like = " or ".join(" and ".join(f"'{name}'" for name in names) for names in usual)
                 cure = _other_case(names, found) or f"name it {like.replace(' or ', ', or ')}, or give --text-column"
-                self._missing("the text column is missing", usual[0][0], cure)
+                self._report_missing("the text column is missing", usual[0][0], cure)
         self.names |= dict(zip(self.inputs, own, strict=True))
 
     def _find_gold(self, found: Sequence[str], taken: set[str]) -> None:
         gold, usual = GOLD[self.kind], _GOLD[self.kind]
         own = self.columns.label or next((name for name in usual if name in found and name not in taken), None)
         if own is None:
-            self._missing("a column is missing", usual[0], _other_case(usual, found) or f"add '{usual[0]}'")
+            self._report_missing("a column is missing", usual[0], _other_case(usual, found) or f"add '{usual[0]}'")
             return
         self.names[gold] = own
         if self.kind is TaskKind.EXTRACTIVE_QA and START in found and self.table.frame.schema[own] == pl.String:
@@ -179,7 +179,7 @@ class FoundColumns:
                 what = "this column must hold text" if lists == (pl.String,) else "this column holds something else"
                 self.problems.append(Problem(what, self.table.name, str(dtype), column=column))
 
-    def _missing(self, what: str, name: str, cure: str) -> None:
+    def _report_missing(self, what: str, name: str, cure: str) -> None:
         found = f"columns {', '.join(self.table.frame.columns)}"
         self.problems.append(Problem(what, self.table.name, found, cure, column=name))
 

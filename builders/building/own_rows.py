@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from builders.building.own_columns import START, Columns, FoundColumns, kind_of
+from builders.building.own_columns import START, Columns, FoundColumns, infer_kind
 from builders.building.own_dates import group_dates
 from builders.building.own_notes import date_cure, odd_rows, row_list
 from builders.building.own_tables import OwnTable
@@ -56,7 +56,7 @@ def own_rows(tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None
     """
     problems: list[Problem] = []
     frames: list[pl.DataFrame] = []
-    kinds = {kind or table.kind or kind_of(table.frame.columns) for table in tables}
+    kinds = {kind or table.kind or infer_kind(table.frame.columns) for table in tables}
     if len(kinds) > 1:
         found = ", ".join(sorted(each.value for each in kinds))
         raise InvalidInput(Problem("the files are of several kinds", tables[0].name, found, "give --kind"))
@@ -72,7 +72,7 @@ def own_rows(tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None
     if len({tuple(frame.columns) for frame in frames}) > 1:
         problems.append(Problem("the files have different columns", tables[0].name, cure="give all files the same"))
     elif len(frames) == len(tables):
-        problems += _of_all(frames, tables, columns, kind)
+        problems += _check_together(frames, tables, columns, kind)
     if problems:
         raise InvalidInput(problems)
     frame = pl.concat(frames)
@@ -122,13 +122,13 @@ class _Reading:
                 frame = frame.with_columns(domain=dates)
             except InvalidInput as error:
                 self.problems += error.problems
-        for fault in self._empty(frame):
+        for fault in self._find_empty(frame):
             self._add(fault, frame)
         if self.kind is TaskKind.TAGGING:
-            frame = _in_lists(frame)
+            frame = _split_lists(frame)
             self._check(frame, _tag_faults(frame))
         elif self.kind is TaskKind.EXTRACTIVE_QA:
-            frame, faults = _with_answers(frame)
+            frame, faults = _locate_answers(frame)
             self._check(frame, faults)
         if "split" in frame.columns:
             unknown = ~frame["split"].is_in(SPLITS)
@@ -139,7 +139,7 @@ class _Reading:
         order = ("domain", *self.inputs, GOLD[self.kind], "group", "split", "own_id")
         return frame.select(name for name in order if name in frame.columns)
 
-    def _empty(self, frame: pl.DataFrame) -> Iterator[_Fault]:
+    def _find_empty(self, frame: pl.DataFrame) -> Iterator[_Fault]:
         """Find missing values; an empty answer is not missing, it says that there is no answer."""
         for name in frame.columns:
             column = frame[name]
@@ -169,7 +169,7 @@ class _Reading:
         self.problems.append(Problem(fault.what, self.table.name, found, fault.cure, column=column, row=rows[0]))
 
 
-def _in_lists(frame: pl.DataFrame) -> pl.DataFrame:
+def _split_lists(frame: pl.DataFrame) -> pl.DataFrame:
     """Split tokens and tags that are texts at their blanks."""
     texts = [name for name in (TOKENS, "tags") if frame.schema[name] == pl.String]
     return frame.with_columns(
@@ -192,13 +192,13 @@ def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
     ]
 
 
-def _with_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
+def _locate_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
     """Add to answers that are texts their offset in the context: the given one, or the first occurrence."""
     wrong, unread = [], []
     answers: list[dict[str, list[str] | list[int]]] = []
     starts = frame[START].to_list() if START in frame.columns else [None] * len(frame)
     for context, value, start in zip(frame["context"].to_list(), frame["answers"].to_list(), starts, strict=True):
-        texts, places, is_read = _places(context or "", value, start)
+        texts, places, is_read = _find_places(context or "", value, start)
         unread.append(not is_read)
         pairs = zip(texts, places, strict=False)
         wrong.append(is_read and any(place < 0 or not (context or "").startswith(text, place) for text, place in pairs))
@@ -212,7 +212,7 @@ def _with_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
     return frame.with_columns(pl.Series("answers", answers, ANSWERS)) if not any(wrong) else frame, faults
 
 
-def _places(
+def _find_places(
     context: str, value: str | dict[str, list[object]] | None, start: str | None
 ) -> tuple[list[str], list[int], bool]:
     """Return an answer's texts, where they begin, and whether the offset could be read."""
@@ -226,7 +226,7 @@ def _places(
     return ([text], [int(start)], True) if start.strip().isdigit() else ([text], [-1], False)
 
 
-def _of_all(
+def _check_together(
     frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns, kind: TaskKind
 ) -> Iterator[Problem]:
     """Find what is wrong with the rows of all tables together."""
@@ -251,10 +251,10 @@ def _of_all(
             yield Problem(what, name, found, cure, column=column)
     for problem in name_domains(frame["domain"], name, own["domain"])[1]:
         is_many = problem.what == TOO_MANY
-        yield replace(problem, cure=_fewer_domains(frame["domain"], tables, own)) if is_many else problem
+        yield replace(problem, cure=_domain_cure(frame["domain"], tables, own)) if is_many else problem
 
 
-def _fewer_domains(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
+def _domain_cure(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
     """Return the cure for too many domains: group dates, or take a column that is not one of ids."""
     if cure := date_cure(domains):
         return cure

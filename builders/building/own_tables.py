@@ -62,7 +62,7 @@ def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
 
 def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
     """Turn a frame into a table; InvalidInput names a column whose values have no text form."""
-    return OwnTable(name, pl.DataFrame([_as_written(frame[column], name) for column in frame.columns]))
+    return OwnTable(name, pl.DataFrame([_column_text(frame[column], name) for column in frame.columns]))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -177,11 +177,13 @@ def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
     ]
     try:
         if form is list and not odd:
-            return pl.Series(key, [value and [_text(item) for item in value] for value in values], pl.List(pl.String))
+            return pl.Series(
+                key, [value and [_json_text(item) for item in value] for value in values], pl.List(pl.String)
+            )
         if form is dict and not odd:
             return pl.Series(key, [_answers(value) for value in values], ANSWERS)
         if not odd:
-            return pl.Series(key, [_text(value) for value in values], pl.String)
+            return pl.Series(key, [_json_text(value) for value in values], pl.String)
     except (TypeError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
         what, cure = (
             "the values of this key have no form that can be read",
@@ -192,7 +194,7 @@ def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
     raise InvalidInput(Problem(what, name, repr(values[odd[0] - 1])[:80], "write all alike", row=odd[0], key=key))
 
 
-def _text(value: Any) -> str | None:
+def _json_text(value: Any) -> str | None:
     """Return the text of a JSON value as the file writes it; numbers were read as text."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -205,14 +207,14 @@ def _answers(value: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
     if value is None:
         return None
     starts = [int(start) for start in value["answer_start"]]
-    return {"text": [_text(text) for text in value["text"]], "answer_start": starts}
+    return {"text": [_json_text(text) for text in value["text"]], "answer_start": starts}
 
 
-def _as_written(column: pl.Series, name: str) -> pl.Series:
+def _column_text(column: pl.Series, name: str) -> pl.Series:
     """Convert a frame's column to text, lists of text or answers."""
     dtype = column.dtype
     if isinstance(dtype, pl.List | pl.Array):
-        inner = _as_written(column.explode(), name)
+        inner = _column_text(column.explode(), name)
         if inner.dtype != pl.String:
             raise InvalidInput(Problem("lists of lists cannot be read", name, str(dtype), column=column.name))
         return column.cast(pl.List(pl.String))
@@ -228,13 +230,13 @@ def _as_written(column: pl.Series, name: str) -> pl.Series:
             .cast(ANSWERS)
         )
     if dtype.is_float():
-        return pl.Series(column.name, _numbers(column.to_list()), pl.String)
+        return pl.Series(column.name, _number_text(column.to_list()), pl.String)
     if dtype == pl.Object:
         raise InvalidInput(Problem("this column must hold text", name, "objects", column=column.name))
     return column.cast(pl.String)
 
 
-def _numbers(values: Sequence[float | None]) -> list[str | None]:
+def _number_text(values: Sequence[float | None]) -> list[str | None]:
     """Format numbers; whole numbers that are floats only because some are missing get no ``.0``."""
     there = [value for value in values if value is not None and not math.isnan(value)]
     has_gap = len(there) < len(values)

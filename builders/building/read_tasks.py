@@ -11,10 +11,10 @@ from builders.assembling.placebo import placebo_task
 from builders.building.reading import Reading
 from builders.building.records import differences, upstream_rows
 from builders.folder.manifest import TransformCount
-from builders.reading.intake import FileRead, StepCount, Taken, in_file
+from builders.reading.intake import FileRead, StepCount, Taken, add_file_name
 from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
 from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
-from builders.stored_rows import Rows, in_memory, joined
+from builders.stored_rows import Rows, concat_rows, in_memory
 from builders.writing.withhold import label_leaks
 from validation.report import InvalidInput, Problem
 
@@ -67,7 +67,7 @@ def read_tasks(
     return read
 
 
-def narrowed(spec: TaskSpec, only: str | None) -> TaskSpec:
+def select_domain(spec: TaskSpec, only: str | None) -> TaskSpec:
     """Return a task with one of its domains alone, or the whole task where the domain is None."""
     return replace(spec, domains=tuple(domain for domain in spec.domains if only in (None, domain.name)))
 
@@ -76,18 +76,18 @@ def _read_task(
     spec: TaskSpec, reading: Reading, *, partial: bool, withhold: bool, only: str | None = None
 ) -> AssembledTask:
     whole = spec
-    spec = narrowed(spec, only)
+    spec = select_domain(spec, only)
     takers: dict[FileSpec, list[tuple[DomainSpec, str]]] = {}
     for domain in spec.domains:
         for split, files in domain.files.items():
             for file in files:
                 takers.setdefault(file, []).append((domain, split))
-    found = _found(spec, reading, takers, partial=partial)
+    found = _find_task_files(spec, reading, takers, partial=partial)
     found_in: dict[FileSpec, FileRead] = {}
     rows: dict[str, dict[str, list[Rows]]] = {}
     counts: dict[tuple[str, str, str], TransformCount] = {}
     for file, path in found.items():
-        with _left_out_if(partial, spec, reading, takers[file]):
+        with _leave_out_malformed(partial, spec, reading, takers[file]):
             found_in[file] = reading.read(spec, file, path, takers[file])
     for file, read in found_in.items():
         for domain, split in takers[file]:
@@ -110,7 +110,7 @@ def _read_task(
                     }
                 )
     domains = {
-        domain.name: {split: joined(parts) for split, parts in rows[domain.name].items()}
+        domain.name: {split: concat_rows(parts) for split, parts in rows[domain.name].items()}
         for domain in spec.domains
         if domain.name in rows
     }
@@ -180,7 +180,7 @@ def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
         try:
             rows = step.apply(rows)
         except InvalidInput as refused:
-            raise in_file(refused, path, None) from refused
+            raise add_file_name(refused, path, None) from refused
         counts.append(StepCount(step.name, before, len(rows), changed))
     return Taken(rows, tuple(counts))
 
@@ -190,7 +190,7 @@ def _n_labelled(taken: Taken) -> int:
     return next(step.after for step in reversed(taken.counts) if step.name not in ("sample", "repeats_noticed_leave"))
 
 
-def _found(
+def _find_task_files(
     spec: TaskSpec, reading: Reading, takers: Mapping[FileSpec, Sequence[tuple[DomainSpec, str]]], *, partial: bool
 ) -> dict[FileSpec, Path]:
     """Find the files of a task; a partial build goes on without those that are something else, such as a web page.
@@ -199,17 +199,17 @@ def _found(
     """
     found = {}
     for file in takers:
-        with _left_out_if(partial, spec, reading, takers[file]):
+        with _leave_out_malformed(partial, spec, reading, takers[file]):
             path = reading.find(file.path) if partial or not file.partial else None
             if path is not None:
                 found[file] = path
     if not partial:
         there = any(file in found or (file.partial and reading.find(file.path)) for file in takers)
         missing = [file for file in takers if not file.partial and file not in found]
-        raise_if_any(_absent(spec, missing, reading.place, partly=there))
+        raise_if_any(_missing_file_problems(spec, missing, reading.place, partly=there))
     if not found:
         _raise_malformed(spec, reading)
-        raise _NoFilesError(_absent(spec, list(takers), reading.place, partly=False))
+        raise _NoFilesError(_missing_file_problems(spec, list(takers), reading.place, partly=False))
     return found
 
 
@@ -220,7 +220,7 @@ def _raise_malformed(spec: TaskSpec, reading: Reading) -> None:
 
 
 @contextmanager
-def _left_out_if(
+def _leave_out_malformed(
     partial: bool, spec: TaskSpec, reading: Reading, takers: Sequence[tuple[DomainSpec, str]]
 ) -> Iterator[None]:
     """Record a malformed file, which a partial build leaves out, for each domain that lacks its rows."""
@@ -233,7 +233,7 @@ def _left_out_if(
             reading.malformed[name] = (*reading.malformed.get(name, ()), *error.problems)
 
 
-def _absent(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bool) -> list[Problem]:
+def _missing_file_problems(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bool) -> list[Problem]:
     """List the missing files, source by source, with the way to get them.
 
     Where others of the task are there, building from them comes first.

@@ -104,8 +104,8 @@ def differences(
             str(Path(file.path).with_name(name)): path.with_name(name) for name in file.beside
         }
         for place, where in places.items():
-            problems += _of_file(file.source, facts[place], where, records, other_revisions=other_revisions)
-    problems += _of_totals(facts, paths, records)
+            problems += _file_differences(file.source, facts[place], where, records, other_revisions=other_revisions)
+    problems += _total_differences(facts, paths, records)
     for domain in spec.domains:
         name = f"{spec.id}.{domain.name}"
         for split, n_recorded in records.rows.get(name, {}).items():
@@ -116,7 +116,7 @@ def differences(
     return problems
 
 
-def _of_file(
+def _file_differences(
     source: SourceSpec, facts: SourceFile, path: Path, records: Upstream, *, other_revisions: bool
 ) -> Iterator[Problem]:
     """List how one file differs: its row count or, where that agrees, its checksum."""
@@ -134,7 +134,9 @@ def _of_file(
         yield Problem(f"the checksum differs from the recorded one{counted}", str(path), found, cure)
 
 
-def _of_totals(facts: Mapping[str, SourceFile], paths: Mapping[FileSpec, Path], records: Upstream) -> Iterator[Problem]:
+def _total_differences(
+    facts: Mapping[str, SourceFile], paths: Mapping[FileSpec, Path], records: Upstream
+) -> Iterator[Problem]:
     """List files whose rows together are not as many as recorded."""
     found = {file.path: path for file, path in paths.items()}
     for total in records.totals:

@@ -47,8 +47,8 @@ def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
     for domain, facts in (task.domains | task.withheld).items():
         paper = facts.provenance.paper_rows if facts.provenance else {}
         if paper:
-            found += _beside_paper(_Domain(domain, facts, task), paper)
-        found += _filled(_Domain(domain, facts, task))
+            found += _compare_with_paper(_Domain(domain, facts, task), paper)
+        found += _filled_sizes(_Domain(domain, facts, task))
     return found
 
 
@@ -71,10 +71,10 @@ class _Domain(NamedTuple):
         return [SizePart(rows, f"the authors' code: {theirs}") for rows, theirs in lines if rows]
 
 
-def _beside_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[PaperSize]:
+def _compare_with_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[PaperSize]:
     upstream = domain.facts.upstream
     is_cut = "train" in upstream and "test" not in upstream and "test" in paper
-    parts = _parts_of_cut(domain, paper) if is_cut else {}
+    parts = _cut_parts(domain, paper) if is_cut else {}
     for split, n_paper in paper.items():
         n_rows = domain.rows(split)
         if n_rows == n_paper:
@@ -97,8 +97,11 @@ def _parts(
     Of a whole file as many rows leave by the steps that the paper takes too as its size says: the recorded rows, less
     the paper's, less what its code does otherwise.
     """
-    parts = [part for file in files for part in _of_file(file)]
-    parts += [*typed, *(SizePart(step.after - step.before, _copies(step)) for step in steps if step.name == COPIES)]
+    parts = [part for file in files for part in _file_parts(file)]
+    parts += [
+        *typed,
+        *(SizePart(step.after - step.before, _copies_reason(step)) for step in steps if step.name == COPIES),
+    ]
     rest = n_left - paper - sum(part.rows for part in parts)
     lost = {step.name: step.before - step.after for step in steps if step.before != step.after and step.name != COPIES}
     unknown = [file.path for file in files if file.recorded_rows is None]
@@ -117,7 +120,7 @@ def _parts(
     return [part for part in parts if part.rows]
 
 
-def _of_file(file: UpstreamRows) -> Iterator[SizePart]:
+def _file_parts(file: UpstreamRows) -> Iterator[SizePart]:
     """Return the rows gained or lost by a file that is absent, short, too long, or read in place of others."""
     if file.recorded_rows is None:
         return
@@ -130,11 +133,11 @@ def _of_file(file: UpstreamRows) -> Iterator[SizePart]:
         yield SizePart(n_more, f"{file.path} has {file.rows:,} rows, {file.recorded_rows:,} are recorded")
 
 
-def _copies(step: TransformCount) -> str:
+def _copies_reason(step: TransformCount) -> str:
     return f"rows that files in part have in common left ({step.name})"
 
 
-def _parts_of_cut(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
+def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
     """Split the difference of a domain that is cut into train and test here, and differently in the paper.
 
     What made the rows to be cut more or fewer is shared between the splits as the paper's cut shares them; what is
@@ -168,7 +171,7 @@ def _parts_of_cut(domain: _Domain, paper: dict[str, int]) -> dict[str, list[Size
     return {split: [part for part in of_split if part.rows] for split, of_split in parts.items()}
 
 
-def _filled(domain: _Domain) -> Iterator[PaperSize]:
+def _filled_sizes(domain: _Domain) -> Iterator[PaperSize]:
     """Compare the splits that were filled to a size, where it is below the paper's."""
     for split, size in domain.task.sizes.items():
         pool = next((step.before for step in domain.steps(split) if step.name == FILL), None)

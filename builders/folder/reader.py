@@ -70,7 +70,7 @@ class DatasetFolder:
         Raises: InvalidInput proposing the nearest task where there is no such one.
         """
         if name not in self.manifest.tasks:
-            raise self._unknown("the folder has no such task", name, did_you_mean(name, list(self.manifest.tasks)))
+            raise self._unknown_name("the folder has no such task", name, did_you_mean(name, list(self.manifest.tasks)))
         return self.manifest.tasks[name]
 
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
@@ -87,13 +87,13 @@ class DatasetFolder:
         """
         facts = self.task(task)
         if domain in facts.withheld:
-            raise InvalidInput(self._withheld(task, domain))
+            raise InvalidInput(self._withheld_domain(task, domain))
         if domain not in facts.domains:
             cure = did_you_mean(domain, list(facts.domains))
-            raise self._unknown(f"task '{task}' has no such domain", domain, cure)
+            raise self._unknown_name(f"task '{task}' has no such domain", domain, cure)
         if split not in facts.domains[domain].splits:
             cure = f"it has {', '.join(facts.domains[domain].splits)}"
-            raise self._unknown(f"domain '{domain}' has no such split", split, cure)
+            raise self._unknown_name(f"domain '{domain}' has no such split", split, cure)
         return self._read(split_path(task, domain, split))
 
     def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -128,7 +128,7 @@ class DatasetFolder:
             cure = f"build it yourself: {self.manifest.build_command(task)}"
             raise InvalidInput(Problem(what, str(self.path), f"'{task}' without {', '.join(lost)}", cure))
         if name not in info.subsets:
-            raise self._unknown(f"task '{task}' has no such subset", name, did_you_mean(name, list(info.subsets)))
+            raise self._unknown_name(f"task '{task}' has no such subset", name, did_you_mean(name, list(info.subsets)))
         return self._read(subset_path(task, name))
 
     def prediction_task(self, task: str, subset: str = "all") -> PredictionTask:
@@ -318,10 +318,10 @@ class DatasetFolder:
         what, cure = "a withheld domain has a file in the folder", "delete it, or build the folder again"
         return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(found)]
 
-    def _unknown(self, what: str, name: str, cure: str) -> InvalidInput:
+    def _unknown_name(self, what: str, name: str, cure: str) -> InvalidInput:
         return InvalidInput(Problem(what, str(self.path), f"'{name}'", cure))
 
-    def _withheld(self, task: str, domain: str) -> Problem:
+    def _withheld_domain(self, task: str, domain: str) -> Problem:
         facts = self.task(task).withheld[domain]
         return Problem(
             f"domain '{domain}' of task '{task}' is not in this folder: {self.manifest.why_withheld(facts)}",

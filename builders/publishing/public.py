@@ -71,7 +71,7 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     tasks = {name: _public_task(folder, name, out) for name in folder.manifest.tasks}
     out.mkdir(parents=True, exist_ok=True)
     public = folder.manifest.model_copy(update={"tasks": tasks})
-    for path in _kept_files(folder, public):
+    for path in _public_files(folder, public):
         place_file(path, out / path.relative_to(folder.path))
     for name in (name for name in tasks if not name.endswith(PLACEBO)):
         # Figures of all domains stay: they reveal no single row. The examples name rows by their ids.
@@ -106,7 +106,7 @@ def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskInfo:
     withheld = {domain: facts for domain, facts in task.domains.items() if facts.rebuild_only}
     subsets: dict[str, int] = {}
     for subset in task.subsets:
-        ids = _kept_ids(folder, name, subset, list(domains))
+        ids = _public_ids(folder, name, subset, list(domains))
         # 'all' is always what there is; any other list of ids is itself or nothing.
         if len(ids) == task.subsets[subset] or (subset == "all" and len(ids)):
             write_ids(out / subset_path(name, subset), ids)
@@ -121,12 +121,12 @@ def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskInfo:
     )
 
 
-def _kept_ids(folder: DatasetFolder, task: str, subset: str, domains: list[str]) -> pl.DataFrame:
+def _public_ids(folder: DatasetFolder, task: str, subset: str, domains: list[str]) -> pl.DataFrame:
     rows = folder.test(task, subset, ["id", "domain"])
     return rows.filter(pl.col("domain").is_in(domains)).select("id").sort("id")
 
 
-def _kept_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
+def _public_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
     """List the files that a public copy takes unchanged: rows, depth tables, pictures."""
     for name, task in public.tasks.items():
         patterns = [split_path(name, domain, split) for domain, facts in task.domains.items() for split in facts.splits]

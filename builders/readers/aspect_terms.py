@@ -105,7 +105,7 @@ def _row(sentence: etree._Element, path: Path) -> tuple[list[str], list[str] | N
     if not spans:
         raise _refusal("the text of this sentence holds no words", sentence, path, repr(text))
     terms = _terms(sentence, text, path)
-    refused = _refused(terms, spans)
+    refused = _why_untaggable(terms, spans)
     tags = None if refused else _tags(terms, spans)
     return [text[start:end] for start, end in spans], tags, text, refused
 
@@ -157,7 +157,7 @@ def _offset(element: etree._Element, name: str, path: Path) -> int:
     return int(value)
 
 
-def _refused(terms: Sequence[Term], spans: Sequence[tuple[int, int]]) -> str | None:
+def _why_untaggable(terms: Sequence[Term], spans: Sequence[tuple[int, int]]) -> str | None:
     if any(term.polarity == _CONFLICT for term in terms):
         return "conflicting polarity"
     if any(before.end > after.start for before, after in pairwise(terms)):

@@ -138,7 +138,7 @@ class RawTsv:
             elif first == 1:
                 lines, number = block.partition(b"\n")[2], 2
             if self.ragged:
-                yield self._ragged(lines, number, places, file.path)
+                yield self._find_ragged_row(lines, number, places, file.path)
             else:
                 yield self._frame(lines, number, len(header), places, file.path)
         if not block and not file.position.offset:
@@ -155,7 +155,7 @@ class RawTsv:
         columns = zip(self.columns, places, strict=True)
         return pl.DataFrame({name: fields[place::width] for name, place in columns}, schema=_schema(self.columns))
 
-    def _ragged(self, lines: bytes, first: int, places: Sequence[int], path: Path) -> pl.DataFrame:
+    def _find_ragged_row(self, lines: bytes, first: int, places: Sequence[int], path: Path) -> pl.DataFrame:
         rows = []
         for line in decode(lines, path, first).removesuffix("\n").split("\n") if lines else ():
             fields = line.removesuffix("\r").split("\t")

@@ -125,8 +125,8 @@ class JsonLines:
             try:
                 pl.read_ndjson(line, schema=schema)
             except pl.exceptions.PolarsError as error:
-                return _refused(lines.path, number, "this line cannot be read", str(error), _OTHER_RELEASE)
-        return _refused(lines.path, lines.first, "the lines from here cannot be read", found, _OTHER_RELEASE)
+                return _line_problem(lines.path, number, "this line cannot be read", str(error), _OTHER_RELEASE)
+        return _line_problem(lines.path, lines.first, "the lines from here cannot be read", found, _OTHER_RELEASE)
 
     def _check(self, path: Path, number: int, line: bytes, schema: Mapping[str, Any]) -> None:
         row = _object(path, number, line)
@@ -167,9 +167,9 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
         row = json_line(line)
     except (ValueError, RecursionError) as error:
         decode(line, path, number)  # raises where the line is not UTF-8
-        raise _refused(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
+        raise _line_problem(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
     if not isinstance(row, dict):
-        raise _refused(path, number, "this line is not an object with keys", _short(row), _OTHER_RELEASE)
+        raise _line_problem(path, number, "this line is not an object with keys", _short(row), _OTHER_RELEASE)
     return row
 
 
@@ -177,7 +177,7 @@ def _still_absent(keys: set[str], frame: pl.DataFrame) -> set[str]:
     return {key for key in keys if frame[key].null_count() == len(frame)}
 
 
-def _refused(path: Path, number: int, what: str, found: str, cure: str) -> InvalidInput:
+def _line_problem(path: Path, number: int, what: str, found: str, cure: str) -> InvalidInput:
     return InvalidInput(Problem(what, str(path), found, cure, row=number))
 
 

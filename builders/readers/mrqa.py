@@ -57,7 +57,7 @@ class Mrqa:
         """Read the file from its position on, in blocks."""
         block = b""
         for first, block in file.blocks():
-            yield pl.DataFrame(list(_rows(block, first, file.path)), schema=SCHEMA, orient="row")
+            yield pl.DataFrame(list(_question_rows(block, first, file.path)), schema=SCHEMA, orient="row")
         if not block and not file.position.offset:
             cure = "fetch the file again; it may be cut off"
             raise InvalidInput(Problem("the file is empty", str(file.path), cure=cure))
@@ -68,7 +68,7 @@ mrqa = Mrqa()
 _Row = tuple[str, str, str, dict[str, list[str] | list[int]], str]
 
 
-def _rows(block: bytes, first: int, path: Path) -> Iterator[_Row]:
+def _question_rows(block: bytes, first: int, path: Path) -> Iterator[_Row]:
     for number, line in enumerate(block.split(b"\n"), start=first):
         context = _context(line.removeprefix(_BOM) if number == 1 else line, path, number)
         if context is None:
@@ -117,7 +117,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
         if not text:
             what = f"an answer to {place} is at a span that the context does not have"
             found = f"characters {start} to {last} of {len(context)}"
-        elif (_words(text) or text.strip()) != (_words(detected.text) or detected.text.strip()):
+        elif (_normalise(text) or text.strip()) != (_normalise(detected.text) or detected.text.strip()):
             what = f"an answer to {place} does not stand at its span"
             found = f"{text!r} at {start} to {last}, where {detected.text!r} should stand"
         else:
@@ -127,7 +127,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
         raise InvalidInput(Problem(what, str(path), found, cure, row=number))
 
 
-def _words(text: str) -> str:
+def _normalise(text: str) -> str:
     """Reduce a text to letters and digits in lower case without accents, which both spellings share.
 
     >>> _words("The Café's") == _words("cafe s")

@@ -80,7 +80,7 @@ class Squad:
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file whole."""
         release = json_document(file, _Release, "SQuAD's JSON")
-        yield pl.DataFrame(list(_rows(release, file.path)), schema=SCHEMA, orient="row")
+        yield pl.DataFrame(list(_question_rows(release, file.path)), schema=SCHEMA, orient="row")
 
 
 squad = Squad()
@@ -89,7 +89,7 @@ squad = Squad()
 _Row = tuple[str, str, str, dict[str, list[str] | list[int]], str]
 
 
-def _rows(release: _Release, path: Path) -> Iterator[_Row]:
+def _question_rows(release: _Release, path: Path) -> Iterator[_Row]:
     number = 0
     for article_number, raw_article in enumerate(release.data, start=1):
         article = _level(raw_article, _Article, path, f"article {article_number}")

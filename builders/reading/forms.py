@@ -136,12 +136,12 @@ def check_form(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix == ".gz" and not head.startswith(_GZIP):
         _refuse(path, path.stem, head, _CONTENTS)
-        found, cure = _shown(head), f"name it {path.stem} if it is the unpacked file, or {_FETCH} again"
+        found, cure = _format_start(head), f"name it {path.stem} if it is the unpacked file, or {_FETCH} again"
         raise InvalidInput(Problem("the name ends in .gz, but this is not gzip", str(path), found, cure))
     if suffix == ".zip" and not zipfile.is_zipfile(path):
         _refuse(path, path.stem, head, _CONTENTS)
         what = "the zip is cut off" if head.startswith(_ZIP) else "the name ends in .zip, but this is no zip"
-        raise InvalidInput(Problem(what, str(path), _shown(head), f"{_FETCH} again"))
+        raise InvalidInput(Problem(what, str(path), _format_start(head), f"{_FETCH} again"))
     if suffix in (".gz", ".zip"):
         with UpstreamFile(path) as file, file.stream() as content:
             head = content.read(_HEAD)
@@ -154,10 +154,10 @@ def _refuse(path: Path, name: str, head: bytes, forms: tuple[_Form, ...]) -> Non
     suffix = PurePath(name).suffix.lower()
     for form in forms:
         if suffix not in form.suffixes and form.begins(head):
-            raise InvalidInput(Problem(form.what, str(path), _shown(head), form.cure))
+            raise InvalidInput(Problem(form.what, str(path), _format_start(head), form.cure))
 
 
-def _shown(head: bytes) -> str:
+def _format_start(head: bytes) -> str:
     """Format the start of a file: text as text, other bytes as numbers."""
     start = head[:60]
     text = start.isascii() and not any(byte < 32 and byte not in b"\t\r\n" for byte in start)

@@ -108,7 +108,7 @@ def read_file(
     with ExitStack() as opened:
         checkpoint = None
         if cache is not None and n_bytes >= large:
-            what = [repr(reader), *(part for consumer in consumers for part in _told_apart_by(consumer))]
+            what = [repr(reader), *(part for consumer in consumers for part in _identity_parts(consumer))]
             if (sibling := path.with_name(getattr(reader, "sibling", path.name))) != path and sibling.is_file():
                 what += [sibling.stat().st_size, sibling.stat().st_mtime_ns]
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
@@ -137,7 +137,7 @@ class _Intake:
         self._serial = 0
         state = checkpoint.load() if checkpoint is not None else None
         if checkpoint is not None and state is not None:
-            self._go_on(checkpoint.folder, state)
+            self._resume(checkpoint.folder, state)
 
     def read(self, reader: Reader, progress: Callable[[int], object], every: float, block: int) -> None:
         """Read from the last saved position to the end."""
@@ -182,7 +182,7 @@ class _Intake:
             try:
                 taker.take(frame)
             except InvalidInput as refused:  # a step knows neither the file nor the rows before these
-                raise in_file(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
+                raise add_file_name(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
         self._n_rows += len(frame)
         self._position = position
         if self._store is not None:
@@ -197,9 +197,9 @@ class _Intake:
                 self._serial += 1
                 taker.save(self._parts / f"{number}-{self._serial}.parquet")
 
-    def _go_on(self, folder: Path, state: State) -> None:
+    def _resume(self, folder: Path, state: State) -> None:
         for taker, counts, parts in zip(self._takers, state.counts, state.parts, strict=True):
-            taker.go_on(counts, {folder / name: sha256 for name, sha256 in parts.items()})
+            taker.resume(counts, {folder / name: sha256 for name, sha256 in parts.items()})
         self.sha256, self._n_rows = state.sha256, state.n_rows
         self._position, self._serial = state.position, state.serial
         how = "was read before" if state.sha256 else f"reading goes on from line {state.position.lines + 1:,}"
@@ -258,7 +258,7 @@ def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tupl
             yield found[0], found[1]
 
 
-def in_file(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:
+def add_file_name(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:
     """Add the file's name to the problems of a step that refused its rows.
 
     Args:
@@ -323,7 +323,7 @@ class _ConsumerState:
             self.parts[path] = file_sha256(path)
             self._frames, self.n_bytes = [], 0
 
-    def go_on(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
+    def resume(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
         """Restore a state that was saved."""
         self.counts, self.parts = counts, parts
         if self._reservoir is not None:
@@ -348,7 +348,7 @@ class _ConsumerState:
         return Taken(rows, tuple(counts))
 
 
-def _told_apart_by(consumer: Consumer) -> Iterator[object]:
+def _identity_parts(consumer: Consumer) -> Iterator[object]:
     yield consumer.name
     yield from (transform.name for transform in consumer.transforms)
     if sample := consumer.sample:

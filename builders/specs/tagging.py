@@ -40,7 +40,7 @@ def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
         rewritten = []
         for row, tags in enumerate(frame["tags"].to_list(), start=1):
             try:
-                rewritten.append(list(_rewritten(tags, types, scheme)))
+                rewritten.append(list(_rewrite_tags(tags, types, scheme)))
             except ValueError as error:
                 what, found, cure = error.args
                 raise InvalidInput(Problem(what, "the rows read", found, cure, column="tags", row=row)) from error
@@ -49,7 +49,7 @@ def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
     return Transform(f"bio_tags_from_{scheme}", apply)
 
 
-def _rewritten(tags: Sequence[str], types: Mapping[str, str], scheme: Scheme) -> Iterator[str]:
+def _rewrite_tags(tags: Sequence[str], types: Mapping[str, str], scheme: Scheme) -> Iterator[str]:
     begins = _BEGINS[scheme]
     before = OUTSIDE
     for tag in tags:

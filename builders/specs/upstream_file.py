@@ -146,13 +146,13 @@ class UpstreamFile:
             with self._damage_named():
                 self._skip(stream)
             blocks = _whole_lines(stream, size or self.block)
-            self._ahead = self._reading.submit(_counted, blocks)
+            self._ahead = self._reading.submit(_next_block, blocks)
             while True:
                 with self._damage_named():
                     block, n_lines = self._ahead.result()
                 if not block:
                     return
-                self._ahead = self._reading.submit(_counted, blocks)
+                self._ahead = self._reading.submit(_next_block, blocks)
                 first = self.position.lines + 1
                 self.position = Position(self.position.offset + len(block), self.position.lines + n_lines)
                 yield first, block
@@ -171,7 +171,7 @@ class UpstreamFile:
         try:
             yield
         except _DAMAGE as error:
-            raise _damaged(self.path, str(error), self.position.lines + 1) from error
+            raise _damage_found(self.path, str(error), self.position.lines + 1) from error
         except _LongLineError as error:
             cure = "is this the upstream release, in its own format?"
             what = "a line is too long to be one"
@@ -342,7 +342,7 @@ def _content(path: Path, disk: _Disk) -> Iterator[Stream]:
                 archive = opened.enter_context(zipfile.ZipFile(disk))
                 stream = opened.enter_context(archive.open(_only_member(path, archive)))
             except _DAMAGE as error:
-                raise _damaged(path, str(error), 1) from error
+                raise _damage_found(path, str(error), 1) from error
             yield stream
     else:
         yield disk
@@ -359,11 +359,11 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     return members[0]
 
 
-def _damaged(path: Path, found: str, line: int) -> InvalidInput:
+def _damage_found(path: Path, found: str, line: int) -> InvalidInput:
     return InvalidInput(Problem("the compressed file is cut off or damaged", str(path), found, _AGAIN, row=line))
 
 
-def _counted(blocks: Iterator[bytes]) -> tuple[bytes, int]:
+def _next_block(blocks: Iterator[bytes]) -> tuple[bytes, int]:
     """Return the next block and its number of lines; an empty block and 0 at the end."""
     block = next(blocks, b"")
     return block, block.count(b"\n") + (bool(block) and not block.endswith(b"\n"))

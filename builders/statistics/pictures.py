@@ -61,7 +61,7 @@ def _panels(statistics: TaskStatistics) -> list[Panel]:
     divergence = {(a, b): value for a, row in statistics.divergence.items() for b, value in row.items()}
     shares = _shares(shown)
     panels: list[tuple[bool, Panel]] = [
-        (True, lambda axis: _rows(axis, statistics)),
+        (True, lambda axis: _draw_rows(axis, statistics)),
         (bool(shares), lambda axis: _stacked(axis, f"{_SHARES.get(statistics.kind, '')}, {split}", shares)),
         (bool(targets), lambda axis: _boxes(axis, f"length of targets, {split} (words)", targets)),
         (True, lambda axis: _boxes(axis, f"length of inputs, {split} ({unit})", inputs)),
@@ -114,7 +114,7 @@ def _by_type(tags: Mapping[str, float]) -> dict[str, float]:
     return shares
 
 
-def _rows(axis: "Axes", statistics: TaskStatistics) -> None:
+def _draw_rows(axis: "Axes", statistics: TaskStatistics) -> None:
     domains = list(statistics.domains)
     splits = [split for split in SPLITS if any(split in facts.splits for facts in statistics.domains.values())]
     height = 0.8 / len(splits)

@@ -22,16 +22,16 @@ class _PlainDumper(yaml.SafeDumper):
 
 def front_matter(manifest: Manifest) -> str:
     """Build the YAML of a folder's card, with the ``---`` lines around it."""
-    return fenced(_content(manifest))
+    return fence_yaml(_content(manifest))
 
 
-def fenced(content: Mapping[str, Any]) -> str:
+def fence_yaml(content: Mapping[str, Any]) -> str:
     """Format the front matter of a README, with the ``---`` lines around it; repeated values are written out."""
     front = yaml.dump(dict(content), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     return f"---\n{front}---\n"
 
 
-def loadable(found: Sequence[Config]) -> dict[str, Any]:
+def loading_keys(found: Sequence[Config]) -> dict[str, Any]:
     """Build the keys by which ``load_dataset`` knows configs, the first of them the default one."""
     listed: list[dict[str, Any]] = [{"config_name": config.name, "data_files": _data_files(config)} for config in found]
     listed[0]["default"] = True
@@ -51,7 +51,7 @@ def _content(manifest: Manifest) -> dict[str, Any]:
         "task_categories": sorted({task_category(manifest, name) for name in here}),
         **({"task_ids": task_ids} if task_ids else {}),
         "tags": ["domain-shift", "robustness", "shiftbench"],
-        **loadable(configs(manifest)),
+        **loading_keys(configs(manifest)),
     }
 
 
