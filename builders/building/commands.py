@@ -143,8 +143,8 @@ def build(
 
     Own data: shiftbench build own tickets --raw tickets.csv --out build/tickets
     """
+    from builders.building.build import BENCHMARKS, check_benchmark, list_domains
     from builders.building.build import build as build_benchmark
-    from builders.building.build import check_benchmark, list_domains
     from builders.building.report import print_build
     from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
@@ -172,7 +172,7 @@ def build(
               "--group-column": group_column, "--domain-by": domain_by, "--min-texts": min_texts}  # fmt: skip
     _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream}, "synthetic")
     _refuse(benchmark, from_upstream, "own")
-    _refuse(benchmark, of_own, "dr", "boss", "df1", "synthetic")
+    _refuse(benchmark, of_own, *BENCHMARKS, "synthetic")
     check_cache()
     common: dict[str, Any] = {"seed": seed, "overwrite": overwrite, "withhold_labels": withhold_labels}
     common["encoder"] = None if no_depth else sentence_encoder(encoder)

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from builders import boss, dr
 from builders.building import build as build_module
 from builders.building.build import build, list_domains
 from builders.building.report import print_build
@@ -304,7 +303,7 @@ def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: P
 def test_listed_domains_are_those_recorded() -> None:
     assert [name for name in list_domains("dr") if "/nli" in name] == [f"dr/nli.{genre}" for genre in GENRES]
     assert set(build_module.upstream().rows) <= set(list_domains())
-    tasks = (*dr.TASKS, *boss.TASKS)
+    tasks = [task for _, tasks in build_module.BENCHMARKS.values() for task in tasks]
     files = [file for task in tasks for domain in task.domains for of in domain.files.values() for file in of]
     places = {str(Path(file.path).with_name(name)) for file in files for name in file.beside}
     places |= {str(form) for file in files for form in forms(Path(file.path))}
