@@ -65,7 +65,7 @@ def find_prompt(encoder: str, asked: str | None) -> str:
     if asked is None:
         return prompts.get(settings.get("default_prompt_name") or "", "")
     if asked not in prompts:
-        cure = "give words with a space, as 'query: '"
+        cure = "give the prompt's words with a space, such as 'query: '"
         cure = f"{did_you_mean(asked, list(prompts))}; or {cure}" if prompts else cure
         raise InvalidInput(Problem("the encoder has no prompt of this name", "--prompt", f"'{asked}'", cure))
     return prompts[asked]

@@ -17,14 +17,14 @@ LONGEST_WAIT = 300
 _FIRST_WAIT, _LONGEST_UNASKED = 0.5, 16.0
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
 _OVERTAKEN = (409, 412)
-_WRITE_CURE = "run the command again; what was uploaded is not sent again, and no half version is to be seen"
+_WRITE_CURE = "run the command again; uploaded files are not sent again, and nobody sees half a version"
 
 _TOKEN_CURE = "give a token with write access: HF_TOKEN, or 'hf auth login'"
 _OVERTAKEN_WORDS = ("others keep publishing there", "try again when they are done")
 _BY_STATUS: dict[int | None, tuple[str, str]] = {
-    401: ("the Hub does not know who is asking", _TOKEN_CURE),
+    401: ("the Hub got no valid token", _TOKEN_CURE),
     403: ("the token may not write there", _TOKEN_CURE),
-    404: ("the Hub has no such place, or the token may not see it", "check name and token"),
+    404: ("there is no such repository, or the token may not see it", "check name and token"),
     **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
 }
 """What a refused request means to the person who publishes, and what to do."""
@@ -46,7 +46,7 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
     try:
         yield
     except (*refused, httpx2.HTTPError) as error:
-        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, first_line(error), cure)) from error
+        raise InvalidInput(Problem("the Hugging Face Hub could not be read", what, first_line(error), cure)) from error
 
 
 @contextmanager
@@ -70,10 +70,10 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
         what, cure = _describe_refusal(failed, cure)
         raise InvalidInput(Problem(what, repo_id, first_line(failed), cure)) from error
     except HFValidationError as error:
-        what, cure = "the Hub takes no such name", "name it ORG/NAME"
+        what, cure = "this cannot be the name of a Hub repository", "name it ORG/NAME"
         raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
     except OfflineModeIsEnabled as error:
-        what, cure = "the Hub is switched off here", "unset HF_HUB_OFFLINE"
+        what, cure = "access to the Hub is switched off here", "unset HF_HUB_OFFLINE"
         raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
 
 
@@ -133,7 +133,7 @@ def retry(
                 pause = seconds_to_wait(error, failures)
             if pause is None:
                 raise
-            note(f"the Hub refused for now; trying again in {pause:.1f} s")
+            note(f"the Hub is busy; trying again in {pause:.1f} s")
         time.sleep(pause)
 
 
@@ -186,4 +186,4 @@ def _describe_refusal(error: Exception, cure: str) -> tuple[str, str]:
         return "the Hub cannot be reached", f"check the network, then {cure}"
     if asked is not None:
         return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {cure}"
-    return _BY_STATUS.get(_status(error), ("the Hub did not take it", cure))
+    return _BY_STATUS.get(_status(error), ("the Hub refused it", cure))

@@ -96,7 +96,7 @@ class OwnOptions:
         typer.Option(
             "--min-texts",
             metavar="N",
-            help="Of a file: domains of fewer test texts leave the means. Default: 30.",
+            help="Of a file: domains with fewer test texts are left out of means. Default: 30.",
             min=0,
         ),
     ] = None

@@ -66,7 +66,7 @@ class ClassNumbers:
         if self._by_index:
             what, cure = "no label has this number", f"the labels of '{task.name}' are {table}"
         else:
-            what = "class numbers stand in the place of label names"
+            what = "predictions are class numbers, not label names"
             cure = f"write label names, not class numbers: {table}; where these are the numbers you mean, add "
             cure += "--labels-by-index, or tick 'Labels by index' in the form"
         return Problem(what, self._file, found, cure, column="prediction", row=row)

@@ -46,14 +46,14 @@ def check_size(size: int, file: str) -> None:
 def check_row_count(rows: int, file: str, max_rows: int) -> None:
     """Raise InvalidInput for a file of too many rows."""
     if rows > max_rows:
-        what, cure = "more rows than any grid of shifts has", f"keep it under {max_rows:,}"
+        what, cure = "more rows than a full grid of predictions has", f"keep it under {max_rows:,}"
         raise InvalidInput(Problem(what, file, f"{rows:,} rows", cure))
 
 
 def check_column_count(columns: int, file: str) -> None:
     """Raise InvalidInput for a file of too many columns before they are looked at one by one."""
     if columns > MAX_COLUMNS:
-        cure = "keep those of the predictions alone"
+        cure = "keep only the columns of predictions"
         raise InvalidInput(Problem("there are too many columns", file, f"{columns:,} columns", cure))
 
 
@@ -71,5 +71,5 @@ def too_long(file: str, column: str, row: int, found: str) -> Problem:
 
 def too_much_text(file: str, n_bytes: int) -> Problem:
     """Return the problem of predictions whose texts together are longer than any model's."""
-    cure = "give labels, tags, answers or summaries alone, without what the model wrote before them"
+    cure = "send only labels, tags, answers or summaries, not what the model wrote before them"
     return Problem("the predictions hold more text than these tasks need", file, f"more than {n_bytes:,} bytes", cure)

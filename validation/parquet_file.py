@@ -158,7 +158,7 @@ def _footer(path: Path) -> bytes:
         tail = stream.read(8)
         if tail[-4:] != MAGIC:
             found = f"{tail[-4:]!r} at its end"
-            raise InvalidInput(Problem("the parquet file breaks off", str(path), found, "write or copy it again"))
+            raise InvalidInput(Problem("the parquet file is cut off", str(path), found, "write or copy it again"))
         n_bytes = int.from_bytes(tail[:4], "little")
         if MAX_FOOTER_BYTES < n_bytes <= size:
             raise InvalidInput(_too_large(str(path), f"a footer of {n_bytes:,} bytes"))

@@ -30,9 +30,7 @@ def refuse_invisible(text: str, allowed: str = "") -> str:
     before = ""
     for letter in text:
         if letter not in allowed and not _is_visible(letter, before):
-            raise PydanticCustomError(
-                "invisible", "a character that does not show: {found}", {"found": _code_point(letter)}
-            )
+            raise PydanticCustomError("invisible", "an invisible character: {found}", {"found": _code_point(letter)})
         before = letter
     return text
 

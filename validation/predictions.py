@@ -180,7 +180,7 @@ def _problems_after(
             return notes + [problem for check in checks for problem in check.end()]
     except InvalidInput as error:
         return notes + error.problems
-    cure = "mend what comes before, and check the file again"
+    cure = "correct these problems, and check the file again"
     return [*notes, Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
 
 
@@ -237,7 +237,7 @@ class _Keys:
         runs.update(rows.select("source", "seed").unique().iter_rows())
         if len(runs) <= most_runs(task):
             return []
-        what = f"there are more runs of '{task.name}' than any experiment has"
+        what = f"there are too many runs of '{task.name}' (pairs of source and seed)"
         cure = f"keep sources and seeds under {most_runs(task):,} pairs"
         return [Problem(what, self._file, counted(len(runs), "run"), cure)]
 

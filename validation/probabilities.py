@@ -20,7 +20,7 @@ SUM_TOLERANCE = 1e-3
 """How far from 1 the probabilities of a row may add up to: as far as rounding takes them."""
 WORDS = {
     "number": (
-        "the probabilities are no list of numbers",
+        "the probabilities are not a list of numbers",
         "give a number from 0 to 1 for each label, in the order of the labels; or leave the column out",
     ),
     "wide": (

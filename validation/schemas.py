@@ -87,7 +87,11 @@ def check_examples(
     except InvalidInput as error:
         problems = error.problems
     if all(frame.schema.get(name) == column.dtype.type for name, column in schema.columns.items()):
-        there = ("gold is here, though the folder withholds it", GOLD[kind], pl.col(GOLD[kind]).is_not_null())
+        there = (
+            "test labels are here, though the folder says that they are withheld",
+            GOLD[kind],
+            pl.col(GOLD[kind]).is_not_null(),
+        )
         for what, column, bad in [*_faults(kind, inputs, len(labels)), *([there] if withheld else [])]:
             # The schema reports missing values; they are no second fault here.
             rows = frame.select(bad.fill_null(value=False).arg_true()).to_series()

@@ -73,7 +73,7 @@ class ExampleId:
         """Parse an id into its parts; ValueError where it has another form."""
         match = _ID.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is no example id; ids look like {ID_FORM}")
+            raise ValueError(f"{text!r} is not an example id; ids look like {ID_FORM}")
         return cls(*match.groups())
 
     def __str__(self) -> str:

@@ -126,9 +126,9 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self.nesting += 1
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
-            raise _Refused(None, None, "an alias (*), which has no place here", mark)
+            raise _Refused(None, None, "an alias (*), which is not allowed here", mark)
         if event.tag is not None:
-            raise _Refused(None, None, "a tag (!), which has no place here", mark)
+            raise _Refused(None, None, "a tag (!), which is not allowed here", mark)
         if self.nesting > MAX_NESTING:
             raise _Refused(None, None, "values that nest too deep", mark)
         if self.nodes > MAX_NODES:
@@ -149,7 +149,7 @@ def _parse_yaml(text: str, thing: str, file: str) -> Any:
     except ReaderError as error:
         before = text[: error.position]
         place = before.count("\n"), len(before) - before.rfind("\n") - 1
-        raise InvalidInput(_no_yaml(thing, file, "a character that does not show", place)) from error
+        raise InvalidInput(_no_yaml(thing, file, "an invisible character", place)) from error
     except (ValueError, OverflowError) as error:
         # PyYAML does not bound an escape such as "\UFFFFFFFF", nor the digits of a version.
         reached = (loader.line, loader.column) if loader else None
@@ -166,7 +166,7 @@ def _content(node: Any) -> Any:
     found: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise _Refused(None, None, "a key that is no text", key.start_mark)
+            raise _Refused(None, None, "a key that is not text", key.start_mark)
         name = _scalar_text(key)
         if name in found:
             raise _Refused(None, None, "a key that is given twice", key.start_mark)
@@ -209,4 +209,4 @@ def _no_yaml(thing: str, file: str, found: str | None, place: tuple[int, int] | 
     where = f", line {place[0] + 1}, column {place[1] + 1}" if place else ""
     found = " ".join((found or "something that no such text has").split())[:120].removeprefix("found ")
     what = f"the {thing} is not valid YAML or JSON"
-    return Problem(what, file, f"{found}{where}", "mend the quotes, colons or brackets there")
+    return Problem(what, file, f"{found}{where}", "correct the quotes, colons or brackets there")

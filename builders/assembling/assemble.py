@@ -252,7 +252,7 @@ def _check_not_empty(task: AssembledTask) -> None:
     problems = []
     for split, size in task.sizes.items():
         if size.rows == 0 and size.paper:
-            what = f"{task.spec.id}.{size.smallest} has no {split} rows in the shares that all domains must have"
+            what = f"{task.spec.id}.{size.smallest} lacks {split} rows of a class that all domains must have"
             problems.append(Problem(what, task.spec.id, "0 rows", "fetch the whole upstream, or give --partial"))
     if problems:
         raise InvalidInput(problems)

@@ -110,7 +110,7 @@ def build(
         specs, only = find_tasks(task_name, specs, benchmark)
     if withhold_labels and any(spec.pairing for spec in specs):
         cure = "leave --withhold-labels out"
-        what = "pairings test on texts that others of them train on, so no labels can be withheld"
+        what = "labels of pairings cannot be withheld: test texts of one are training texts of another"
         raise InvalidInput(Problem(what, "command line", benchmark, cure))
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)

@@ -24,9 +24,9 @@ not allow passing it on; its instructions say how to ask for it."""
 STATES: Mapping[State, str] = {
     "whole": "as recorded",
     "there": "there, but not as recorded",
-    "unverified": "there, with nothing recorded to tell a whole file by",
+    "unverified": "there, but no row count or checksum is recorded to compare with",
     "missing": "not there",
-    "closed": "not there, and not free to pass on",
+    "closed": "not there, and its licence does not allow passing it on",
 }
 
 
@@ -137,7 +137,9 @@ def _compare_rows(path: str, n_rows: int, rows: int | None, sha256: str | None) 
         by = f"{abs(n_rows - rows):,} {'too many' if n_rows > rows else 'too few'}"
         return CheckedFile(path, "there", rows, sha256, "", f"{n_rows:,} rows, {by}")
     if sha256 is not None:
-        return CheckedFile(path, "there", rows, sha256, "rows" if rows else "", "another checksum: another revision?")
+        return CheckedFile(
+            path, "there", rows, sha256, "rows" if rows else "", "the checksum differs: another revision?"
+        )
     return CheckedFile(path, "unverified" if rows is None else "whole", rows, sha256, "" if rows is None else "rows")
 
 

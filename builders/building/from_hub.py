@@ -275,7 +275,7 @@ def _n_rows(path: Path) -> int:
 def _outcome(one: Fetched) -> str:
     rows = f"{one.place}: {one.rows:,} rows"
     if one.recorded_rows is None:
-        return f"{rows}; no number is recorded, so they are not verified"
+        return f"{rows}; no row count is recorded to compare with, so the file is unverified"
     return (
         f"{rows}, as recorded"
         if one.agrees

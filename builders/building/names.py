@@ -26,7 +26,7 @@ def find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[
     having = tuple(spec for spec in chosen if domain in {each.name for each in spec.domains})
     find_known(domain, [each.name for spec in chosen for each in spec.domains], f"domain of {task}")
     if any(spec.pairing for spec in having):
-        what, cure = "a pairing is built whole, from all of its domains", f"give {task}"
+        what, cure = "a pairing cannot be built from one of its domains", f"give {task}"
         raise InvalidInput(Problem(what, "command line", f"'{name}'", cure))
     return having, domain
 

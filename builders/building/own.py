@@ -70,7 +70,9 @@ def build_own(
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     if not is_name(task_name):
         raise InvalidInput(
-            Problem("this cannot name a task", "command line", repr(task_name), "use lower case, digits, - and _")
+            Problem(
+                "this cannot be the name of a task", "command line", repr(task_name), "use lower case, digits, - and _"
+            )
         )
     tables = read_tables([raw] if isinstance(raw, Path) else raw)
     rows = own_rows(tables, columns or Columns(), kind)

@@ -115,7 +115,7 @@ class FoundColumns:
         wanted = [*given.values(), *self.columns.text]
         for name in sorted({name for name in wanted if wanted.count(name) > 1}):
             self.problems.append(
-                Problem("one column cannot be two things", self.table.name, f"'{name}' given twice", column=name)
+                Problem("one column is named for two purposes", self.table.name, f"'{name}' given twice", column=name)
             )
         if self.problems:
             return
@@ -146,7 +146,7 @@ class FoundColumns:
             ours = next((names for names in usual if len(names) == len(self.columns.text)), None)
             if ours is None:
                 what, cure = (
-                    "these are too many or too few text columns",
+                    "the number of text columns is wrong",
                     f"give {' or '.join(str(len(n)) for n in usual)}",
                 )
                 self.problems.append(Problem(what, self.table.name, ", ".join(self.columns.text), cure))

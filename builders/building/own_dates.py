@@ -45,7 +45,7 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
         file: the file, for the report.
         column: its column of dates.
     Returns: names of the spans, such as ``2024-03``, ``2024-q1`` or ``2024``.
-    Raises: InvalidInput where a value is no date, or day and month cannot be told apart.
+    Raises: InvalidInput where a value is not a date, or day and month cannot be told apart.
     """
     form = _best_form(domains)
     found = _parse_dates(domains, form)
@@ -53,7 +53,7 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     if len(bad):
         value = repr(domains[int(bad[0])])[:80] + and_more(len(bad) - 1)
         cure = "write dates as 2024-03-31, or leave --domain-by out"
-        raise InvalidInput(Problem("a value is no date", file, value, cure, column=column, row=int(bad[0]) + 1))
+        raise InvalidInput(Problem("a value is not a date", file, value, cure, column=column, row=int(bad[0]) + 1))
     if form in ("%m/%d/%Y", "%d/%m/%Y"):
         other = "%d/%m/%Y" if form == "%m/%d/%Y" else "%m/%d/%Y"
         if _parse_dates(domains, other).is_not_null().all() and span != "year":

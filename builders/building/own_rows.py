@@ -59,7 +59,7 @@ def own_rows(tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None
     kinds = {kind or table.kind or infer_kind(table.frame.columns) for table in tables}
     if len(kinds) > 1:
         found = ", ".join(sorted(each.value for each in kinds))
-        raise InvalidInput(Problem("the files are of several kinds", tables[0].name, found, "give --kind"))
+        raise InvalidInput(Problem("the files hold different kinds of tasks", tables[0].name, found, "give --kind"))
     (kind,) = kinds
     inputs: tuple[str, ...] = ()
     for table in tables:
@@ -188,7 +188,7 @@ def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
         _Fault("a row has no tokens", TOKENS, tokens.len() == 0, "fill it in or drop the row"),
         _Fault("tags and tokens differ in number", "tags", lengths & (tokens.len() > 0), "give each token one tag"),
         _Fault("a token is empty", TOKENS, blank[TOKENS], "fill it in or drop it with its tag"),
-        _Fault("a tag is empty", "tags", blank["tags"] & (tags.len() > 0), "write O where a token is in no span"),
+        _Fault("a tag is empty", "tags", blank["tags"] & (tags.len() > 0), "write O for a token outside all spans"),
     ]
 
 
@@ -204,8 +204,8 @@ def _locate_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
         wrong.append(is_read and any(place < 0 or not (context or "").startswith(text, place) for text, place in pairs))
         answers.append({"text": texts, "answer_start": places})
     faults = [
-        _Fault("an answer does not stand in its context", "answers", pl.Series(wrong), "give it as the context has it"),
-        _Fault("an offset is no whole number", START, pl.Series(unread), "count characters from 0"),
+        _Fault("an answer does not occur in its context", "answers", pl.Series(wrong), "copy it from the context"),
+        _Fault("an offset is not a whole number", START, pl.Series(unread), "count characters from 0"),
     ]
     if START not in frame.columns:
         faults.pop()
@@ -247,7 +247,7 @@ def _check_together(
     for ours, column in own.items():
         if frame[ours].n_unique() < 2:
             what = f"at least two different values are needed to measure a shift in column '{column}'"
-            found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows of another one"
+            found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows with another value"
             yield Problem(what, name, found, cure, column=column)
     for problem in name_domains(frame["domain"], name, own["domain"])[1]:
         is_many = problem.what == TOO_MANY
@@ -275,7 +275,7 @@ def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: Task
             cure = "write O outside, B-X where a span of X begins and I-X where it goes on"
             column = columns.label or "tags"
             raise InvalidInput(
-                Problem("the tags are of no notation", name, first_line(error), cure, column=column)
+                Problem("the tags are not in BIO notation", name, first_line(error), cure, column=column)
             ) from error
 
 
@@ -308,7 +308,7 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
             continue
         what = ""
         if name in OUTSIDE_SOURCES:
-            what = f"'{name}' stands for models without a source domain"
+            what = f"'{name}' is reserved for models without a source domain"
         elif name in taken or not name:
             what = "a domain has no name of its own in lower case letters, digits, - and _"
         elif len(name) > MAX_NAME:

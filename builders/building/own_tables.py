@@ -73,7 +73,7 @@ def _files(path: Path) -> Iterator[Path]:
         raise InvalidInput(Problem("there is no such file", str(path), cure="check the path"))
     found = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if file.suffix.lower() in _SUFFIXES)
     if not found:
-        raise InvalidInput(Problem("the folder holds no file of one's own data", str(path), cure=_CURE))
+        raise InvalidInput(Problem("the folder holds no data file", str(path), cure=_CURE))
     yield from found
 
 
@@ -92,14 +92,14 @@ def _read(path: Path, *, alone: bool) -> OwnTable:
         frame, kind = _read_tokens(path), TaskKind.TAGGING
     else:
         cure = f"save it as CSV (UTF-8); {_CURE}" if suffix in _SHEETS else _CURE
-        raise InvalidInput(Problem("this is no form that own data may have", str(path), f"'{path.name}'", cure))
+        raise InvalidInput(Problem("own data cannot be read from this kind of file", str(path), f"'{path.name}'", cure))
     in_folder = path.stem in SPLITS
     domain = None if alone and not in_folder else path.parent.name if in_folder else path.stem
     return OwnTable(str(path), frame, kind, domain, path.stem if in_folder else None, path)
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
-    nothing = Problem("the file is empty", str(path), "no header", "give it a header and a row an example")
+    nothing = Problem("the file is empty", str(path), "no header", "write a header, then one row for each example")
 
     def check(columns: list[str]) -> None:
         if problems := repeated_columns(columns, str(path)):
@@ -123,7 +123,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 try:
                     yield json.loads(line, parse_int=str, parse_float=str)
                 except (ValueError, RecursionError) as error:
-                    what, cure = "this line is not JSON, or nests too deep", "write an object a line"
+                    what, cure = "this line is not JSON, or nests too deep", "write one JSON object a line"
                     raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=number)) from error
 
 
@@ -135,7 +135,7 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
         content = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError) as error:
         what = "the file nests too deep" if isinstance(error, RecursionError) else "the file is not JSON"
-        cure = "end its name in .jsonl where it holds an object a line"
+        cure = "if it holds one object a line, end its name in .jsonl"
         raise InvalidInput(Problem(what, str(path), first_line(error), cure)) from error
     if isinstance(content, list):
         return _columns_of(content, str(path)), None
@@ -163,7 +163,7 @@ def _columns_of(rows: Sequence[Any], name: str) -> pl.DataFrame:
         what = "this is not an object with keys" + and_more(len(odd) - 1)
         raise InvalidInput(Problem(what, name, repr(rows[odd[0] - 1])[:80], "write objects", row=odd[0]))
     if not rows:
-        raise InvalidInput(Problem("the file is empty", name, "no row", "give it a row an example"))
+        raise InvalidInput(Problem("the file is empty", name, "no row", "write one row for each example"))
     keys = dict.fromkeys(key for row in rows for key in row)
     return pl.DataFrame([_column_of(key, [row.get(key) for row in rows], name) for key in keys])
 
@@ -186,12 +186,14 @@ def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
             return pl.Series(key, [_json_text(value) for value in values], pl.String)
     except (TypeError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
         what, cure = (
-            "the values of this key have no form that can be read",
+            "the values of this key cannot be read",
             "give texts, lists of them, or SQuAD's answers",
         )
         raise InvalidInput(Problem(what, name, first_line(error), cure, key=key)) from error
     what = "some values are texts and some lists or objects" + and_more(len(odd) - 1)
-    raise InvalidInput(Problem(what, name, repr(values[odd[0] - 1])[:80], "write all alike", row=odd[0], key=key))
+    raise InvalidInput(
+        Problem(what, name, repr(values[odd[0] - 1])[:80], "write all of them the same way", row=odd[0], key=key)
+    )
 
 
 def _json_text(value: Any) -> str | None:

@@ -49,7 +49,7 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
     marks = (", partial" if manifest.partial else "") + (", unverified" if manifest.unverified else "")
     _print_line(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{marks}")
     if manifest.unverified:
-        _print_line(console, f"unverified, not known to be whole: {', '.join(manifest.unverified_files)}")
+        _print_line(console, f"unverified, so perhaps incomplete: {', '.join(manifest.unverified_files)}")
     real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
     absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
     if absent:
@@ -65,7 +65,7 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
             if split not in facts.splits
         ]
         if lack:
-            _print_line(console, f"domains without {split} rows in the shares asked for: {', '.join(lack)}")
+            _print_line(console, f"domains without {split} rows of some class: {', '.join(lack)}")
 
 
 def _print_sizes(name: str, task: TaskInfo, console: Console) -> None:
@@ -98,12 +98,12 @@ def _print_steps(task: TaskInfo, console: Console) -> None:
     effective = {key: total for key, total in totals.items() if total[0] != total[1] or total[2]}
     if not effective:
         return
-    title = "rows that left or changed, all domains together"
+    title = "rows dropped or changed by each step, all domains together"
     rows = [
         (name, split, f"{before:,}", f"{before - after:,}", f"{after:,}", f"{changed:,}" if changed else "")
         for (name, split), (before, after, changed) in effective.items()
     ]
-    _print_table(console, title, ("step", "split", "before", "left", "after", "changed"), rows)
+    _print_table(console, title, ("step", "split", "before", "dropped", "after", "changed"), rows)
 
 
 def _print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

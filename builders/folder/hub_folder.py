@@ -18,7 +18,7 @@ def names_repository(place: Path | str) -> bool:
 def check_repository(name: str, where: str) -> str:
     """Return the name of a Hub repository; InvalidInput names the option ``where`` where it cannot be one."""
     if _REPOSITORY.fullmatch(name) is None:
-        raise InvalidInput(Problem("this is no repository of the Hub", where, f"'{name}'", "name it ORG/NAME"))
+        raise InvalidInput(Problem("this is not the name of a Hub repository", where, f"'{name}'", "name it ORG/NAME"))
     return name
 
 

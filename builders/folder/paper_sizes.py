@@ -108,15 +108,17 @@ def _parts(
     if rest and unknown:
         n_read = sum(file.rows or 0 for file in files)
         which = unknown[0] if len(unknown) == 1 else f"{len(unknown)} files, such as {unknown[0]}"
-        parts.append(SizePart(rest, f"no count is recorded of {which}; {n_read:,} rows were read, {n_left:,} are left"))
+        parts.append(
+            SizePart(rest, f"no row count is recorded for {which}; {n_read:,} rows were read, {n_left:,} remain")
+        )
     elif rest and not any(file.rows for file in files):
-        parts.append(SizePart(rest, "of the whole files so many leave by the steps, by the paper's size"))
+        parts.append(SizePart(rest, "rows that the steps drop from the whole files, judging by the paper's size"))
     elif rest and steps:
         n_lost = sum(lost.values())
-        by = f"{n_lost:,} rows left by {', '.join(lost)}" if lost else "no row left by a step"
+        by = f"{n_lost:,} rows dropped by {', '.join(lost)}" if lost else "no row dropped by a step"
         parts.append(SizePart(rest, f"{by}, {n_lost + rest:,} by the paper's size"))
     elif rest:
-        parts.append(SizePart(rest, "left by steps whose counts are withheld"))
+        parts.append(SizePart(rest, "dropped by steps whose counts are withheld"))
     return [part for part in parts if part.rows]
 
 
@@ -128,13 +130,13 @@ def _file_parts(file: UpstreamRows) -> Iterator[SizePart]:
     if file.rows is None:
         yield SizePart(n_more, f"{file.path} was not there")
     elif not file.recorded_rows:
-        yield SizePart(n_more, f"{file.path}, which holds a part, was read")
+        yield SizePart(n_more, f"{file.path}, which holds only a part, was read")
     elif n_more:
         yield SizePart(n_more, f"{file.path} has {file.rows:,} rows, {file.recorded_rows:,} are recorded")
 
 
 def _copies_reason(step: TransformCount) -> str:
-    return f"rows that files in part have in common left ({step.name})"
+    return f"rows that several partial files share, dropped ({step.name})"
 
 
 def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
@@ -166,7 +168,7 @@ def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePar
     parts["test"].append(SizePart(by_cut, why))
     parts["train"].append(SizePart(-by_cut, why))
     parts["train"] += [
-        SizePart(step.after - step.before, f"train rows with a text of test left ({CUT})") for step in after
+        SizePart(step.after - step.before, f"train rows whose text is in test too, dropped ({CUT})") for step in after
     ]
     return {split: [part for part in of_split if part.rows] for split, of_split in parts.items()}
 
@@ -179,9 +181,9 @@ def _filled_sizes(domain: _Domain) -> Iterator[PaperSize]:
         if pool is None or n_rows == size.paper:
             continue
         no_more = min(pool, size.paper) - size.paper
-        smallest = f"the size of {size.smallest}, which has the fewest" if size.smallest else "the shares of the task"
+        smallest = f"the size of {size.smallest}, the smallest domain" if size.smallest else "the shares of the task"
         parts = (
-            SizePart(no_more, f"there are {pool:,} rows to fill it"),
+            SizePart(no_more, f"only {pool:,} rows to draw from"),
             SizePart(n_rows - size.paper - no_more, f"left out for {smallest}"),
         )
         yield PaperSize(domain.name, split, n_rows, size.paper, tuple(part for part in parts if part.rows))

@@ -244,7 +244,7 @@ class DatasetFolder:
             problems += self._check_splits(name) or self._check_subsets(name) + self._check_repeats(name)
             problems += self._check_depth(name) + self._check_withheld(name)
         if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
-            what, cure = "the content hash is not that of the splits listed", "build the folder again"
+            what, cure = "the content hash does not match the splits in the manifest", "build the folder again"
             problems.append(Problem(what, str(self.path / MANIFEST), self.content_hash[:12], cure))
         if problems:
             raise InvalidInput(problems)
@@ -315,7 +315,10 @@ class DatasetFolder:
             for pattern in (f"data/{name}/{domain}/*", f"depth/{name}/{domain}--*", f"depth/{name}/*--{domain}.*")
             for path in sorted(self.path.glob(pattern))
         ]
-        what, cure = "a withheld domain has a file in the folder", "delete it, or build the folder again"
+        what, cure = (
+            "a file of a domain that may not be published is in the folder",
+            "delete it, or build the folder again",
+        )
         return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(found)]
 
     def _unknown_name(self, what: str, name: str, cure: str) -> InvalidInput:

@@ -66,7 +66,9 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     Raises: InvalidInput when ``out`` holds something, a file is missing, or nothing may be published.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise InvalidInput(Problem("the place of the public copy is taken", str(out), cure="give an empty folder"))
+        raise InvalidInput(
+            Problem("the folder for the public copy is not empty", str(out), cure="give an empty folder")
+        )
     _refuse_nothing_left(folder)
     tasks = {name: _public_task(folder, name, out) for name in folder.manifest.tasks}
     out.mkdir(parents=True, exist_ok=True)

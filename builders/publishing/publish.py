@@ -85,12 +85,12 @@ def plan_publishing(
         target: where to; the dataset repository need not exist yet.
         api: a ``huggingface_hub.HfApi``.
         more: files that are sent with it and describe it, by their path in the repository.
-    Raises: InvalidInput when the Hub cannot be asked, or the tag stands at another version.
+    Raises: InvalidInput when the Hub cannot be asked, or the tag is already used for another version.
     """
     refuse_closed(folder)
     if folder.manifest.label_key is not None and not target.private:
         cure = "give the folder of 'public' and 'gold', and --private-gold"
-        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder.path), cure=cure))
+        raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder.path), cure=cure))
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
     local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
     with writing_to_hub(target.repo_id):
@@ -142,7 +142,7 @@ def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: An
     add = changed_files(local, remote)
     stale = tuple(sorted(path for path in remote.files if path.startswith(OWN_FOLDERS) and path not in local))
     if remote.tagged is not None and (add or stale):
-        what, cure = "the tag stands at another version", "give another --tag; nothing was sent"
+        what, cure = "the tag is already used for another version", "give another --tag; nothing was sent"
         raise InvalidInput(Problem(what, target.repo_id, f"{target.tag} at {remote.tagged[:12]}", cure))
     tag = None if remote.tagged else target.tag
     return PublishPlan(target, title, remote.head, not remote.has_branch, add, stale, tag, local)
@@ -156,9 +156,9 @@ def _carry_out(plan: PublishPlan, api: Any) -> str:
         api.create_repo(**where, private=target.private or None, exist_ok=True)
         plan = _compare(plan.local, plan.title, target, api)
         if plan.parent is None:
-            cure = "give a token that may, or name another"
+            cure = "give a token with access, or name another"
             raise InvalidInput(
-                Problem("the repository is there, but the token may not see it", target.repo_id, cure=cure)
+                Problem("the repository exists, but the token has no access to it", target.repo_id, cure=cure)
             )
     if plan.new_branch:
         api.create_branch(**where, branch=target.revision, revision=plan.parent)
@@ -187,9 +187,7 @@ def _refuse_content(repo_id: str) -> Iterator[None]:
         if cause(error) is error:  # a refusal of the Hub as any other
             raise
         found = " ".join(str(error).split())[:200]
-        raise InvalidInput(
-            Problem("the Hub did not take the content", repo_id, found, "build the folder again")
-        ) from error
+        raise InvalidInput(Problem("the Hub refused the content", repo_id, found, "build the folder again")) from error
 
 
 def _operations(plan: PublishPlan) -> list[Any]:

@@ -74,17 +74,19 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
     if pair is not None:
         if private_gold is not None and private_gold.casefold() == repo_id.casefold():
             cure = "give two repositories"
-            raise InvalidInput(Problem("gold may not go where everybody reads", private_gold, cure=cure))
+            raise InvalidInput(
+                Problem("withheld labels may not go into the public repository", private_gold, cure=cure)
+            )
         _refuse_other_pair(*pair)
         return pair
     if private_gold is not None:
         cure = "build with --withhold-labels and give the folder of both, or leave --private-gold out"
         found = f"no '{PUBLIC_FOLDER}' and '{GOLD_FOLDER}' in it"
-        raise InvalidInput(Problem("this folder holds no gold of its own", str(folder), found, cure))
+        raise InvalidInput(Problem("this folder holds no withheld labels to publish", str(folder), found, cure))
     whole = folder.resolve()
     if whole.name == GOLD_FOLDER and (whole.parent / PUBLIC_FOLDER / MANIFEST).is_file():
         cure = f"publish {whole.parent} with --private-gold"
-        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder), cure=cure))
+        raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder), cure=cure))
     return folder, None
 
 
@@ -93,10 +95,10 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
     manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
     cure = "build the two again with --withhold-labels"
     if not manifests[0].withholds_labels or manifests[1].label_key is None:
-        raise InvalidInput(Problem("the public folder withholds no labels", str(public), cure=cure))
+        raise InvalidInput(Problem("the public folder has test labels", str(public), cure=cure))
     if manifests[0].content_hash != manifests[1].content_hash:
         found = " and ".join(manifest.content_hash[:12] for manifest in manifests)
-        raise InvalidInput(Problem("the public folder and its gold are of two builds", str(public), found, cure))
+        raise InvalidInput(Problem("'public' and 'gold' are from different builds", str(public), found, cure))
 
 
 def _plan_public_copy(

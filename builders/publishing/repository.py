@@ -31,7 +31,7 @@ class Target:
         """Raise InvalidInput for names that no branch or tag can have."""
         if not _REF_NAME.fullmatch(self.revision) or re.fullmatch(r"refs/.*|[0-9a-f]{40}", self.revision):
             cure = "name a branch, such as main or draft"
-            raise InvalidInput(Problem("this is no branch", self.repo_id, f"'{self.revision}'", cure))
+            raise InvalidInput(Problem("this is not the name of a branch", self.repo_id, f"'{self.revision}'", cure))
         if not _REF_NAME.fullmatch(self.tag):
             raise InvalidInput(Problem("this cannot be a tag", self.repo_id, f"'{self.tag}'", "name it like v1"))
 
@@ -99,12 +99,12 @@ def read_remote(target: Target, api: Any) -> Remote:
         return Remote(None, {}, False, None)
     if target.private and not api.repo_info(target.repo_id, repo_type="dataset").private:
         cure = "name another, or make it private; nothing was sent"
-        raise InvalidInput(Problem("gold may not go into a public repository", target.repo_id, cure=cure))
+        raise InvalidInput(Problem("withheld labels may not go into a public repository", target.repo_id, cure=cure))
     branches = {ref.name: ref.target_commit for ref in refs.branches}
     tags = {ref.name: ref.target_commit for ref in refs.tags}
     if target.revision not in branches and target.revision in tags:
         cure = "name a branch; the tag of this version is --tag"
-        raise InvalidInput(Problem("this is a tag, no branch", target.repo_id, f"'{target.revision}'", cure))
+        raise InvalidInput(Problem("this is a tag, not a branch", target.repo_id, f"'{target.revision}'", cure))
     head = branches.get(target.revision) or branches["main"]
     tree = api.list_repo_tree(target.repo_id, recursive=True, revision=head, repo_type="dataset")
     files = {entry.path: entry for entry in tree if hasattr(entry, "blob_id")}

@@ -213,5 +213,5 @@ def _check_widths(lines: bytes, first: int, width: int, path: Path) -> None:
     n_fields = lines.count(b"\t", start, int(ends[line])) + 1
     what = f"this line has {n_fields} fields, the header {width}"
     found = repr(lines[start : min(int(ends[line]), start + 80)])
-    cure = f"{_CUT}; a tab or a line break within a text parts it"
+    cure = f"{_CUT}; a tab or line break inside a text splits it"
     raise InvalidInput(Problem(what, str(path), found, cure, row=first + line))

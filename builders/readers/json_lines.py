@@ -137,7 +137,7 @@ class JsonLines:
             if key in self.lists:
                 if isinstance(value, list) and all(isinstance(part, str) for part in value):
                     continue
-                what = "a key is no list of texts"
+                what = "a key is not a list of texts"
                 raise InvalidInput(Problem(what, str(path), _short(value), _OTHER_RELEASE, column=key, row=number))
             if kind == pl.Float64 and (isinstance(value, bool) or not isinstance(value, int | float)):
                 what = "a key is missing, or not a number as in the first row"

@@ -33,7 +33,7 @@ class JsonList:
 
     Whole numbers come as text.
 
-    Raises: InvalidInput when the file is no JSON list (row: the line), or an object (row: its number, from 1) lacks a
+    Raises: InvalidInput when the file is not a JSON list (row: the line), or an object (row: its number from 1) lacks a
         key or holds something else than text or a whole number there.
     """
 
@@ -106,7 +106,7 @@ class _Text:
                     at = self._skip(at + 1)
                     continue
             if "{" not in self._expected:
-                what = "something stands behind the list" if not self._expected else "the file is no JSON list"
+                what = "there is more text after the list" if not self._expected else "the file is not a JSON list"
                 lines = self._expected == "[" and sign == "{"
                 cure = "is it JSON lines, an object a line, where one list is wanted?" if lines else RELEASE
                 raise self.refusal(what, repr(self._text[at : at + 40]), cure, at)

@@ -118,7 +118,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
             what = f"an answer to {place} is at a span that the context does not have"
             found = f"characters {start} to {last} of {len(context)}"
         elif (_normalise(text) or text.strip()) != (_normalise(detected.text) or detected.text.strip()):
-            what = f"an answer to {place} does not stand at its span"
+            what = f"an answer to {place} is not at its span"
             found = f"{text!r} at {start} to {last}, where {detected.text!r} should stand"
         else:
             yield text.strip(), start + len(text) - len(text.lstrip())

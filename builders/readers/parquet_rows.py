@@ -40,8 +40,10 @@ class ParquetRows:
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file from its start: by path, for Parquet is read from its end."""
         if file.path.suffix in {".gz", ".zip"}:
-            what = "Parquet cannot be read out of a compressed file"
-            raise InvalidInput(Problem(what, str(file.path), f"'{file.path.name}'", "unpack it; Parquet is compressed"))
+            what = "compressed Parquet files cannot be read"
+            raise InvalidInput(
+                Problem(what, str(file.path), f"'{file.path.name}'", "unpack it; Parquet itself is compressed")
+            )
         try:
             with pq.ParquetFile(file.path) as parquet:
                 self._check(parquet.schema_arrow, file)

@@ -135,7 +135,7 @@ def _check(question: SquadQuestion, context: str, path: Path, title: str, number
     for answer in question.answers:
         stands = context[answer.answer_start : answer.answer_start + len(answer.text)]
         if stands != answer.text:
-            what = f"an answer to {place} does not stand at its answer_start"
+            what = f"an answer to {place} is not at its answer_start"
             found = f"{stands!r} at {answer.answer_start}, where {answer.text!r} should stand"
             raise InvalidInput(Problem(what, str(path), found, _nearest(answer, context), row=number))
 

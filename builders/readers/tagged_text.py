@@ -77,6 +77,6 @@ def _item(item: str, path: Path, number: int) -> tuple[str, str | None]:
     if tag not in TAGS:
         raise InvalidInput(Problem("a tag is unknown", str(path), repr(item[:80]), did_you_mean(tag, TAGS), row=number))
     if not token and tag != OUTSIDE:
-        what, cure = "an empty word is tagged", "did two spaces part its word from its tag?"
+        what, cure = "an empty word is tagged", "are there two spaces between its word and its tag?"
         raise InvalidInput(Problem(what, str(path), repr(item), cure, row=number))
     return token, tag

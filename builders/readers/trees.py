@@ -74,14 +74,14 @@ def _tree(line: str) -> tuple[str, str]:
     root = None
     for piece in _PIECE.findall(line):
         if root is not None and not opened:
-            raise _MalformedError("something stands behind the tree")
+            raise _MalformedError("there is more text after the tree")
         if piece == "(":
             if opened:
                 _put(opened[-1], "nodes")
             opened.append(_Node())
             root = root or opened[0]
         elif not opened:
-            raise _MalformedError("a tree begins with a bracket")
+            raise _MalformedError("a tree must begin with a bracket")
         elif piece == ")":
             if not opened.pop().holds:
                 raise _MalformedError("a node holds neither a word nor nodes")

@@ -70,7 +70,10 @@ class Checkpoint:
             shutil.rmtree(aside, ignore_errors=True)
             self.folder.rename(aside)
             reason = first_line(error)
-            print(f"{self.folder}: a damaged checkpoint ({reason}) is now {aside.name}; reading anew", file=sys.stderr)
+            print(
+                f"{self.folder}: a damaged checkpoint ({reason}) was moved to {aside.name}; reading starts again",
+                file=sys.stderr,
+            )
             return None
         return state
 

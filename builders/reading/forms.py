@@ -80,7 +80,7 @@ _CONTENTS = (
     _Form(
         _with(b'<?xml version="1.0" encoding="utf-8"?>\n<error>', b"<error>"),
         (),
-        "this is a server's refusal, not the file",
+        "this is a server's error message, not the file",
         f"{_FETCH} again; its link may have expired",
     ),
     _Form(
@@ -88,7 +88,7 @@ _CONTENTS = (
             re.fullmatch(rb"\s*(404: not found|not found|access denied|forbidden)\.?\s*", head.lower()) is not None
         ),
         (),
-        "this is a server's refusal, not the file",
+        "this is a server's error message, not the file",
         f"{_FETCH} again; check its link",
     ),
     _Form(
@@ -113,7 +113,7 @@ _CONTENTS = (
     _Form(
         lambda head: len(head) >= 16 and not head.strip(b"\0"),
         (),
-        "the file begins with zeros alone, as a download does that was stopped",
+        "the file begins with nothing but zeros, as a stopped download does",
         f"{_FETCH} again",
     ),
     _Form(

@@ -162,7 +162,7 @@ class _Intake:
                 if whole and file.resumable and self._checkpoint is not None:
                     self._save()
                     if isinstance(stop, KeyboardInterrupt):
-                        kept = f"{self._n_rows:,} rows read are kept; the same command goes on from there"
+                        kept = f"{self._n_rows:,} rows read so far are kept; run the same command again to resume"
                         print(f"{self._path.name}: {kept}", file=sys.stderr)
                 raise
             self.sha256 = file.sha256
@@ -202,7 +202,7 @@ class _Intake:
             taker.resume(counts, {folder / name: sha256 for name, sha256 in parts.items()})
         self.sha256, self._n_rows = state.sha256, state.n_rows
         self._position, self._serial = state.position, state.serial
-        how = "was read before" if state.sha256 else f"reading goes on from line {state.position.lines + 1:,}"
+        how = "was read before" if state.sha256 else f"reading resumes at line {state.position.lines + 1:,}"
         print(f"{self._path.name}: {how}", file=sys.stderr)
 
     def _save(self) -> None:

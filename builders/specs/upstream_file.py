@@ -174,7 +174,7 @@ class UpstreamFile:
             raise _damage_found(self.path, str(error), self.position.lines + 1) from error
         except _LongLineError as error:
             cure = "is this the upstream release, in its own format?"
-            what = "a line is too long to be one"
+            what = "a line is too long"
             raise InvalidInput(Problem(what, str(self.path), str(error), cure, row=self.position.lines + 1)) from error
 
 
@@ -283,7 +283,7 @@ class _Gunzip:
         elif not self._compressed:
             self._compressed = self._piece()
             if not self._compressed:
-                raise EOFError("the end of the file inside compressed content")
+                raise EOFError("the file ends inside compressed content")
         return True
 
     def _piece(self) -> memoryview:
@@ -353,7 +353,7 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     if len(members) != 1:
         names = ", ".join(repr(member.filename) for member in members[:12]) or "none"
         cure = "unpack the zip, or make one of that file alone"
-        raise InvalidInput(Problem("a zip of one file is wanted here", str(path), names, cure))
+        raise InvalidInput(Problem("the zip must hold one file", str(path), names, cure))
     if members[0].flag_bits & 1:
         raise InvalidInput(Problem("the zip is encrypted", str(path), repr(members[0].filename), "unpack it"))
     return members[0]

@@ -62,15 +62,15 @@ def _warnings(manifest: Manifest) -> list[str]:
     if manifest.unverified:
         n_files = counted(len(manifest.unverified_files), "upstream file")
         lines.append(
-            f"> **Unverified.** Nothing is recorded to tell by whether {n_files} of the sources below are whole, or "
-            "they are of another revision than the recorded one: compare with scores on other builds with care.\n"
+            f"> **Unverified.** Nothing is recorded to compare {n_files} of the sources below with, or they are of "
+            "another revision than the recorded one: compare with scores on other builds with care.\n"
         )
     if manifest.withholds_labels:
         gold = ", ".join(dict.fromkeys(GOLD[task.kind] for task in manifest.tasks.values() if task.domains))
         lines.append(
-            f"> **Test labels are withheld.** In the test splits the columns to predict ({gold}) are null, and nothing "
-            "here is counted of them. Submit predictions to a leaderboard that has the gold folder, whose content "
-            f"hash is the same: `{manifest.content_hash}`.\n"
+            f"> **Test labels are withheld.** In the test splits the columns to predict ({gold}) are null, and no "
+            "statistic here is computed from them. Submit predictions to a leaderboard that has the gold folder, "
+            f"whose content hash is the same: `{manifest.content_hash}`.\n"
         )
     if manifest.label_key is not None:
         lines.append(
@@ -79,9 +79,9 @@ def _warnings(manifest: Manifest) -> list[str]:
         )
     if any(task.withheld for task in manifest.tasks.values()):
         lines.append(
-            "> **Some rows are not here.** Their licences do not allow publishing them; each task names its domains "
-            "that are rebuild only, and the command that builds them from their source. A full build has the content "
-            f"hash `{manifest.content_hash}`, as this folder has.\n"
+            "> **Some rows are not here.** Their licences do not allow publishing them; each task lists these "
+            "domains as rebuild only, with the command that builds them from their source. A full build has the same "
+            f"content hash as this folder, `{manifest.content_hash}`.\n"
         )
     return lines
 
@@ -169,7 +169,7 @@ def _rebuild_only(manifest: Manifest, name: str) -> str:
         parts.append(f"Not in this folder; build it with `{command}`:\n\n" + "\n".join(withheld) + "\n")
     if task.withheld_subsets:
         subsets = ", ".join(task.withheld_subsets)
-        parts.append(f"Not in this folder either, as they hold ids of these domains: the subsets {subsets}.\n")
+        parts.append(f"Also not in this folder, because they contain ids of these domains: the subsets {subsets}.\n")
     if here:
         what = "In this folder for your own use; `shiftbench publish` leaves it out"
         parts.append(f"{what}:\n\n" + "\n".join(here) + "\n")
@@ -189,7 +189,7 @@ def _row_counts(task: TaskInfo) -> str:
         f"| {c.domain} | {c.split} | {c.name} | {c.before:,} | {c.after:,} | {c.changed or ''} |" for c in counted_steps
     ]
     return (
-        "Steps that changed a row count, or rows:\n\n"
+        "Steps that dropped or changed rows:\n\n"
         "| domain | split | step | before | after | rows changed |\n|---|---|---|---:|---:|---:|\n"
         + "\n".join(lines)
         + "\n"
@@ -212,7 +212,7 @@ def _differences(manifest: Manifest) -> str:
         "What the code that the paper's authors published does with each data set, and what is done here. Rows that it "
         "takes from the Hub are read here from their upstream release; the order of rows is not compared. Counts are "
         "of files that were at hand when the code was read.\n\n"
-        "| data set | the authors' code | here | what it touches |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
+        "| data set | the authors' code | here | what it affects |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
     )
 
 
@@ -243,7 +243,7 @@ def _taxonomy(manifest: Manifest) -> str:
     rows = "".join(f"| {axis} | {value} |\n" for axis, value in categories.items())
     return (
         "## What kind of generalisation it tests\n\n"
-        "In the categories of the GenBench taxonomy (Hupkes et al., 2023), read off "
+        "In the categories of the GenBench taxonomy (Hupkes et al., 2023), taken from "
         f"{READ_OFF[manifest.benchmark]}:\n\n"
         f"| axis | here |\n|---|---|\n{rows}\n```bibtex\n{cite(GENBENCH)}\n```\n"
     )
@@ -256,7 +256,7 @@ def _loading(manifest: Manifest) -> str:
         "## Loading\n\n"
         "```python\nfrom datasets import load_dataset\n\n"
         f'load_dataset(REPO, "{config}.{domain}")  # one domain\n'
-        f'load_dataset(REPO, "{config}")  # all domains, told apart by the column domain\n```\n\n'
+        f'load_dataset(REPO, "{config}")  # all domains; see the column domain\n```\n\n'
         "`croissant.json` describes the same files and columns in the Croissant vocabulary; its paths are relative to "
         "it, so load it from a copy of this folder.\n"
     )

@@ -80,7 +80,7 @@ def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
         return
     if not (out / MANIFEST).is_file() and withheld_folders(out) is None:
         raise InvalidInput(
-            Problem("the output path is taken by something else", str(out), cure="choose an empty or new folder")
+            Problem("the output path holds something else", str(out), cure="choose an empty or new folder")
         )
     if not overwrite:
         raise InvalidInput(

@@ -57,7 +57,9 @@ def _open_repository(place: str, cache: Path, api: Any) -> Store:
 
     named = _REPOSITORY.fullmatch(place)
     if named is None:
-        raise InvalidInput(Problem("this is no repository of the Hub", place, cure="give hf://datasets/ORG/NAME"))
+        raise InvalidInput(
+            Problem("this is not the name of a Hub repository", place, cure="give hf://datasets/ORG/NAME")
+        )
     if not sys.stderr.isatty():
         disable_progress_bars()
     copy = LocalPlace(cache / named[1].replace("/", "--"))

@@ -232,7 +232,7 @@ def _sources(folder: DatasetFolder, info: TaskInfo) -> Markup:
         since = f"public since {min(years)}" if years else "year unknown"
         words = f", revision {source.revision}, licence: {source.licence}, {since}"
         unverified = [file.path for file in source.files if file.unverified]
-        note = f"unverified, not known to be whole: {', '.join(unverified)}"
+        note = f"unverified, so perhaps incomplete: {', '.join(unverified)}"
         notes = [tag("span", note, class_="sb-note")] if unverified else []
         items.append(tag("li", link(source.url, source.title), words, *notes))
     return tag("ul", *items)

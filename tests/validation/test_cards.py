@@ -139,7 +139,7 @@ def test_aliases_that_unfold_without_end_are_refused(text: str) -> None:
     message = refusal(text)
     assert time.monotonic() - start < 1
     assert message.startswith(
-        "m.card.yaml: the card is not valid YAML or JSON; found an alias (*), which has no place he"
+        "m.card.yaml: the card is not valid YAML or JSON; found an alias (*), which is not allowed h"
     )
     assert len(message) < 300
 

@@ -53,7 +53,10 @@ def test_more_runs_than_any_experiment_has() -> None:
         len(check_predictions(grid(build_task(), ("slate",), tuple(range(most))), [build_task()], "p.csv")) == 9 * most
     )
     message = refusal(grid(build_task(), ("slate",), tuple(range(most + 1))))
-    assert f"there are more runs of 'nli' than any experiment has; found {most + 1} runs; keep sources and" in message
+    assert (
+        f"there are too many runs of 'nli' (pairs of source and seed); found {most + 1} runs; keep sources and"
+        in message
+    )
 
 
 def test_reading_stops_after_the_first_part_with_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +70,7 @@ def test_reading_stops_after_the_first_part_with_problems(tmp_path: Path, monkey
     assert (label.what, label.row) == ("a label is unknown", 5)
     assert str(rest) == (
         f"{path}: the rest of the file was not checked; found problems in the first 20 rows; "
-        "mend what comes before, and check the file again"
+        "correct these problems, and check the file again"
     )
     # Repeats and missing ids are found across parts.
     pl.concat([frame.head(-1), frame.head(1)]).write_csv(path)

@@ -17,7 +17,7 @@ def test_class_numbers_are_refused_with_the_names_that_they_may_stand_for(label:
     message = refusal(changed(changed(grid(build_task()), 5, prediction=label), 9, prediction=label, source="zebra"))
     table = "0 is 'entailment', 1 is 'neutral', 2 is 'contradiction'"
     assert (
-        f"p.csv, column 'prediction', row 5: class numbers stand in the place of label names; found {label!r} "
+        f"p.csv, column 'prediction', row 5: predictions are class numbers, not label names; found {label!r} "
         f"(2 such values); write label names, not class numbers: {table}; where these are the numbers you mean, "
         "add --labels-by-index" in message
     )
@@ -73,7 +73,7 @@ def test_extra_columns_and_class_numbers_hide_nothing(tmp_path: Path, suffix: st
     told = [problem.what for problem in refused.value.problems]
     once = {"a source is unknown", "an id is unknown", "a label is unknown"}
     assert {what: told.count(what) for what in once} == dict.fromkeys(once, 1)
-    assert told.count("class numbers stand in the place of label names") == 1
+    assert told.count("predictions are class numbers, not label names") == 1
     assert told.count("unknown column") == 2
     assert told.count("test ids are missing") > 0
 
@@ -85,7 +85,7 @@ def test_every_row_of_class_numbers_lets_missing_ids_be_told(tmp_path: Path) -> 
         check_prediction_file(path, [build_task()])
     assert [problem.what for problem in refused.value.problems] == [
         "test ids are missing",
-        "class numbers stand in the place of label names",
+        "predictions are class numbers, not label names",
     ]
 
 

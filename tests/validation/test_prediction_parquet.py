@@ -47,7 +47,7 @@ def test_what_is_none_of_the_formats_says_what_it_seems_to_be(tmp_path: Path, co
 def test_a_parquet_that_breaks_off(tmp_path: Path) -> None:
     path = write(frame_of(["neutral"] * 50), tmp_path / "p.parquet")
     message = refusal(path, path.read_bytes()[:-10])
-    assert message.startswith("p.parquet: the parquet file breaks off; found b")
+    assert message.startswith("p.parquet: the parquet file is cut off; found b")
     assert message.endswith(" at its end; write or copy it again")
 
 
@@ -62,7 +62,9 @@ def test_a_parquet_with_nothing_between_its_ends(tmp_path: Path, content: bytes)
 def test_too_many_rows_are_refused(tmp_path: Path, suffix: str) -> None:
     path = write(frame_of(["a", "b", "c"]), tmp_path / f"p{suffix}")
     assert len(read_predictions(path, max_rows=3)) == 3
-    with pytest.raises(InvalidInput, match="more rows than any grid of shifts has; found 3 rows; keep it under 2"):
+    with pytest.raises(
+        InvalidInput, match="more rows than a full grid of predictions has; found 3 rows; keep it under 2"
+    ):
         read_predictions(path, max_rows=2)
 
 

@@ -136,7 +136,10 @@ def test_a_repeat_does_not_hide_a_missing_id() -> None:
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("7", "an id has the wrong form; found '7'; '7' is no example id; ids look like <benchmark>/<task>/<domain>"),
+        (
+            "7",
+            "an id has the wrong form; found '7'; '7' is not an example id; ids look like <benchmark>/<task>/<domain>",
+        ),
         ("dr/nli/fiction/test/00000000000", "an id has the wrong form"),
         ("dr/nli/fiction/dev/000000000000", "an id has the wrong form"),
         ("dr/nli/fiction/test/000000000000\n", "an id has the wrong form"),
@@ -175,7 +178,7 @@ def test_a_test_id_outside_the_subset_is_called_that() -> None:
         "p.csv, column 'id', row 10: a test id is outside the subset 'fewshot'; found "
         "'dr/nli/fiction/test/000000000002' (and 2 more such ids); "
         "predict the ids of 'fewshot' only, or name the subset that the predictions are for",
-        "p.csv, column 'id', row 13: an id has the wrong form; found '7'; '7' is no example id; "
+        "p.csv, column 'id', row 13: an id has the wrong form; found '7'; '7' is not an example id; "
         "ids look like <benchmark>/<task>/<domain>/<split>/<12 hex digits>",
     ]
 

@@ -73,7 +73,7 @@ def test_an_array_of_numpy_in_a_polars_frame(tmp_path: Path) -> None:
     assert check_prediction_file(tmp_path / "p", [TASK])["probabilities"].list.len().unique().to_list() == [3]
 
 
-NOT_NUMBERS = "the probabilities are no list of numbers; found "
+NOT_NUMBERS = "the probabilities are not a list of numbers; found "
 LENGTH = "probabilities and labels differ in number; found "
 OUTSIDE = "a probability is not between 0 and 1; found "
 SUM = "the probabilities of a row do not add up to 1; found "

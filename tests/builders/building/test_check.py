@@ -49,8 +49,8 @@ def test_states_of_files(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (FileFacts(rows=2), "whole", "rows", ""),
         (FileFacts(rows=3), "there", "", "2 rows, 1 too few"),
         (FileFacts(rows=1, sha256="0" * 64), "there", "", "2 rows, 1 too many"),
-        (FileFacts(rows=2, sha256="0" * 64), "there", "rows", "another checksum: another revision?"),
-        (FileFacts(sha256="0" * 64), "there", "", "another checksum: another revision?"),
+        (FileFacts(rows=2, sha256="0" * 64), "there", "rows", "the checksum differs: another revision?"),
+        (FileFacts(sha256="0" * 64), "there", "", "the checksum differs: another revision?"),
     ],
 )
 def test_a_file_beside_its_records(

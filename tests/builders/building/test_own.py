@@ -131,7 +131,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "c.csv: the file is empty; found no header; give it a header and a row an example"),
+        ("", "c.csv: the file is empty; found no header; write a header, then one row for each example"),
         (
             HEAD,
             "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'",
@@ -187,7 +187,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (
             GOOD.replace("Toys", "Books"),
             "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'; "
-            "found 'Books'; add rows of another one",
+            "found 'Books'; add rows with another value",
         ),
         (
             GOOD + "books ,good,nice\n",
@@ -197,7 +197,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (GOOD + "书,good,nice\n", "c.csv, column 'domain', row 5: a domain has no name of its own"),
         (
             GOOD + "None,good,nice\n",
-            "c.csv, column 'domain', row 5: 'none' stands for models without a source domain; found 'None'; "
+            "c.csv, column 'domain', row 5: 'none' is reserved for models without a source domain; found 'None'; "
             "give it another name",
         ),
         (

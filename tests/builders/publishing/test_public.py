@@ -218,7 +218,7 @@ def test_rows_are_copied_where_they_cannot_be_linked(
 def test_what_is_in_the_way_is_not_touched(mixed: DatasetFolder, tmp_path: Path) -> None:
     (tmp_path / "public").mkdir()
     (tmp_path / "public/thesis.txt").write_text("years of work")
-    with pytest.raises(InvalidInput, match="the place of the public copy is taken; give an empty folder"):
+    with pytest.raises(InvalidInput, match="the folder for the public copy is not empty; give an empty folder"):
         public_copy(mixed, tmp_path / "public")
     assert [path.name for path in (tmp_path / "public").iterdir()] == ["thesis.txt"]
 

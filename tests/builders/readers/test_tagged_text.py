@@ -101,7 +101,10 @@ AGAIN = "fetch the file again; it may be cut off or edited"
         ("a####a=t-pos", "a tag is unknown; found 'a=t-pos'; did you mean 'T-POS'?"),
         ("a####a=", "a tag is unknown; found 'a='; use one of 'O', 'T-POS', 'T-NEG', 'T-NEU'"),
         ("a####a=O\tb=T-NUE", "a tag is unknown; found 'a=O\\tb=T-NUE'; did you mean 'T-NEU'?"),
-        ("a####a=O =T-POS", "an empty word is tagged; found '=T-POS'; did two spaces part its word from its tag?"),
+        (
+            "a####a=O =T-POS",
+            "an empty word is tagged; found '=T-POS'; are there two spaces between its word and its tag?",
+        ),
         (
             "a####a=O ####=O b=O",
             "tagged words stand before the last '####'; found 'a####a=O '; is '####' one of the words?",

@@ -182,7 +182,9 @@ def test_a_label_in_the_public_folder_is_found(kinds: Pair, tmp_path: Path) -> N
         with pytest.raises(InvalidInput) as refused:
             folder.check()
         assert len(refused.value.problems) == 1
-        assert f"column '{column}', row 1: gold is here, though the folder withholds it" in str(refused.value)
+        assert f"column '{column}', row 1: test labels are here, though the folder says that they are withheld" in str(
+            refused.value
+        )
 
 
 @pytest.fixture(scope="module")
@@ -298,5 +300,5 @@ def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:
 
 
 def test_pairings_withhold_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="pairings test on texts that others of them train on"):
+    with pytest.raises(InvalidInput, match="labels of pairings cannot be withheld"):
         build("df1", None, tmp_path, tmp_path / "out", withhold_labels=True)
