@@ -79,12 +79,12 @@ BROKEN = {
     ),
     "web page saved as CSV": Broken("boss td_candidates.hsol", HSOL, PAGE, "this is a web page", "'raw' or 'download'"),
     "web page as .gz": Broken("boss sa.sst", SST + ".gz", PAGE, "this is a web page", "'raw' or 'download'"),
-    "404 of a host": Broken("boss sa.sst", SST, b"404: Not Found", "this is a server's refusal", "check its link"),
+    "404 of a host": Broken("boss sa.sst", SST, b"404: Not Found", "a server's error message", "check its link"),
     "expired link": Broken(
         "boss sa.sst",
         SST,
         b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code></Error>',
-        "this is a server's refusal",
+        "this is a server's error message",
         "its link may have expired",
     ),
     "JSON list, lines wanted": Broken(

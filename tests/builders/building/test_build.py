@@ -217,7 +217,7 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert again.unverified
     assert again.unverified_files == (TEST,)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "> **Unverified.** Nothing is recorded to tell by whether 1 upstream file of the sources below" in card
+    assert "> **Unverified.** Nothing is recorded to compare 1 upstream file of the sources below with" in card
     assert f"| {TEST} | 60 | not known; unverified |" in card
     told = io.StringIO()
     print_build(tmp_path / "out", built.manifest, (), Console(file=told, width=200))

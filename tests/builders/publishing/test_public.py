@@ -122,7 +122,7 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
     ]
     text = text_of_card(public)
     assert "**Some rows are not here.**" in text
-    assert f"content hash `{mixed.content_hash}`" in text
+    assert f"content hash as this folder, `{mixed.content_hash}`" in text
     assert (
         "Not in this folder; build it with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
         "- harbour: rebuild only: Closed texts, licence: research use only\n"

@@ -28,7 +28,7 @@ def named(manifest: Manifest, *names: str) -> dict[str, Any]:
 @pytest.mark.parametrize("benchmark", ["dr", "boss"])
 def test_a_benchmark_is_placed_in_the_taxonomy_and_cited(benchmark: str, synthetic: DatasetFolder) -> None:
     _, text = card_of(synthetic, benchmark=benchmark, encoder=None)
-    assert f"read off {READ_OFF[benchmark]}:" in text
+    assert f"taken from {READ_OFF[benchmark]}:" in text
     axes = ("motivation", "generalisation type", "shift type", "shift source", "shift locus")
     assert tuple(TAXONOMY[benchmark]) == axes
     assert all(f"| {axis} | {TAXONOMY[benchmark][axis]} |\n" in text for axis in axes)
