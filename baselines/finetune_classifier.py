@@ -36,7 +36,7 @@ from baselines.training.options import Adapter, TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
 from builders.encoder import find_prompt
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.classification import accuracy, confusion_counts, macro_f1
 from validation.report import InvalidInput, Problem
 
@@ -64,7 +64,7 @@ class Classifier(Finetuner):
 
     def __init__(
         self,
-        info: TaskManifest,
+        info: TaskInfo,
         options: TrainingOptions,
         robustness: Robustness,
         target_texts: Callable[[], pl.DataFrame] | None = None,

@@ -23,7 +23,7 @@ from baselines.training.finetuner import Finetuner, Score
 from baselines.training.options import RECIPES, TrainingOptions
 from baselines.training.program import finetune
 from baselines.training.qa_windows import Answers, QaWindows, null_threshold, qa_windows
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import TaskKind
@@ -39,7 +39,7 @@ SHORTEST_WINDOW = 32
 class Answerer(Finetuner):
     """Trains extractive question answering models of one task."""
 
-    def __init__(self, info: TaskManifest, options: TrainingOptions) -> None:
+    def __init__(self, info: TaskInfo, options: TrainingOptions) -> None:
         super().__init__(info, options, QA_RECIPES)
         self.check_places()
         shortest = min(settings.max_length for settings in self._candidates)

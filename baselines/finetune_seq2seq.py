@@ -27,7 +27,7 @@ from baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, Tr
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
 from baselines.training.text_to_text import encoded, input_form, predicted_texts, target_texts
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.generation import rouge_l
 from leaderboard.metrics.qa import qa_scores
 from validation.report import InvalidInput, Problem
@@ -66,7 +66,7 @@ class Writer(WordFinetuner):
     options: WritingOptions
     reads_labels = True
 
-    def __init__(self, info: TaskManifest, options: WritingOptions, robustness: Robustness | None = None) -> None:
+    def __init__(self, info: TaskInfo, options: WritingOptions, robustness: Robustness | None = None) -> None:
         super().__init__(info, options, GENERATION_RECIPES, GENERATION_SWEEPS)
         if not self.config.is_encoder_decoder:
             what, found = "the model is no encoder-decoder", f"'{options.model}', {self.config.model_type}"

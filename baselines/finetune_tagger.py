@@ -28,7 +28,7 @@ from baselines.training.options import TrainingOptions
 from baselines.training.outputs import default_name
 from baselines.training.program import finetune
 from baselines.training.word_pieces import WordPieces, word_pieces
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.tagging import span_counts, span_f1, tag_notation, tag_scheme
 from validation.vocabulary import TOKENS, TaskKind
 
@@ -41,7 +41,7 @@ _OUTSIDE = "O"
 class Tagger(WordFinetuner):
     """Trains taggers of one task."""
 
-    def __init__(self, info: TaskManifest, options: TrainingOptions, robustness: Robustness | None = None) -> None:
+    def __init__(self, info: TaskInfo, options: TrainingOptions, robustness: Robustness | None = None) -> None:
         # RoBERTa's tokenizers read words apart only so; to others it means nothing.
         super().__init__(info, options, add_prefix_space=True)
         self.check_places()

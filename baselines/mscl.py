@@ -22,7 +22,7 @@ from baselines.runs import Run, Trained, Work, require_two_labels
 from baselines.training.models import determinism, model_version
 from baselines.training.options import Deterministic, EvalTokens, Precision, Settings, TrainingOptions
 from baselines.training.outputs import write_record
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from validation.command_line import require
 
 WARMUP_STEPS = 200
@@ -52,7 +52,7 @@ class Mscl:
 
     def __init__(
         self,
-        info: TaskManifest,
+        info: TaskInfo,
         model: str,
         settings: Settings,
         precision: Precision,

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from validation.output_files import replace_file
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -268,7 +268,7 @@ def _finish(
     trained: Predict | Trained,
     run: Run,
     tests: Sequence[pl.DataFrame],
-    info: TaskManifest,
+    info: TaskInfo,
     *,
     probabilities: bool,
     validation: bool,
@@ -288,7 +288,7 @@ def _finish(
 
 
 def _predictions(
-    run: Run, rows: pl.DataFrame, predict: Predict, info: TaskManifest, *, probabilities: bool
+    run: Run, rows: pl.DataFrame, predict: Predict, info: TaskInfo, *, probabilities: bool
 ) -> pl.DataFrame:
     answers, confidence = predict(rows)
     frame = pl.DataFrame(
@@ -314,7 +314,7 @@ def _predictions(
     return frame.with_columns(probabilities=pl.Series(whole).arr.to_list())
 
 
-def _named(answers: Any, info: TaskManifest) -> pl.Series:
+def _named(answers: Any, info: TaskInfo) -> pl.Series:
     """Give label and tag codes their names; texts are as they are."""
     if info.kind is TaskKind.CLASSIFICATION:
         return pl.Series(answers).replace_strict(dict(enumerate(info.labels)), return_dtype=pl.String)

@@ -20,7 +20,7 @@ def cache_folder() -> Path:
 
 
 def check_cache() -> None:
-    """Refuse a cache folder that cannot be written, before the work.
+    """Raise InvalidInput where the cache folder cannot be written, before any work.
 
     Raises: InvalidInput naming the folder; it is created where it was missing.
     """
@@ -30,7 +30,7 @@ def check_cache() -> None:
 
 
 def remember_folder(content_hash: str, folder: Path) -> None:
-    """Note where the dataset of a content hash lies, so that a card alone can lead to it.
+    """Record where the dataset with a content hash lies, so that a card alone leads to it.
 
     Args:
         content_hash: of the dataset, 64 hex digits.
@@ -54,7 +54,7 @@ def recall_folder(content_hash: str) -> Path | None:
 
 
 def remember_model(folder: Path, state: str, digest: str) -> None:
-    """Note the hash of a model's files, which takes half a second to compute.
+    """Record the hash of a model's files, which takes half a second to compute.
 
     Args:
         folder: of the model.
@@ -68,7 +68,7 @@ def remember_model(folder: Path, state: str, digest: str) -> None:
             file.write(f"{state} {digest}")
         Path(file.name).replace(note)
     except OSError:
-        return  # without the note the hash is computed again, and who must write into the cache says so
+        return  # the hash is computed again; code that must write into the cache reports the failure
 
 
 def recall_model(folder: Path, state: str) -> str | None:

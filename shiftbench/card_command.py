@@ -46,16 +46,16 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
     """Return the sources of a file, and its known ids with their tasks and targets."""
     import polars as pl
 
-    from leaderboard.scoring.score import task_facts
+    from leaderboard.scoring.score import prediction_tasks
     from validation.prediction_files import PredictionFile
     from validation.predictions import most_rows
     from validation.report import InvalidInput, Problem
     from validation.runs import KnownIds
 
-    tasks = task_facts(folder)
+    tasks = prediction_tasks(folder)
     parts = PredictionFile(path, most_rows(tasks)).parts(["source", "id"])
     pairs = pl.concat([part.select("source", "id").unique() for part in parts]).unique()
-    given = KnownIds({facts.name: facts.test for facts in tasks}).placed(pairs.select("id").unique().drop_nulls())
+    given = KnownIds({facts.name: facts.test for facts in tasks}).add_places(pairs.select("id").unique().drop_nulls())
     known = given.drop_nulls("task")
     if known.is_empty():
         what = "none of the ids is a test id of this dataset"
@@ -66,10 +66,10 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
 
 def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
     """Return the subset whose test ids a file has in all its tasks; ``all`` where there is none."""
-    from leaderboard.scoring.score import task_facts
+    from leaderboard.scoring.score import prediction_tasks
     from validation.prediction_problems import covered_subsets
 
-    covered = covered_subsets(given, task_facts(folder))
+    covered = covered_subsets(given, prediction_tasks(folder))
     names = {covered.get(task, "all") for task in given["task"].unique()}
     return names.pop() if len(names) == 1 else "all"
 

@@ -13,7 +13,7 @@ from builders.building.own_columns import Columns, FoundColumns
 from builders.building.own_rows import OwnRows, name_domains, own_rows
 from builders.building.own_tables import OwnTable, read_tables
 from builders.encoder import Encoder
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from builders.statistics.duplicates import input_text
 from builders.statistics.leaks import find_leaks
@@ -47,7 +47,7 @@ class CheckData:
     unlabelled: UnlabelledRows | None = None
 
     @property
-    def info(self) -> TaskManifest:
+    def info(self) -> TaskInfo:
         """Return the task's part of the manifest."""
         return self.folder.task(self.task)
 

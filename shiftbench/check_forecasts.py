@@ -28,7 +28,7 @@ def forecast_unlabelled(
     """
     assert rows.unlabelled is not None
     checked = predict_unlabelled(model, label_map, rows, place)
-    facts = rows.unlabelled.facts(rows.folder)
+    facts = rows.unlabelled.prediction_task(rows.folder)
     found = forecast_predictions(
         model.name,
         predictions,

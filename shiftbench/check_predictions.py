@@ -13,9 +13,9 @@ from baselines.models import LoadedModel, TextCounts, permutation_warning, predi
 from baselines.runs import Work
 from shiftbench.check_data import CheckData
 from validation.output_files import replace_file
+from validation.prediction_task import PredictionTask
 from validation.predictions import check_predictions
 from validation.report import counted
-from validation.task_facts import TaskFacts
 from validation.vocabulary import ELSEWHERE, TaskKind
 
 _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
@@ -33,7 +33,7 @@ def predict_rows(model: LoadedModel, label_map: Mapping[str, str], data: CheckDa
     Returns: rows as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput naming the row where the model fails; what it predicted before is kept.
     """
-    facts = replace(data.folder.facts(data.task), sources=tuple(data.info.domains))
+    facts = replace(data.folder.prediction_task(data.task), sources=tuple(data.info.domains))
     rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
     return _predict_or_reuse(model, _settings_key(model, label_map, data), rows, facts, data, place)
 
@@ -44,7 +44,7 @@ def predict_unlabelled(model: LoadedModel, label_map: Mapping[str, str], data: C
     rows = data.unlabelled.frame
     texts = sha256(rows.write_json().encode()).hexdigest()
     settings = _settings_key(model, label_map, data, unlabelled=texts)
-    return _predict_or_reuse(model, settings, rows, data.unlabelled.facts(data.folder), data, place)
+    return _predict_or_reuse(model, settings, rows, data.unlabelled.prediction_task(data.folder), data, place)
 
 
 def _settings_key(model: LoadedModel, label_map: Mapping[str, str], data: CheckData, **more: str) -> str:
@@ -53,7 +53,7 @@ def _settings_key(model: LoadedModel, label_map: Mapping[str, str], data: CheckD
 
 
 def _predict_or_reuse(
-    model: LoadedModel, settings: str, rows: pl.DataFrame, facts: TaskFacts, data: CheckData, place: Path
+    model: LoadedModel, settings: str, rows: pl.DataFrame, facts: PredictionTask, data: CheckData, place: Path
 ) -> pl.DataFrame:
     kept = _read_saved(place, settings, model)
     if kept is not None:

@@ -191,7 +191,7 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
     Returns: False where there is no folder and the Hub cannot be reached, which is printed.
     """
     from builders.building.build import build as build_benchmark
-    from builders.hub_access import cause, unreachable
+    from builders.hub_access import cause, is_transient
     from validation.report import InvalidInput
 
     options: dict[str, Any] = {"partial": True, "overwrite": True, "placebo": False, "encoder": encoder}
@@ -204,7 +204,7 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
     try:
         build_benchmark("dr", "nli", fetched, data, **options, from_hub=True, note=_tell)
     except InvalidInput as error:
-        if cause(error) is None and not unreachable(error):
+        if cause(error) is None and not is_transient(error):
             raise
         _tell(f"the download failed ({error.problems[0].found}); building from synthetic texts instead")
         return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pydantic
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.comparing.files import Entrant
 from leaderboard.comparing.regression import regression_tests
 from leaderboard.scoring.floors import at_floor, constant_runs, task_floors
@@ -225,7 +225,7 @@ def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[p
 
 def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
     """Return the domains of the score at home; predictions must cover every one of them."""
-    info: TaskManifest = opened.folder.task(str(rows["task"][0]))
+    info: TaskInfo = opened.folder.task(str(rows["task"][0]))
     parts = tuple((home or source).split(SOURCE_JOINER))
     unknown = [part for part in parts if part not in info.domains]
     if unknown:

@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.building.own_columns import Columns, FoundColumns, kind_of
+from builders.building.own_columns import Columns, FoundColumns, infer_kind
 from builders.building.own_tables import OwnTable
 from builders.specs.transforms import as_texts
 from leaderboard.metrics.label_shift import adjust_to_prior, fit_temperature
 from shiftbench.unlabelled_rows import is_blank
 from validation.prediction_files import read_predictions
+from validation.prediction_task import PredictionTask
 from validation.predictions import check_predictions
 from validation.report import InvalidInput, Problem, and_more
-from validation.task_facts import TaskFacts
 from validation.vocabulary import GOLD, TaskKind, source_parts
 
 LEAST_LABELLED = 50
@@ -46,7 +46,7 @@ class LabelRows:
         """List the labels that rows have."""
         return tuple(self.frame["label"].drop_nulls().unique().sort())
 
-    def facts(self, predictions: pl.DataFrame) -> TaskFacts:
+    def prediction_task(self, predictions: pl.DataFrame) -> PredictionTask:
         """Return what checking predictions needs: every row without a label has one, rows with a label may.
 
         What is predicted may be any label.
@@ -57,7 +57,7 @@ class LabelRows:
         wanted = pl.col("label").is_null() | pl.col("id").is_in(predictions["id"].implode())
         tests = self.frame.filter(wanted).select("id", "domain")
         sources = tuple(sorted({*domains, *parts}))  # a model may have been trained on domains that are not in the file
-        return TaskFacts("own", "own", TaskKind.CLASSIFICATION, labels, domains, tests, sources)
+        return PredictionTask("own", "own", TaskKind.CLASSIFICATION, labels, domains, tests, sources)
 
 
 def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
@@ -68,7 +68,7 @@ def read_rows(table: OwnTable, columns: Columns) -> LabelRows:
         columns: which of its columns hold what. Without a column of groups, equal texts are a group.
     Raises: InvalidInput when a column is missing, an id repeats, or a row lacks an id, a domain or a text.
     """
-    if (table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION:
+    if (table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
         cure = "name the columns of a label and a text with --label-column and --text-column"
         raise InvalidInput(Problem("only texts with one label each can be drawn", table.name, cure=cure))
     if columns.id is None:
@@ -135,7 +135,7 @@ def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
         cure = f"ids are those in column '{rows.names['id']}' of {rows.file}, such as '{rows.frame['id'][0]}'"
         raise InvalidInput(Problem("an id is unknown", str(path), found, cure, column="id", row=row + 1))
     frame = _check_one_run(
-        check_predictions(frame.drop("probabilities", strict=False), [rows.facts(frame)], str(path)), path
+        check_predictions(frame.drop("probabilities", strict=False), [rows.prediction_task(frame)], str(path)), path
     )
     joined = rows.frame.join(
         frame.select("id", "prediction", "confidence"), on="id", how="inner", maintain_order="left"

@@ -238,7 +238,7 @@ def _check_own_predictions(
 ) -> pl.DataFrame:
     """Check predictions as those of any dataset, in the CSV's own words."""
     task = next(name for name in folder.manifest.tasks)
-    facts = folder.facts(task)
+    facts = folder.prediction_task(task)
     if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
         facts = replace(facts, sources=tuple(folder.task(task).domains))
     sources = {text: _resolve_source(text, names) for text in frame["source"].unique().to_list()}

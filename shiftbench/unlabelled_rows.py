@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from builders.building.own_columns import Columns, FoundColumns, kind_of
+from builders.building.own_columns import Columns, FoundColumns, infer_kind
 from builders.building.own_rows import name_domains
 from builders.building.own_tables import OwnTable
 from builders.encoder import encoder_texts
 from builders.folder.reader import DatasetFolder
 from leaderboard.forecasting.files import Unlabelled
 from leaderboard.forecasting.samples import Run, Sample, make_sample
+from validation.prediction_task import PredictionTask
 from validation.report import InvalidInput, Problem
-from validation.task_facts import TaskFacts
 from validation.vocabulary import GOLD, TaskKind
 
 
@@ -31,13 +31,13 @@ class UnlabelledRows:
     inputs: tuple[str, ...]
     titles: dict[str, str]
 
-    def facts(self, folder: DatasetFolder) -> TaskFacts:
+    def prediction_task(self, folder: DatasetFolder) -> PredictionTask:
         """Return what checking predictions on these rows needs; the labels are those of the folder's one task."""
         (task,) = folder.manifest.tasks
         info = folder.task(task)
         tests = self.frame.select("id", "domain")
         domains, sources = tuple(sorted(self.titles)), tuple(info.domains)
-        return TaskFacts(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
+        return PredictionTask(folder.manifest.benchmark, task, info.kind, info.labels, domains, tests, sources)
 
     def samples(self, predictions: pl.DataFrame, labels: tuple[str, ...]) -> Unlabelled:
         """Return checked predictions on these rows as samples to forecast."""
@@ -62,7 +62,7 @@ def set_unlabelled_apart(
     Raises: InvalidInput when a domain has labels on some of its rows only, when no domain has any, or when an
         unlabelled row lacks a text or an id of its own.
     """
-    if (kind or table.kind or kind_of(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
+    if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
         return table, None
     file_columns = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
     names = file_columns.names

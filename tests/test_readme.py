@@ -16,9 +16,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BASELINES = (ROOT / "baselines/README.md").read_text(encoding="utf-8")
 FRONT_DOOR = (ROOT / "shiftbench/README.md").read_text(encoding="utf-8")
 INTERCHANGE = (ROOT / "leaderboard/interchange/README.md").read_text(encoding="utf-8")
+BUILDERS = (ROOT / "builders/README.md").read_text(encoding="utf-8")
 ROOMS = ("validation", "builders", "baselines", "leaderboard", "shiftbench")
 READMES = [ROOT / "README.md", *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md"))]
-BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES + FRONT_DOOR + INTERCHANGE, flags=re.M | re.S)
+BLOCKS = re.findall(r"^```\w*\n(.*?)^```", README + BASELINES + FRONT_DOOR + INTERCHANGE + BUILDERS, flags=re.M | re.S)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines() if line.startswith("shiftbench ")]
 
 

@@ -118,7 +118,7 @@ def test_dr_sizes_add_up(aspects: tuple[DatasetFolder, Built]) -> None:
     assert {(size.rows, size.paper) for size in found} == {(1191, 2000), (298, 500)}
     assert all(sum(part.rows for part in size.parts) == size.rows - size.paper for size in found)
     assert {size.why for size in found if size.domain == "service"} == {
-        "-809: there are 1,191 rows to fill it",
+        "-809: only 1,191 rows to draw from",
         "-202: there are 298 rows to fill it",
     }
 
@@ -141,7 +141,7 @@ def test_sst_with_dev_appended_is_refused_and_explained(real_whole: Path, tmp_pa
     train = next(size for size in paper_sizes(manifest, "sa") if size.split == "train")
     assert train.parts[0] == (1_101, "sst/trees/train.txt has 9,645 rows, 8,544 are recorded")
     n_left = 4_540 - train.parts[1].rows
-    assert train.parts[1].why == f"{n_left:,} rows left by label_from_root, 4,540 by the paper's size"
+    assert train.parts[1].why == f"{n_left:,} rows dropped by label_from_root, 4,540 by the paper's size"
 
 
 def test_every_whole_file_is_verified_by_its_checksum(real_whole: Path) -> None:

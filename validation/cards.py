@@ -15,11 +15,11 @@ from validation.yaml_text import MAX_BYTES, parse_mapping
 MAX_CARD_BYTES = MAX_BYTES
 
 
-def _readable(text: str) -> str:
+def _refuse_invisible_line(text: str) -> str:
     return refuse_invisible(text)
 
 
-def _readable_lines(text: str) -> str:
+def _refuse_invisible_lines(text: str) -> str:
     return refuse_invisible(text, allowed="\n\t")
 
 
@@ -30,12 +30,12 @@ def _plain_link(url: str) -> str:
 Text = Annotated[
     str,
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=500),
-    pydantic.AfterValidator(_readable),
+    pydantic.AfterValidator(_refuse_invisible_line),
 ]
 LongText = Annotated[
     str,
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
-    pydantic.AfterValidator(_readable_lines),
+    pydantic.AfterValidator(_refuse_invisible_lines),
 ]
 Url = Annotated[
     str,
@@ -96,21 +96,21 @@ class Card(pydantic.BaseModel):
 
     @property
     def allows_download(self) -> bool:
-        """Whether the predictions may be downloaded by themselves; cards that do not say so keep that."""
+        """Return whether the predictions may be downloaded by themselves, which a card allows unless it says no."""
         return self.share_predictions is not False
 
     @property
     def allows_bulk(self) -> bool:
-        """Whether the predictions may be passed on with all others, as in archives: only where the card says so."""
+        """Return whether the predictions may be passed on in archives with all others: only where the card says so."""
         return self.share_predictions is True
 
     @property
     def model_name(self) -> str:
-        """Name of the model, by which a submitter's entries are one line of the overall board."""
+        """Return the model's name, which joins a submitter's entries to one line of the overall board."""
         return self.model or self.name
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the card as plain JSON data, without the keys that were left out."""
+        """Return the card as plain JSON data, without the keys that were left out."""
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
 
 
@@ -138,7 +138,7 @@ def read_card(path: Path) -> Card:
 
 
 def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
-    """Read the card that lies beside a prediction file, where whatever it is read for can go on without it.
+    """Read the card beside a prediction file, for readers that can go on without one.
 
     Args:
         predictions: the file; its card is ``<name>.card.yaml``.
@@ -182,7 +182,7 @@ def write_card(card: Card, path: Path) -> None:
 
 
 def card_schema() -> str:
-    """Give the card's JSON schema as text."""
+    """Return the card's JSON schema as text."""
     return json.dumps(Card.model_json_schema(), indent=2)
 
 

@@ -35,14 +35,14 @@ def as_fraction(points: float | None) -> float | None:
 
 
 def writable(where: str | None) -> str | None:
-    """Refuse a place for JSON that cannot be written, before the work."""
+    """Raise a usage error where JSON cannot be written to a place, before the work."""
     if where is not None and where != "-":
         check_file(Path(where), "--json")
     return where
 
 
 def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
-    """Refuse a file that cannot be written, before the work.
+    """Raise a usage error where a file cannot be written, before the work.
 
     Args:
         path: the file that an option names; None where it was not given.
@@ -113,7 +113,7 @@ PortOption = Annotated[
 
 
 def sound_card(predictions: Path) -> "Card | None":
-    """Return the card beside a prediction file; one that is not sound is left out, with a warning that says why."""
+    """Return the card beside a prediction file; an invalid one is left out, with a warning that says why."""
     from validation.cards import card_beside
 
     card, problems = card_beside(predictions)
@@ -123,7 +123,7 @@ def sound_card(predictions: Path) -> "Card | None":
 
 
 def require(module: str, extra: str) -> None:
-    """Refuse to go on without a package that only an extra brings.
+    """Raise InvalidInput where a package of an extra is not installed.
 
     Args:
         module: the package, as it is imported.

@@ -12,7 +12,7 @@ take full-width signs as the plain ones."""
 
 
 def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Write a table as CSV text with a header; lines end as RFC 4180 has it.
+    """Format a table as CSV text with a header; lines end as RFC 4180 has it.
 
     A text that a spreadsheet would take for a formula gets an apostrophe before it; numbers stay numbers, and None is
     an empty cell.

@@ -58,7 +58,7 @@ def csv_batches(
     for number, block in enumerate(_blocks(path, caps)):
         content = block if number == 0 else header + block
         _check_text(content, row, file)
-        frame = _parsed(content, row, file)
+        frame = _parse_csv(content, row, file)
         # As read from the header alone: polars gives names to columns that have none.
         frame.columns = names
         yield frame
@@ -145,9 +145,9 @@ def _check_text(content: bytes, row: int, file: str) -> None:
         raise InvalidInput(_not_utf8(content, error, row, file)) from error
     if b'"' in content:
         if not _SOUND.fullmatch(content):
-            raise InvalidInput(_ragged(content, row, file) or _misplaced_quote(file, row))
+            raise InvalidInput(_find_ragged_row(content, row, file) or _misplaced_quote(file, row))
     elif content.count(b"\r") != content.count(b"\r\n"):
-        raise InvalidInput(_ragged(content, row, file) or _bare_returns(file, "one within a row"))
+        raise InvalidInput(_find_ragged_row(content, row, file) or _bare_returns(file, "one within a row"))
 
 
 def _not_utf8(content: bytes, error: UnicodeDecodeError, row: int | None, file: str) -> Problem:
@@ -174,16 +174,16 @@ def _misplaced_quote(file: str, row: int | None) -> Problem:
     return Problem("the CSV cannot be read", file, where or "a quote out of place in the header", cure)
 
 
-def _parsed(content: bytes, row: int, file: str) -> pl.DataFrame:
+def _parse_csv(content: bytes, row: int, file: str) -> pl.DataFrame:
     try:
         frame = pl.read_csv(
             content, infer_schema=False, empty_string_is_null=False, missing_columns="raise", extra_columns="raise"
         )
     except pl.exceptions.PolarsError as error:
         problem = Problem("the CSV cannot be read", file, f"something after row {row:,}", _CURE)
-        raise InvalidInput(_ragged(content, row, file) or problem) from error
+        raise InvalidInput(_find_ragged_row(content, row, file) or problem) from error
     # A row that is too short was filled up with empty texts, so only an empty last column can hide one.
-    if (frame[frame.columns[-1]] == "").any() and (short := _ragged(content, row, file)):
+    if (frame[frame.columns[-1]] == "").any() and (short := _find_ragged_row(content, row, file)):
         raise InvalidInput(short)
     return frame
 
@@ -203,7 +203,7 @@ def repeated_columns(columns: list[str], file: str) -> list[Problem]:
     ]
 
 
-def _ragged(content: bytes, row: int, file: str) -> Problem | None:
+def _find_ragged_row(content: bytes, row: int, file: str) -> Problem | None:
     """Find the first row with too many or too few fields, or with nothing in any of them.
 
     The content begins with the header; ``row`` rows came before its own.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from validation.prediction_task import PredictionTask
 from validation.report import Problem, counted
-from validation.task_facts import TaskFacts
 from validation.vocabulary import TaskKind
 
 MAX_TABLE = 20
@@ -13,7 +13,7 @@ MAX_TABLE = 20
 _WHOLE = r"^-?[0-9]{1,9}$"
 
 
-def name_labels(rows: pl.DataFrame, tasks: Sequence[TaskFacts]) -> pl.DataFrame:
+def name_labels(rows: pl.DataFrame, tasks: Sequence[PredictionTask]) -> pl.DataFrame:
     """Return rows with the label's name in the place of its number, which counts from 0 in the task's list of labels.
 
     Args:
@@ -22,20 +22,20 @@ def name_labels(rows: pl.DataFrame, tasks: Sequence[TaskFacts]) -> pl.DataFrame:
     Returns: the same rows; numbers that no label has, and texts, stay as they are.
     """
     prediction = pl.col("prediction")
-    for facts in tasks:
-        names = {str(number): label for number, label in enumerate(facts.labels)}
-        if facts.kind is TaskKind.CLASSIFICATION:
+    for task in tasks:
+        names = {str(number): label for number, label in enumerate(task.labels)}
+        if task.kind is TaskKind.CLASSIFICATION:
             named = pl.col("prediction").replace(names)
-        elif facts.kind is TaskKind.TAGGING:
+        elif task.kind is TaskKind.TAGGING:
             named = pl.col("prediction").str.split(" ").list.eval(pl.element().replace(names)).list.join(" ")
         else:
             continue
-        prediction = pl.when(pl.col("task") == facts.name).then(named).otherwise(prediction)
+        prediction = pl.when(pl.col("task") == task.name).then(named).otherwise(prediction)
     return rows.with_columns(prediction=prediction)
 
 
 class ClassNumbers:
-    """Collects class numbers that stand in the place of label names, part by part; one problem a task tells of them.
+    """A collector of class numbers in the place of label names, part by part; makes one problem for each task.
 
     Args:
         file: the file's name, for the report.
@@ -44,29 +44,29 @@ class ClassNumbers:
 
     def __init__(self, file: str, *, labels_by_index: bool = False) -> None:
         self._file, self._by_index = file, labels_by_index
-        self._seen: dict[str, tuple[TaskFacts, int, dict[str, None], int]] = {}
+        self._seen: dict[str, tuple[PredictionTask, int, dict[str, None], int]] = {}
 
-    def without(self, bad: pl.DataFrame, facts: TaskFacts) -> pl.DataFrame:
-        """Note the class numbers among rows whose label is unknown, and return the other rows."""
+    def without(self, bad: pl.DataFrame, task: PredictionTask) -> pl.DataFrame:
+        """Record the class numbers among rows whose label is unknown, and return the other rows."""
         is_number = pl.col("prediction").str.contains(_WHOLE)
         numbers = bad.filter(is_number)
         if len(numbers):
-            _, first, values, count = self._seen.get(facts.name, (facts, int(numbers["row"][0]), {}, 0))
+            _, first, values, count = self._seen.get(task.name, (task, int(numbers["row"][0]), {}, 0))
             new = dict.fromkeys(numbers["prediction"].unique(maintain_order=True).head(4).to_list())
-            self._seen[facts.name] = (facts, first, {**values, **new}, count + len(numbers))
+            self._seen[task.name] = (task, first, {**values, **new}, count + len(numbers))
         return bad.filter(~is_number)
 
     def problems(self) -> list[Problem]:
         """List what was collected so far, a problem for each task."""
         return [self._problem(*seen) for seen in self._seen.values()]
 
-    def _problem(self, facts: TaskFacts, row: int, values: dict[str, None], count: int) -> Problem:
-        table = _table(facts.labels)
+    def _problem(self, task: PredictionTask, row: int, values: dict[str, None], count: int) -> Problem:
+        table = _table(task.labels)
         found = ", ".join(map(repr, list(values)[:4])) + f" ({counted(count, 'such value')})"
         if self._by_index:
-            what, cure = "no label has this number", f"the labels of '{facts.name}' are {table}"
+            what, cure = "no label has this number", f"the labels of '{task.name}' are {table}"
         else:
-            what = "class numbers stand in the place of label names"
+            what = "predictions are class numbers, not label names"
             cure = f"write label names, not class numbers: {table}; where these are the numbers you mean, add "
             cure += "--labels-by-index, or tick 'Labels by index' in the form"
         return Problem(what, self._file, found, cure, column="prediction", row=row)

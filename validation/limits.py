@@ -37,39 +37,39 @@ MAX_LIST_ELEMENTS = 8_000_000
 
 
 def check_size(size: int, file: str) -> None:
-    """Refuse a file of too many bytes."""
+    """Raise InvalidInput for a file of too many bytes."""
     if size > MAX_FILE_BYTES:
         cure = f"keep it under {MAX_FILE_BYTES // 2**20:,} MiB; parquet is the smallest"
         raise InvalidInput(Problem("the file is too large", file, f"{size:,} bytes", cure))
 
 
 def check_row_count(rows: int, file: str, max_rows: int) -> None:
-    """Refuse a file of too many rows."""
+    """Raise InvalidInput for a file of too many rows."""
     if rows > max_rows:
-        what, cure = "more rows than any grid of shifts has", f"keep it under {max_rows:,}"
+        what, cure = "more rows than a full grid of predictions has", f"keep it under {max_rows:,}"
         raise InvalidInput(Problem(what, file, f"{rows:,} rows", cure))
 
 
 def check_column_count(columns: int, file: str) -> None:
-    """Refuse a file of too many columns before they are looked at one by one."""
+    """Raise InvalidInput for a file of too many columns before they are looked at one by one."""
     if columns > MAX_COLUMNS:
-        cure = "keep those of the predictions alone"
+        cure = "keep only the columns of predictions"
         raise InvalidInput(Problem("there are too many columns", file, f"{columns:,} columns", cure))
 
 
 def line_too_long(file: str, row: int, max_bytes: int = MAX_LINE_BYTES) -> Problem:
-    """Give the problem of a row that goes on and on; the row counts from 1."""
+    """Return the problem of a row that is too long; the row counts from 1."""
     cure = "end each row with a line break, and close every quote"
     return Problem("this row is too long", file, f"more than {max_bytes:,} bytes", cure, row=row)
 
 
 def too_long(file: str, column: str, row: int, found: str) -> Problem:
-    """Give the problem of a value that is too long; the row counts from 1."""
+    """Return the problem of a value that is too long; the row counts from 1."""
     cure = f"keep it under {MAX_CHARACTERS[column]:,} characters"
     return Problem("a value is too long", file, found, cure, column=column, row=row)
 
 
 def too_much_text(file: str, n_bytes: int) -> Problem:
-    """Give the problem of predictions that are longer, together, than those of any model."""
-    cure = "give labels, tags, answers or summaries alone, without what the model wrote before them"
+    """Return the problem of predictions whose texts together are longer than any model's."""
+    cure = "send only labels, tags, answers or summaries, not what the model wrote before them"
     return Problem("the predictions hold more text than these tasks need", file, f"more than {n_bytes:,} bytes", cure)

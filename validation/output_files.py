@@ -58,7 +58,7 @@ def replace_folder(out: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Write what is known of a file or folder to disk, and wait until it is there."""
+    """Write a file's or folder's buffered content to disk, and wait until it is there."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -125,7 +125,7 @@ def check_new_folder(path: Path, where: str) -> None:
     """
     check_place(path)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise InvalidInput(Problem("the output folder is taken", where, str(path), "name an empty or a new one"))
+        raise InvalidInput(Problem("the output folder is not empty", where, str(path), "name an empty or a new one"))
 
 
 def check_place(path: Path) -> None:
@@ -135,7 +135,7 @@ def check_place(path: Path) -> None:
     """
     nearest = next(parent for parent in path.absolute().parents if parent.exists())
     if not nearest.is_dir():
-        what, cure = "the output path leads through a file", "choose another folder"
+        what, cure = "a part of the output path is a file", "choose another folder"
         raise InvalidInput(Problem(what, str(path), str(nearest), cure))
     check_folder(
         nearest, "nothing can be written at the output path", str(path), f"choose another folder than {nearest}"

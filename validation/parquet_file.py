@@ -73,10 +73,10 @@ class ParquetFile:
     def __init__(self, path: Path, check_columns: Callable[[list[str]], None], max_rows: int) -> None:
         self.path = path
         footer = _footer(path)
-        with _readable(path):
+        with _report_damage(path):
             groups = parquet_pages.row_groups(footer)
             # Arrow reports damaged pages as errors, where polars' own reader may end the process.
-            with _opened(path) as parquet:
+            with _open_parquet(path) as parquet:
                 _check_footer(parquet, groups, str(path), check_columns, max_rows)
                 leaves = _leaves(parquet)
             self._codes = [column.path for column in leaves if column.physical_type == _TEXT]
@@ -92,24 +92,24 @@ class ParquetFile:
             most_bytes: bytes that all predictions may have together.
         Raises: InvalidInput when a page is damaged, a value is too long, or there is too much text.
         """
-        yield from _joined(self._unfolded_parts(columns, most_bytes))
+        yield from _join_small_parts(self._decode_parts(columns, most_bytes))
 
-    def _unfolded_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
+    def _decode_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
         n_bytes = row = 0
-        with _readable(self.path), _opened(self.path, read_dictionary=self._codes) as parquet:
+        with _report_damage(self.path), _open_parquet(self.path, read_dictionary=self._codes) as parquet:
             names = [name for name in parquet.schema_arrow.names if columns is None or name in columns]
             n_rows = BATCH_ROWS // max(1, *map(_fixed_size, parquet.schema_arrow.types), 1)
             for batch in parquet.iter_batches(n_rows, columns=names, use_threads=False):
-                lengths = _checked_lengths(batch, row, str(self.path))
+                lengths = _check_lengths(batch, row, str(self.path))
                 n_bytes += int(lengths["prediction"].sum()) if "prediction" in lengths else 0
                 if n_bytes > most_bytes:
                     raise InvalidInput(too_much_text(str(self.path), most_bytes))
                 row += len(batch)
                 for start, end in _cuts(np.sum(list(lengths.values()), axis=0)):
-                    yield _unfolded(batch.slice(start, end - start))
+                    yield _decode_texts(batch.slice(start, end - start))
 
 
-def _joined(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def _join_small_parts(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Join small parts: a row group may be a single row, and each part takes some milliseconds to check."""
     waiting: list[pl.DataFrame] = []
     rows = n_bytes = 0
@@ -124,8 +124,8 @@ def _joined(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Report what the readers raise for a damaged file."""
+def _report_damage(path: Path) -> Iterator[None]:
+    """Raise InvalidInput for the errors that readers raise for a damaged file."""
     try:
         yield
     except MemoryError:
@@ -135,7 +135,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise InvalidInput(Problem("the parquet file cannot be read", str(path), "damaged content", cure)) from error
 
 
-def _opened(path: Path, **options: Any) -> pq.ParquetFile:
+def _open_parquet(path: Path, **options: Any) -> pq.ParquetFile:
     return pq.ParquetFile(
         path,
         buffer_size=2**20,
@@ -158,15 +158,15 @@ def _footer(path: Path) -> bytes:
         tail = stream.read(8)
         if tail[-4:] != MAGIC:
             found = f"{tail[-4:]!r} at its end"
-            raise InvalidInput(Problem("the parquet file breaks off", str(path), found, "write or copy it again"))
+            raise InvalidInput(Problem("the parquet file is cut off", str(path), found, "write or copy it again"))
         n_bytes = int.from_bytes(tail[:4], "little")
         if MAX_FOOTER_BYTES < n_bytes <= size:
-            raise InvalidInput(_unfolds(str(path), f"a footer of {n_bytes:,} bytes"))
+            raise InvalidInput(_too_large(str(path), f"a footer of {n_bytes:,} bytes"))
         stream.seek(max(0, size - 8 - n_bytes))
         return stream.read(min(n_bytes, MAX_FOOTER_BYTES))
 
 
-def _unfolds(file: str, found: str) -> Problem:
+def _too_large(file: str, found: str) -> Problem:
     cure = "write only the columns of predictions, with the defaults of polars, pandas or pyarrow"
     return Problem("the parquet file holds more than predictions can need", file, found, cure)
 
@@ -186,14 +186,14 @@ def _check_footer(
         raise InvalidInput(Problem(what, file, cure=cure))
     for column in leaves:
         if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > MAX_FIXED_BYTES:
-            raise InvalidInput(_unfolds(file, f"a column whose values have {column.length:,} bytes each"))
+            raise InvalidInput(_too_large(file, f"a column whose values have {column.length:,} bytes each"))
     check_columns(parquet.schema_arrow.names)
     widest = max(map(_fixed_size, parquet.schema_arrow.types), default=0)
     if widest > MAX_PROBABILITIES:  # a row without any has room for as many
-        raise InvalidInput(_unfolds(file, f"lists of {widest:,} values each"))
+        raise InvalidInput(_too_large(file, f"lists of {widest:,} values each"))
     check_row_count(metadata.num_rows, file, max_rows)
     if len(groups) > MAX_ROW_GROUPS:
-        raise InvalidInput(_unfolds(file, counted(len(groups), "row group")))
+        raise InvalidInput(_too_large(file, counted(len(groups), "row group")))
     whole = all(len(group.chunks) == len(leaves) for group in groups) and len(groups) == metadata.num_row_groups
     if not whole or sum(group.rows for group in groups) != metadata.num_rows:
         raise ValueError("the row groups are not those of the file")
@@ -205,7 +205,7 @@ def _fixed_size(kind: pa.DataType) -> int:
 
 
 def _check_pages(groups: list[RowGroup], repeated: list[str], stream: BinaryIO, file: str) -> None:
-    """Refuse pages that unfold to more than predictions can need, whatever the footer says.
+    """Raise InvalidInput for pages that decompress to more than predictions can need, whatever the footer says.
 
     ``repeated`` names the column of each chunk that holds lists; it is empty for others.
     """
@@ -218,13 +218,13 @@ def _check_pages(groups: list[RowGroup], repeated: list[str], stream: BinaryIO, 
                 n_bytes += page.unpacked_bytes
                 elements[column] += page.values if page.kind != parquet_pages.DICTIONARY else 0
                 if n_pages > MAX_PAGES:
-                    raise InvalidInput(_unfolds(file, f"more than {MAX_PAGES:,} pages"))
+                    raise InvalidInput(_too_large(file, f"more than {MAX_PAGES:,} pages"))
                 if page.unpacked_bytes > MAX_PAGE_BYTES:
-                    raise InvalidInput(_unfolds(file, f"a page of {page.unpacked_bytes:,} bytes"))
+                    raise InvalidInput(_too_large(file, f"a page of {page.unpacked_bytes:,} bytes"))
                 if page.encoding not in _ENCODINGS:
-                    raise InvalidInput(_unfolds(file, f"a page of encoding number {page.encoding}"))
+                    raise InvalidInput(_too_large(file, f"a page of encoding number {page.encoding}"))
                 if n_bytes > MAX_PAGES_BYTES:
-                    raise InvalidInput(_unfolds(file, f"more than {MAX_PAGES_BYTES:,} bytes in its pages"))
+                    raise InvalidInput(_too_large(file, f"more than {MAX_PAGES_BYTES:,} bytes in its pages"))
     for column, n in enumerate(elements):
         if repeated[column] and n > MAX_LIST_ELEMENTS:
             raise InvalidInput(_too_many_elements(file, repeated[column], n))
@@ -238,7 +238,7 @@ def _too_many_elements(file: str, column: str, n: int) -> Problem:
     return Problem("there are too many tags in lists", file, f"{n:,} tags", cure)
 
 
-def _checked_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, npt.NDArray[np.int64]]:
+def _check_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, npt.NDArray[np.int64]]:
     """Measure the values of each column, while texts are codes into their dictionary, and so take little memory."""
     found = {}
     for name in batch.schema.names:
@@ -252,7 +252,7 @@ def _checked_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, np
 
 
 def _cuts(row_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut rows into parts that unfold to no more than ``PART_BYTES``, or to a single row."""
+    """Split rows into parts that decompress to at most ``PART_BYTES``, or to a single row."""
     ends, start = np.cumsum(row_bytes), 0
     while start < len(ends):
         before = int(ends[start - 1]) if start else 0
@@ -261,41 +261,41 @@ def _cuts(row_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _unfolded(batch: pa.RecordBatch) -> pl.DataFrame:
+def _decode_texts(batch: pa.RecordBatch) -> pl.DataFrame:
     """Replace codes by the texts that they stand for."""
-    columns = {name: batch[name].cast(_unfolded_type(batch[name].type)) for name in batch.schema.names}
+    columns = {name: batch[name].cast(_decoded_type(batch[name].type)) for name in batch.schema.names}
     for column in columns.values():
         column.validate(full=True)
     # Column by column, because metadata of the schema may hold anything.
     return pl.DataFrame({name: pl.from_arrow(column) for name, column in columns.items()})
 
 
-def _unfolded_type(kind: pa.DataType) -> pa.DataType:
+def _decoded_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return pa.large_list(_unfolded_type(kind.value_type))
+        return pa.large_list(_decoded_type(kind.value_type))
     if pa.types.is_decimal256(kind):
         return pa.float64()  # polars has no such type
     return kind
 
 
 def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Give the bytes of each value, of a list those of its elements with a space between, shape (n_rows,)."""
+    """Return the bytes of each value, of a list those of its elements with a space between, shape (n_rows,)."""
     kind = array.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _list_lengths(array)
     if pa.types.is_dictionary(kind):
         each = np.append(_byte_lengths(array.dictionary), 0)  # the last stands for null
-        found: npt.NDArray[np.int64] = each[_filled(array.indices, len(each) - 1)]
+        found: npt.NDArray[np.int64] = each[_fill_nulls(array.indices, len(each) - 1)]
         return found
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_large(kind):
-        return np.asarray(_filled(pc.binary_length(array), 0), np.int64)
+        return np.asarray(_fill_nulls(pc.binary_length(array), 0), np.int64)
     return np.full(len(array), 8, np.int64)
 
 
 def _list_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
-    parts = np.asarray(_filled(pc.list_value_length(array), 0), np.int64)
+    parts = np.asarray(_fill_nulls(pc.list_value_length(array), 0), np.int64)
     if parts.max(initial=0) > _most_bytes("prediction"):
         return parts  # so many elements are too long whatever they are
     ends = np.cumsum(parts)
@@ -304,7 +304,7 @@ def _list_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
     return np.asarray(totals[ends] - totals[ends - parts] + parts)
 
 
-def _filled(array: pa.Array, value: int) -> Any:
+def _fill_nulls(array: pa.Array, value: int) -> Any:
     return pc.fill_null(array, value).to_numpy(zero_copy_only=False)
 
 

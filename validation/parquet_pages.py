@@ -83,7 +83,7 @@ class Page:
 
 
 def pages(stream: BinaryIO, start: int, length: int) -> Iterator[Page]:
-    """Walk through the pages of a column chunk.
+    """Yield the pages of a column chunk.
 
     Args:
         stream: the file.
@@ -151,7 +151,7 @@ def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
         elif kind == 9 and data[at] & 15 == 12:
             fields[number], at = _struct_list(data, at, nesting)
         else:
-            fields[number], at = 0, _skipped(data, at, kind, nesting)
+            fields[number], at = 0, _skip_value(data, at, kind, nesting)
 
 
 def _struct_list(data: bytes, at: int, nesting: int) -> tuple[list[_Fields], int]:
@@ -163,8 +163,8 @@ def _struct_list(data: bytes, at: int, nesting: int) -> tuple[list[_Fields], int
     return found, at
 
 
-def _skipped(data: bytes, at: int, kind: int, nesting: int) -> int:
-    """Step over a value that no cap looks at."""
+def _skip_value(data: bytes, at: int, kind: int, nesting: int) -> int:
+    """Return the position after a value that no limit concerns."""
     if kind in _WIDTHS:
         return at + _WIDTHS[kind]
     if kind in (4, 5, 6):
@@ -173,19 +173,19 @@ def _skipped(data: bytes, at: int, kind: int, nesting: int) -> int:
         length, at = _varint(data, at)
         return at + length
     if kind in (9, 10):
-        return _skipped_list(data, at, nesting)
+        return _skip_list(data, at, nesting)
     if kind == 12:
         return _struct(data, at, nesting + 1)[1]
     raise ValueError("a page header has a field of an unknown type")
 
 
-def _skipped_list(data: bytes, at: int, nesting: int) -> int:
+def _skip_list(data: bytes, at: int, nesting: int) -> int:
     kind = data[at] & 15
     size, at = _list_size(data, at)
     if nesting > _MAX_NESTING:
         raise ValueError("a list nests too deep")
     for _ in range(size):
-        at = at + 1 if kind in (1, 2) else _skipped(data, at, kind, nesting + 1)
+        at = at + 1 if kind in (1, 2) else _skip_value(data, at, kind, nesting + 1)
     return at
 
 

@@ -1,4 +1,4 @@
-"""Text that reads as it is written: no character that does not show or turns the order, no link to another host than
+"""Text that reads as it is written: no invisible character, none that changes the order, no link to another host than
 it seems.
 """
 
@@ -29,8 +29,8 @@ def refuse_invisible(text: str, allowed: str = "") -> str:
     """
     before = ""
     for letter in text:
-        if letter not in allowed and not _shows(letter, before):
-            raise PydanticCustomError("invisible", "a character that does not show: {found}", {"found": _named(letter)})
+        if letter not in allowed and not _is_visible(letter, before):
+            raise PydanticCustomError("invisible", "an invisible character: {found}", {"found": _code_point(letter)})
         before = letter
     return text
 
@@ -46,19 +46,19 @@ def refuse_deceptive_host(url: str) -> str:
     host = re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     for letter in host:
         if letter in "@%" or not letter.isascii():
-            found = {"found": _named(letter)}
+            found = {"found": _code_point(letter)}
             raise PydanticCustomError("host", "a character that hides where a link leads: {found}", found)
     if not _HOST.fullmatch(host):
         raise PydanticCustomError("host", "a link that names no host")
     return url
 
 
-def _shows(letter: str, before: str) -> bool:
+def _is_visible(letter: str, before: str) -> bool:
     if letter in (_JOINER, _EMOJI_STYLE):
         return before == _EMOJI_STYLE or (before != "" and category(before) in _SYMBOLS and before not in _BLANK)
     is_selector = "\ufe00" <= letter <= "\ufe0e" or "\U000e0100" <= letter <= "\U000e01ef"
     return category(letter) not in _INVISIBLE and letter not in _BLANK and not is_selector
 
 
-def _named(letter: str) -> str:
+def _code_point(letter: str) -> str:
     return f"U+{ord(letter):04X} {name(letter, '')}".rstrip()

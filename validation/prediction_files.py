@@ -1,6 +1,6 @@
 """Reading a prediction file, whatever its format, with errors that name row and column.
 
-Formats: parquet, JSON lines, CSV, told apart by their content; the file's name does not matter. Columns: ``source``,
+Formats: parquet, JSON lines, CSV, recognised by their content; the file's name does not matter. Columns: ``source``,
 ``id``, ``prediction``, optional ``seed``, ``confidence`` and ``probabilities``. Nothing is guessed: a file that a
 spreadsheet has mangled is refused with what to do about it. Files are read in parts, so that one which is refused takes
 little memory.
@@ -16,7 +16,15 @@ from validation.csv_text import CsvCaps, csv_batches, repeated_columns
 from validation.limits import MAX_LINE_BYTES, MAX_ROWS, MAX_TEXT_BYTES, check_size
 from validation.parquet_file import MAGIC, ParquetFile
 from validation.prediction_lines import json_batches
-from validation.prediction_values import DTYPES, OPTIONAL, REQUIRED, Faults, number_problem, typed, typed_values
+from validation.prediction_values import (
+    DTYPES,
+    OPTIONAL,
+    REQUIRED,
+    Faults,
+    convert_columns,
+    convert_values,
+    number_problem,
+)
 from validation.probabilities import PROBABILITIES
 from validation.report import InvalidInput, Problem, did_you_mean
 
@@ -50,7 +58,7 @@ class PredictionFile:
 
     @property
     def is_parquet(self) -> bool:
-        """Whether columns can be read one by one, and texts may unfold to more than the file has bytes."""
+        """Return whether columns can be read one by one, and texts may decompress to more bytes than the file has."""
         return self._format == "parquet"
 
     def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:
@@ -65,16 +73,16 @@ class PredictionFile:
         Raises: InvalidInput when there are no rows and columns to speak of, or more than a file may hold.
         """
         try:
-            yield from self._whole_parts(columns, most_bytes)
+            yield from self._filled_parts(columns, most_bytes)
         except InvalidInput as error:
             raise InvalidInput([*self.faults.columns, *error.problems]) from error
 
-    def _whole_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
+    def _filled_parts(self, columns: Sequence[str] | None, most_bytes: int) -> Iterator[pl.DataFrame]:
         first, seen = 0, set[str]()
         names: Sequence[str] | None = None
-        for part in self._typed(columns or REQUIRED + OPTIONAL, most_bytes):
+        for part in self._typed_parts(columns or REQUIRED + OPTIONAL, most_bytes):
             names = names or part.columns
-            whole = self._whole(part, names, seen, first)
+            whole = self._fill_columns(part, names, seen, first)
             first += len(whole)
             if len(whole):
                 yield whole
@@ -85,11 +93,11 @@ class PredictionFile:
     def _parquet(self) -> ParquetFile:
         return ParquetFile(self.path, self._check_columns, self.max_rows)
 
-    def _typed(self, columns: Sequence[str], most_bytes: int) -> Iterator[pl.DataFrame]:
+    def _typed_parts(self, columns: Sequence[str], most_bytes: int) -> Iterator[pl.DataFrame]:
         first = 0
         if self._format == "json":
             for lines in json_batches(self.path, self._check_columns, self.max_rows):
-                yield typed_values(lines, first, self.faults)
+                yield convert_values(lines, first, self.faults)
                 first += len(lines["id"])
             return
         caps = CsvCaps(self.max_rows, MAX_LINE_BYTES)
@@ -98,11 +106,11 @@ class PredictionFile:
             if self.is_parquet
             else csv_batches(self.path, self._check_columns, _no_rows(str(self.path)), caps)
         ):
-            yield typed(batch, first, self.faults)
+            yield convert_columns(batch, first, self.faults)
             first += len(batch)
 
-    def _whole(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
-        """Give a part the columns of the first one; JSON lines may lack what others have, ``seen`` before them."""
+    def _fill_columns(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
+        """Add to a part the columns of the first one; JSON lines may lack what others have, ``seen`` before them."""
         for name in OPTIONAL:
             if name in part.columns and name not in seen:
                 self._add_missing(name, 0, first)
@@ -121,7 +129,7 @@ class PredictionFile:
             self.faults.add(column, "number", first, repr(None), count)
 
     def _check_columns(self, names: list[str]) -> None:
-        """Refuse names without which nothing can be read; unknown ones are noted, and their columns are not read."""
+        """Raise InvalidInput where required columns are missing; unknown ones are recorded and not read."""
         unknown, others = _column_problems(names, str(self.path))
         self.faults.columns += [problem for problem in unknown if problem not in self.faults.columns]
         if others:
@@ -148,7 +156,7 @@ def read_predictions(path: Path, max_rows: int = MAX_ROWS, *, labels_by_index: b
 
 
 def _format(path: Path) -> str:
-    """Tell a file's format by its first bytes."""
+    """Return a file's format by its first bytes."""
     with path.open("rb") as stream:
         head = stream.read(HEAD_BYTES)
         while head.isspace() and (more := stream.read(HEAD_BYTES)):
@@ -166,7 +174,7 @@ def _format(path: Path) -> str:
 
 
 def _no_table(start: bytes) -> str | None:
-    """Say what a file is that holds none of the formats; None where it may be CSV."""
+    """Return what a file is that has none of the formats; None where it may be CSV."""
     if start.startswith(b"version https://git-lfs"):
         return "a Git LFS pointer: fetch the real file first"
     if start.startswith(b"PK\x03\x04"):

@@ -32,7 +32,7 @@ def json_batches(
             sum(block.count(b"\n") for block in iter(lambda: stream.read(_BLOCK_BYTES), b"")), file, max_rows
         )
     with path.open("rb") as stream:
-        rows = _rows(stream, file)
+        rows = _parse_lines(stream, file)
         while batch := _batch(rows):
             names = list(dict.fromkeys(name for row in batch for name in row))
             check_column_count(len(names), file)
@@ -50,8 +50,8 @@ def _batch(rows: Iterator[tuple[dict[str, Any], int]]) -> list[dict[str, Any]]:
     return batch
 
 
-def _rows(stream: BinaryIO, file: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Give each line's object and its bytes."""
+def _parse_lines(stream: BinaryIO, file: str) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield each line's object and its bytes."""
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1

@@ -7,10 +7,10 @@ import polars as pl
 
 from validation.label_indices import ClassNumbers
 from validation.prediction_files import EXCEL_ROWS
-from validation.prediction_values import shown
+from validation.prediction_task import PredictionTask
+from validation.prediction_values import format_value
 from validation.report import Problem, and_more, counted, did_you_mean
 from validation.runs import KnownIds, RunLedger
-from validation.task_facts import TaskFacts
 from validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
 
 MAX_LISTED = 8
@@ -18,7 +18,7 @@ MAX_LISTED = 8
 
 
 def unknown_ids(
-    bad: pl.DataFrame, known: KnownIds, tasks: Sequence[TaskFacts], file: str, versions: str
+    bad: pl.DataFrame, known: KnownIds, tasks: Sequence[PredictionTask], file: str, versions: str
 ) -> list[Problem]:
     """Find test ids outside the subset, and ids that the dataset does not have.
 
@@ -31,12 +31,12 @@ def unknown_ids(
     Returns: the first of each kind, with a count of the others.
     """
     problems = []
-    for facts in tasks:
-        outside = bad.filter(pl.col("id").is_in(facts.outside))
-        bad = bad.filter(~pl.col("id").is_in(facts.outside))
+    for task in tasks:
+        outside = bad.filter(pl.col("id").is_in(task.outside))
+        bad = bad.filter(~pl.col("id").is_in(task.outside))
         if len(outside):
-            what = f"a test id is outside the subset '{facts.subset}'"
-            cure = f"predict the ids of '{facts.subset}' only, or name the subset that the predictions are for"
+            what = f"a test id is outside the subset '{task.subset}'"
+            cure = f"predict the ids of '{task.subset}' only, or name the subset that the predictions are for"
             found = _first_id(outside, "such id")
             problems.append(Problem(what, file, found, cure, column="id", row=int(outside["row"][0])))
     if len(bad):
@@ -50,15 +50,15 @@ def _first_id(rows: pl.DataFrame, other: str) -> str:
     return f"{rows['id'][0]!r}" + and_more(len(rows) - 1, other)
 
 
-def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts], versions: str) -> tuple[str, str]:
-    """Say what is wrong with an id that is not in the dataset, and the cure."""
+def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versions: str) -> tuple[str, str]:
+    """Return the problem of an id that is not in the dataset, with the cure."""
     try:
         parsed = ExampleId.parse(text)
     except ValueError as error:
         return "an id has the wrong form", str(error)
     what = "an id is unknown"
-    facts = {task.name: task for task in tasks}.get(parsed.task)
-    if facts is None or parsed.benchmark != facts.benchmark:
+    task = {task.name: task for task in tasks}.get(parsed.task)
+    if task is None or parsed.benchmark != task.benchmark:
         here = "this dataset" if tasks[0].subset == "all" else f"the subset '{tasks[0].subset}' of this dataset"
         return (
             what,
@@ -66,73 +66,75 @@ def _why_unknown(text: str, example: str, tasks: Sequence[TaskFacts], versions: 
         )
     if parsed.split != "test":
         return what, f"it is a {parsed.split} id; predict the test split, as in {example!r}"
-    if parsed.domain in facts.withheld:
-        return _withheld(parsed.domain)
-    if parsed.domain not in (*facts.domains, *facts.sources):
-        return what, did_you_mean(parsed.domain, facts.domains)
+    if parsed.domain in task.withheld:
+        return _withheld_domain(parsed.domain)
+    if parsed.domain not in (*task.domains, *task.sources):
+        return what, did_you_mean(parsed.domain, task.domains)
     other = "the file seems made for another version of the data: none of its ids is a test id here"
     cure = "no test row of this dataset has it; were the predictions made for another version of the data?"
     return (other, versions) if versions else (what, cure)
 
 
-def _withheld(domain: str) -> tuple[str, str]:
-    """Say why nothing can be checked against a domain that the folder leaves out, and the cure."""
+def _withheld_domain(domain: str) -> tuple[str, str]:
+    """Return the problem of an id in a domain that the folder leaves out, with the cure."""
     what = f"this dataset folder leaves domain '{domain}' out, as its rows may not be published"
     return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
 
 
-def unknown_sources(rows: pl.DataFrame, facts: TaskFacts, file: str) -> list[Problem]:
+def unknown_sources(rows: pl.DataFrame, task: PredictionTask, file: str) -> list[Problem]:
     """Find sources that a task does not have, and joined ones that are out of order.
 
     Args:
         rows: rows of the task, with a row number.
-        facts: the task.
+        task: the task.
         file: the file's name, for the report.
     Returns: up to ``MAX_LISTED`` of them, each where it first stands, and a count of the others.
     """
-    known, bad = frozenset(facts.sources), []
+    known, bad = frozenset(task.sources), []
     for source, row in rows.group_by("source", maintain_order=True).agg(pl.col("row").first()).iter_rows():
         parts = source_parts(source)
         # The parts of a sound source are known ones in order, each once.
         if not known.issuperset(parts) or any(one >= other for one, other in pairwise(parts)):
             bad.append((source, row))
-    problems = [_wrong_source(source, row, facts, file) for source, row in bad[:MAX_LISTED]]
+    problems = [_wrong_source(source, row, task, file) for source, row in bad[:MAX_LISTED]]
     if more := len(bad) - len(problems):
         problems.append(Problem(f"{counted(more, 'more source')} unknown or out of order", file, column="source"))
     return problems
 
 
-def _wrong_source(source: str, row: int, facts: TaskFacts, file: str) -> Problem:
+def _wrong_source(source: str, row: int, task: PredictionTask, file: str) -> Problem:
     parts = source_parts(source)
-    unknown = [part for part in parts if part not in facts.sources]
-    withheld = [part for part in unknown if part in facts.withheld]
+    unknown = [part for part in parts if part not in task.sources]
+    withheld = [part for part in unknown if part in task.withheld]
     if withheld:
-        what, cure = _withheld(withheld[0])
+        what, cure = _withheld_domain(withheld[0])
     elif unknown:
-        what, cure = "a source is unknown", did_you_mean(unknown[0], [*facts.sources, *OUTSIDE_SOURCES])
+        what, cure = "a source is unknown", did_you_mean(unknown[0], [*task.sources, *OUTSIDE_SOURCES])
     else:
         what = "joined sources must be alphabetical, each once"
-        cure = f"write {shown(SOURCE_JOINER.join(sorted(set(parts))))}"
-    return Problem(what, file, shown(source), cure, column="source", row=row)
+        cure = f"write {format_value(SOURCE_JOINER.join(sorted(set(parts))))}"
+    return Problem(what, file, format_value(source), cure, column="source", row=row)
 
 
-def unknown_labels(rows: pl.DataFrame, word: str, facts: TaskFacts, file: str, numbers: ClassNumbers) -> list[Problem]:
+def unknown_labels(
+    rows: pl.DataFrame, word: str, task: PredictionTask, file: str, numbers: ClassNumbers
+) -> list[Problem]:
     """Find predictions that are no label of a task.
 
     Args:
         rows: rows of the task, with a row number and one label each.
         word: what a label is called in the report: label or tag.
-        facts: the task.
+        task: the task.
         file: the file's name, for the report.
         numbers: takes those that are class numbers, and reports them.
     Returns: up to ``MAX_LISTED`` of them, each where it first stands, and a count of the others.
     """
-    labels = facts.labels
-    bad = numbers.without(rows.filter(~pl.col("prediction").is_in([*labels, UNPARSED])), facts)
+    labels = task.labels
+    bad = numbers.without(rows.filter(~pl.col("prediction").is_in([*labels, UNPARSED])), task)
     firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
     problems = []
     for label, row, count in firsts.head(MAX_LISTED).iter_rows():
-        found = shown(label) + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
+        found = format_value(label) + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
         problems.append(
             Problem(f"a {word} is unknown", file, found, _label_cure(label, labels), column="prediction", row=row)
         )
@@ -142,18 +144,18 @@ def unknown_labels(rows: pl.DataFrame, word: str, facts: TaskFacts, file: str, n
     return problems
 
 
-def wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str, numbers: ClassNumbers) -> list[Problem]:
+def wrong_tags(rows: pl.DataFrame, task: PredictionTask, file: str, numbers: ClassNumbers) -> list[Problem]:
     """Find rows whose tags are not one per token, and tags that the task does not have.
 
     Args:
         rows: rows of a tagging task, with a row number.
-        facts: the task.
+        task: the task.
         file: the file's name, for the report.
         numbers: as for ``unknown_labels``.
     Returns: the first row of a wrong number, with a count of the others, and unknown tags as ``unknown_labels`` does.
     """
     usable = rows.filter(pl.col("prediction") != UNPARSED).join(
-        facts.test.select("id", "n_tokens"), on="id", how="left", maintain_order="left"
+        task.test.select("id", "n_tokens"), on="id", how="left", maintain_order="left"
     )
     # Tags are counted before they are split: a text may hold more of them than any test row has tokens.
     usable = usable.with_columns(n_tags=pl.col("prediction").str.count_matches(" ", literal=True) + 1)
@@ -169,7 +171,7 @@ def wrong_tags(rows: pl.DataFrame, facts: TaskFacts, file: str, numbers: ClassNu
         )
     whole = usable.filter(pl.col("n_tags") == pl.col("n_tokens"))
     single = whole.select("row", prediction=pl.col("prediction").str.split(" ")).explode("prediction")
-    return problems + unknown_labels(single, "tag", facts, file, numbers)
+    return problems + unknown_labels(single, "tag", task, file, numbers)
 
 
 def _label_cure(label: str, labels: Sequence[str]) -> str:
@@ -181,8 +183,8 @@ def _label_cure(label: str, labels: Sequence[str]) -> str:
     return did_you_mean(label, labels)
 
 
-def short_runs(ledger: RunLedger, tasks: Sequence[TaskFacts], file: str) -> list[Problem]:
-    """Find every (source, target, seed) that lacks test ids; too many can only be repeats or unknown ids.
+def short_runs(ledger: RunLedger, tasks: Sequence[PredictionTask], file: str) -> list[Problem]:
+    """Find every run (source, target, seed) that lacks test ids; too many ids can only be repeats or unknown ones.
 
     Args:
         ledger: has taken all rows.
@@ -212,7 +214,7 @@ def short_runs(ledger: RunLedger, tasks: Sequence[TaskFacts], file: str) -> list
     return problems
 
 
-def covered_subsets(given: pl.DataFrame, tasks: Sequence[TaskFacts]) -> dict[str, str]:
+def covered_subsets(given: pl.DataFrame, tasks: Sequence[PredictionTask]) -> dict[str, str]:
     """Find the tasks of which a file has exactly the test ids of another subset, in the domains that it predicts.
 
     Args:
@@ -221,15 +223,15 @@ def covered_subsets(given: pl.DataFrame, tasks: Sequence[TaskFacts]) -> dict[str
     Returns: the subset's name by task; tasks with all their test ids are not there.
     """
     covered = {}
-    for facts in tasks:
-        rows = given.filter(task=facts.name)
+    for task in tasks:
+        rows = given.filter(task=task.name)
         targets = rows["target"].unique().implode()
-        ids, tests = set(rows["id"]), facts.test.filter(pl.col("domain").is_in(targets))
+        ids, tests = set(rows["id"]), task.test.filter(pl.col("domain").is_in(targets))
         if not ids or len(ids) == len(tests):
             continue
-        for name, subset in facts.subsets.items():
+        for name, subset in task.subsets.items():
             if ids == set(tests.filter(pl.col("id").is_in(subset.implode()))["id"]):
-                covered[facts.name] = name
+                covered[task.name] = name
     return covered
 
 

@@ -1,4 +1,4 @@
-"""The values of a prediction file: their types, and what is wrong with them, told once for each kind of fault."""
+"""The values of a prediction file: their types, and what is wrong with them, reported once for each kind of fault."""
 
 import math
 import re
@@ -45,7 +45,7 @@ class Faults:
         self._found[column, kind] = (*first[:2], first[2] + count)
 
     def add_numbers(self, rows: pl.Series) -> None:
-        """Note rows, counted from 0, whose prediction is a whole number: a fault or not, as their task is."""
+        """Record rows, counted from 0, whose prediction is a whole number: a fault or not, depending on the task."""
         self._numbers.append(rows)
 
     def take_numbers(self) -> pl.Series:
@@ -54,13 +54,13 @@ class Faults:
         return pl.concat(rows) if rows else pl.Series(dtype=pl.Int64)
 
     def problems(self) -> list[Problem]:
-        """List them, by column."""
+        """List the problems, by column."""
         there = [key for key in _ORDER if key in self._found]
         return [self._problem(column, kind, *self._found[column, kind]) for column, kind in there]
 
     def _problem(self, column: str, kind: str, row: int, found: str, count: int) -> Problem:
         if kind == "long":
-            return too_long(self.file, column, row + 1, found + _such(count))
+            return too_long(self.file, column, row + 1, found + _more_such_rows(count))
         if kind == "number" or column == PROBABILITIES:
             what, cure = WORDS[kind] if column == PROBABILITIES else _NUMBERS[column]
             return Problem(what, self.file, f"{found} ({counted(count, 'such row')})", cure, column=column, row=row + 1)
@@ -72,7 +72,7 @@ class Faults:
             return Problem(what, self.file, found, cure, column=column, row=1)
         what = "a value is missing" if kind == "missing" else "a value is not text"
         cure = _missing_cure(column) if kind == "missing" else _text_cure(column, found)
-        return Problem(what, self.file, found + _such(count), cure, column=column, row=row + 1)
+        return Problem(what, self.file, found + _more_such_rows(count), cure, column=column, row=row + 1)
 
 
 _NUMBERS = {
@@ -81,7 +81,7 @@ _NUMBERS = {
 }
 
 
-def _such(count: int) -> str:
+def _more_such_rows(count: int) -> str:
     return f" ({counted(count, 'such row')})" if count > 1 else ""
 
 
@@ -104,16 +104,16 @@ def _text_cure(column: str, found: str) -> str:
 def number_problem(file: str, row: int, text: str, count: int) -> Problem:
     """Return the problem of predictions that are numbers where text is wanted; the row counts from 1."""
     cure = "write the text as text, in quotes; write label names, not class numbers"
-    return Problem("a value is not text", file, text + _such(count), cure, column="prediction", row=row)
+    return Problem("a value is not text", file, text + _more_such_rows(count), cure, column="prediction", row=row)
 
 
-def shown(value: object) -> str:
-    """Show a value on one short line, however deep or long it is."""
+def format_value(value: object) -> str:
+    """Format a value on one short line, however deep or long it is."""
     return _SHORT.repr(value)[:200]
 
 
-def typed(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
-    """Give the columns of a part of a file their types; bad values become null.
+def convert_columns(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
+    """Convert the columns of a part of a file to their types; bad values become null.
 
     Args:
         batch: the rows as read; a column may be left out.
@@ -131,13 +131,13 @@ def typed(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
             columns.append(numbers)
             if bad.any():
                 row = int(bad.arg_true()[0])
-                value = shown(batch[name][row : row + 1].to_list()[0])
+                value = format_value(batch[name][row : row + 1].to_list()[0])
                 faults.add(name, "number", first + row, value, int(bad.sum()))
     return pl.DataFrame(columns)
 
 
-def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults) -> pl.DataFrame:
-    """Give columns of Python values their types, as ``typed`` does."""
+def convert_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults) -> pl.DataFrame:
+    """Convert columns of Python values to their types, as ``convert_columns`` does."""
     columns = []
     for name in REQUIRED:
         values = batch[name]
@@ -145,7 +145,7 @@ def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults)
             numbered = [row for row, value in enumerate(values) if _is_numbered(value)]
             if numbered:
                 faults.add_numbers(pl.Series(numbered, dtype=pl.Int64) + first)
-            values = [_joined(value) for value in values]
+            values = [_join_tags(value) for value in values]
         _tell_no_texts(name, values, first, faults)
         texts = pl.Series(name, [value if isinstance(value, str) else None for value in values], dtype=pl.String)
         columns.append(_short_enough(texts, first, faults))
@@ -155,12 +155,12 @@ def typed_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Faults)
         _tell_no_probabilities(faulty, lambda row: batch[PROBABILITIES][row], first, faults)
     for name in _NUMBERS:
         if name in batch:
-            number = _whole if name == "seed" else _fraction
+            number = _seed_number if name == "seed" else _fraction
             numbers = pl.Series(name, [number(value) for value in batch[name]], dtype=DTYPES[name])
             columns.append(numbers)
             if numbers.null_count():
                 row = int(numbers.is_null().arg_true()[0])
-                faults.add(name, "number", first + row, shown(batch[name][row]), numbers.null_count())
+                faults.add(name, "number", first + row, format_value(batch[name][row]), numbers.null_count())
     return pl.DataFrame(columns)
 
 
@@ -171,13 +171,13 @@ def _is_numbered(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _joined(value: Any) -> Any:
+def _join_tags(value: Any) -> Any:
     if _is_numbered(value):
         return " ".join(map(str, value)) if isinstance(value, list) else str(value)
     return " ".join(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else value
 
 
-def _whole(value: object) -> int | None:
+def _seed_number(value: object) -> int | None:
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -202,13 +202,13 @@ def _tell_no_texts(name: str, values: Sequence[Any], first: int, faults: Faults)
         ("text", [row for row in bad if not _is_missing(values[row])]),
     ):
         if rows:
-            faults.add(name, kind, first + rows[0], shown(values[rows[0]]), len(rows))
+            faults.add(name, kind, first + rows[0], format_value(values[rows[0]]), len(rows))
 
 
 def _tell_no_probabilities(bad: Bad, value_of: Callable[[int], object], first: int, faults: Faults) -> None:
     for kind, rows in bad.items():
         row = int(rows.arg_true()[0])
-        faults.add(PROBABILITIES, kind, first + row, shown(value_of(row)), int(rows.sum()))
+        faults.add(PROBABILITIES, kind, first + row, format_value(value_of(row)), int(rows.sum()))
 
 
 def _is_missing(value: object) -> bool:
@@ -221,13 +221,13 @@ def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
         column = column.cast(pl.List(pl.String) if column.dtype == pl.List else pl.String)
         faults.add_numbers(pl.int_range(first, first + len(column), eager=True))
     if name == "prediction" and column.dtype in (pl.List(pl.String), pl.List(pl.Categorical)):
-        # A list with a missing tag becomes null, and is told as a missing value.
+        # A list with a missing tag becomes null, and is reported as a missing value.
         column = column.cast(pl.List(pl.String)).list.join(" ", ignore_nulls=False)
     if column.dtype in (pl.Categorical, pl.Null) or isinstance(column.dtype, pl.Enum):
         column = column.cast(pl.String)
     if column.dtype != pl.String:
         if len(column):
-            found = f"{column.dtype}, first value {shown(column.head(1).to_list()[0])}"
+            found = f"{column.dtype}, first value {format_value(column.head(1).to_list()[0])}"
             faults.add(name, "dtype", first, found)
         return pl.Series(name, [None] * len(column), dtype=pl.String)
     if column.null_count():
@@ -251,7 +251,7 @@ def _short_enough(column: pl.Series, first: int, faults: Faults) -> pl.Series:
 
 
 def _numbers(column: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Give the values of ``seed`` or ``confidence`` as numbers, null where they are none, and which are none."""
+    """Return the values of ``seed`` or ``confidence`` as numbers, null where they are none, and which are none."""
     dtype = DTYPES[column.name]
     # Dates, booleans and lists would turn into numbers that nobody meant.
     is_number = column.dtype.is_numeric() or column.dtype == pl.String

@@ -16,12 +16,12 @@ from validation.limits import (
 )
 from validation.prediction_files import PredictionFile
 from validation.prediction_problems import short_runs, unknown_ids, unknown_labels, unknown_sources, wrong_tags
+from validation.prediction_task import PredictionTask
 from validation.prediction_values import KEYS, Faults, number_problem
 from validation.probabilities import PROBABILITIES, ProbabilityChecks
 from validation.report import InvalidInput, Problem, and_more, counted
 from validation.runs import KnownIds, Run, RunLedger
 from validation.schemas import check_rows, prediction_schema
-from validation.task_facts import TaskFacts
 from validation.vocabulary import TaskKind
 
 CHECKED_PREDICTIONS = pl.Schema(
@@ -52,7 +52,7 @@ _CURES = {
 
 
 def check_predictions(
-    frame: pl.DataFrame, tasks: Sequence[TaskFacts], file: str, *, labels_by_index: bool = False
+    frame: pl.DataFrame, tasks: Sequence[PredictionTask], file: str, *, labels_by_index: bool = False
 ) -> pl.DataFrame:
     """Check a prediction frame against the dataset it is for.
 
@@ -71,7 +71,7 @@ def check_predictions(
 
 
 def check_prediction_file(
-    path: Path, tasks: Sequence[TaskFacts], versions: str = "", *, labels_by_index: bool = False
+    path: Path, tasks: Sequence[PredictionTask], versions: str = "", *, labels_by_index: bool = False
 ) -> pl.DataFrame:
     """Read a prediction file and check it.
 
@@ -87,7 +87,7 @@ def check_prediction_file(
 
 
 def checked_parts(
-    path: Path, tasks: Sequence[TaskFacts], versions: str = "", *, labels_by_index: bool = False
+    path: Path, tasks: Sequence[PredictionTask], versions: str = "", *, labels_by_index: bool = False
 ) -> Iterator[pl.DataFrame]:
     """Read a prediction file and check it, some ten thousand rows at a time.
 
@@ -131,20 +131,20 @@ def _problems_of(
     return []
 
 
-def most_runs(facts: TaskFacts) -> int:
+def most_runs(task: PredictionTask) -> int:
     """Return how many runs of a task a file may hold: every source ``MAX_RUNS`` times, or few sources more often."""
-    return max(MIN_RUNS, MAX_RUNS * (len(facts.sources) + 1))
+    return max(MIN_RUNS, MAX_RUNS * (len(task.sources) + 1))
 
 
-def most_rows(tasks: Sequence[TaskFacts]) -> int:
+def most_rows(tasks: Sequence[PredictionTask]) -> int:
     """Return as many rows as a prediction file for these tasks can need."""
-    return min(MAX_ROWS, sum(len(facts.test) * most_runs(facts) for facts in tasks))
+    return min(MAX_ROWS, sum(len(task.test) * most_runs(task) for task in tasks))
 
 
 def _sound_parts(
     parts: Iterator[pl.DataFrame], faults: Faults, checks: "list[_Keys | _Values]", columns: Sequence[str] | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Pass parts on with tasks and targets, as long as they are sound; what hangs on a bad value is not checked."""
+    """Yield parts with tasks and targets while they are sound; what depends on a bad value is not checked."""
     known, file, first = checks[0].known, faults.file, 0
     for part in parts:
         problems = faults.problems()
@@ -156,47 +156,49 @@ def _sound_parts(
         if any(problem.row is None for problem in problems):
             raise InvalidInput(problems)
         bad_columns = {problem.column for problem in problems}
-        placed = known.placed(part).with_row_index("row", offset=first + 1)
+        placed = known.add_places(part).with_row_index("row", offset=first + 1)
         numbers = (faults.take_numbers() + 1).implode()
         placed = placed.with_columns(is_number=pl.col("row").is_in(numbers))
         for check in checks:
-            placed = check.named(placed)
+            placed = check.replace_numbers(placed)
             problems += check.part(placed, bad_columns)
         first += len(part)
         if problems:
-            raise InvalidInput(faults.columns + problems + _after(parts, checks, file, first))
+            raise InvalidInput(faults.columns + problems + _problems_after(parts, checks, file, first))
         yield placed.select(name for name in CHECKED_PREDICTIONS if name in placed.columns)
-    if problems := faults.columns + [problem for check in checks for problem in (*check.noted(), *check.end())]:
+    if problems := faults.columns + [problem for check in checks for problem in (*check.notes(), *check.end())]:
         raise InvalidInput(problems)
 
 
-def _after(parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int) -> list[Problem]:
-    """Find what else there is to tell after a part with problems, which may be the last one."""
-    noted = [problem for check in checks for problem in check.noted()]
+def _problems_after(
+    parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int
+) -> list[Problem]:
+    """Find further problems after a part with problems, which may be the last part."""
+    notes = [problem for check in checks for problem in check.notes()]
     try:
         if next(parts, None) is None:
-            return noted + [problem for check in checks for problem in check.end()]
+            return notes + [problem for check in checks for problem in check.end()]
     except InvalidInput as error:
-        return noted + error.problems
-    cure = "mend what comes before, and check the file again"
-    return [*noted, Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
+        return notes + error.problems
+    cure = "correct these problems, and check the file again"
+    return [*notes, Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
 
 
 class _Keys:
-    """Checks what rows are for: sources, ids and seeds."""
+    """The checks of sources, ids and seeds."""
 
-    def __init__(self, tasks: Sequence[TaskFacts], file: str, versions: str = "") -> None:
-        self.known = KnownIds({facts.name: facts.test for facts in tasks})
+    def __init__(self, tasks: Sequence[PredictionTask], file: str, versions: str = "") -> None:
+        self.known = KnownIds({task.name: task.test for task in tasks})
         self._tasks, self._file, self._versions = tasks, file, versions
         self._ledger = RunLedger(self.known)
         self._rows = Counter[str]()
-        self._runs: dict[str, set[Run]] = {facts.name: set() for facts in tasks}
+        self._runs: dict[str, set[Run]] = {task.name: set() for task in tasks}
         self._has_runs, self._has_repeats = True, False
 
     @property
     def most_bytes(self) -> int:
-        """Bytes that the predictions of the rows so far may have together, by the kinds of their tasks."""
-        mean = sum(self._rows[facts.name] * MEAN_TEXT_BYTES[facts.kind] for facts in self._tasks)
+        """Return the bytes that the predictions of the rows so far may have together, by the kinds of their tasks."""
+        mean = sum(self._rows[task.name] * MEAN_TEXT_BYTES[task.kind] for task in self._tasks)
         return min(MAX_TEXT_BYTES, SPARE_TEXT_BYTES + mean)
 
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
@@ -204,42 +206,42 @@ class _Keys:
         strangers = placed.filter(pl.col("task").is_null() & (pl.col("id") != ""))
         none_known = len(strangers) == len(placed) and placed["row"][0] == 1
         problems = unknown_ids(strangers, self.known, self._tasks, self._file, self._versions if none_known else "")
-        for facts in self._tasks:
-            rows = placed.filter(task=facts.name)
-            self._rows[facts.name] += len(rows)
-            problems += unknown_sources(rows.filter(pl.col("source") != ""), facts, self._file)
-            problems += self._too_many_runs(rows, facts)
-        # With a bad source, id or seed, rows cannot be told apart by run.
+        for task in self._tasks:
+            rows = placed.filter(task=task.name)
+            self._rows[task.name] += len(rows)
+            problems += unknown_sources(rows.filter(pl.col("source") != ""), task, self._file)
+            problems += self._too_many_runs(rows, task)
+        # With a bad source, id or seed it is unknown which run a row belongs to.
         self._has_runs = self._has_runs and not bad_columns.intersection(KEYS)
         if self._has_runs and self._ledger.add(placed):
-            problems.append(self._repeated())
+            problems.append(self._repeat_problem())
         return problems
 
-    def named(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows as they are: labels are no matter of this check."""
+    def replace_numbers(self, placed: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows unchanged: this check does not look at labels."""
         return placed
 
-    def noted(self) -> list[Problem]:
-        """List what parts have shown that does not stop reading: nothing."""
+    def notes(self) -> list[Problem]:
+        """List the problems that do not stop reading: none."""
         return []
 
     def end(self) -> list[Problem]:
-        """Find what only all rows together show: repeats, and test ids that are missing."""
+        """Find problems that only all rows together show: repeats, and missing test ids."""
         if not self._has_runs:
             return []
-        repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeated()]
+        repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeat_problem()]
         return repeated + short_runs(self._ledger, self._tasks, self._file)
 
-    def _too_many_runs(self, rows: pl.DataFrame, facts: TaskFacts) -> list[Problem]:
-        runs = self._runs[facts.name]
+    def _too_many_runs(self, rows: pl.DataFrame, task: PredictionTask) -> list[Problem]:
+        runs = self._runs[task.name]
         runs.update(rows.select("source", "seed").unique().iter_rows())
-        if len(runs) <= most_runs(facts):
+        if len(runs) <= most_runs(task):
             return []
-        what = f"there are more runs of '{facts.name}' than any experiment has"
-        cure = f"keep sources and seeds under {most_runs(facts):,} pairs"
+        what = f"there are too many runs of '{task.name}' (pairs of source and seed)"
+        cure = f"keep sources and seeds under {most_runs(task):,} pairs"
         return [Problem(what, self._file, counted(len(runs), "run"), cure)]
 
-    def _repeated(self) -> Problem:
+    def _repeat_problem(self) -> Problem:
         self._has_repeats = True
         rows = self._ledger.repeats()
         (source, seed), id_ = self._ledger.row(int(rows[0]))
@@ -249,9 +251,9 @@ class _Keys:
 
 
 class _Values:
-    """Checks what was predicted, against the labels and tokens of the tasks."""
+    """The checks of predictions against the labels and tokens of the tasks."""
 
-    def __init__(self, tasks: Sequence[TaskFacts], file: str, keys: _Keys, *, labels_by_index: bool) -> None:
+    def __init__(self, tasks: Sequence[PredictionTask], file: str, keys: _Keys, *, labels_by_index: bool) -> None:
         self.known = keys.known
         self._by_index = labels_by_index
         self._numbers = ClassNumbers(file, labels_by_index=labels_by_index)
@@ -259,30 +261,30 @@ class _Values:
         self._text_bytes = 0
         self._probabilities = ProbabilityChecks(file)
 
-    def named(self, placed: pl.DataFrame) -> pl.DataFrame:
+    def replace_numbers(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return the rows, with names in the place of class numbers where these were asked for."""
         return name_labels(placed, self._tasks) if self._by_index else placed
 
-    def noted(self) -> list[Problem]:
-        """List the class numbers that parts have shown: every row may have one, so they do not stop reading."""
+    def notes(self) -> list[Problem]:
+        """List the class numbers found so far: every row may have one, so they do not stop reading."""
         return self._numbers.problems()
 
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
         """Check some rows, as ``_Keys.part`` does; ``is_number`` says which predictions are no text."""
         problems = []
         self._text_bytes += int(placed["prediction"].str.len_bytes().sum())
-        for facts in self._tasks:
-            rows = placed.filter(pl.col("task") == facts.name)
-            if facts.kind is TaskKind.CLASSIFICATION:
-                problems += unknown_labels(rows, "label", facts, self._file, self._numbers)
-            elif facts.kind is TaskKind.TAGGING:
-                problems += wrong_tags(rows, facts, self._file, self._numbers)
+        for task in self._tasks:
+            rows = placed.filter(pl.col("task") == task.name)
+            if task.kind is TaskKind.CLASSIFICATION:
+                problems += unknown_labels(rows, "label", task, self._file, self._numbers)
+            elif task.kind is TaskKind.TAGGING:
+                problems += wrong_tags(rows, task, self._file, self._numbers)
             elif len(numbers := rows.filter("is_number")):
                 row, text = numbers.select("row", "prediction").row(0)
                 problems.append(number_problem(self._file, row, text, len(numbers)))
             if PROBABILITIES in rows.columns and PROBABILITIES not in bad_columns:
-                has_labels = facts.kind is TaskKind.CLASSIFICATION
-                problems += self._probabilities.part(rows, facts, has_labels=has_labels)
+                has_labels = task.kind is TaskKind.CLASSIFICATION
+                problems += self._probabilities.part(rows, task, has_labels=has_labels)
         return problems
 
     def end(self) -> list[Problem]:

@@ -20,7 +20,7 @@ SUM_TOLERANCE = 1e-3
 """How far from 1 the probabilities of a row may add up to: as far as rounding takes them."""
 WORDS = {
     "number": (
-        "the probabilities are no list of numbers",
+        "the probabilities are not a list of numbers",
         "give a number from 0 to 1 for each label, in the order of the labels; or leave the column out",
     ),
     "wide": (
@@ -40,15 +40,15 @@ Bad = dict[str, pl.Series]
 
 
 class Labelled(Protocol):
-    """What is asked of a task."""
+    """A task with a name and labels: what the checks need of it."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Return the task's name."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Its labels, in order."""
+        """Return the task's labels, in order."""
 
 
 def read_lists(column: pl.Series) -> tuple[pl.Series, Bad]:
@@ -75,7 +75,7 @@ def read_lists(column: pl.Series) -> tuple[pl.Series, Bad]:
         lists = lists.set(wide, None).cast(LISTS, strict=False)
     else:
         return pl.Series(column.name, [None] * len(column), dtype=LISTS), {"number": column.is_not_null()}
-    return _sound(lists, {"wide": wide}, none)
+    return _null_faults(lists, {"wide": wide}, none)
 
 
 def read_values(name: str, values: Sequence[Any]) -> tuple[pl.Series, Bad]:
@@ -88,7 +88,7 @@ def read_values(name: str, values: Sequence[Any]) -> tuple[pl.Series, Bad]:
     ]
     bad = {"wide": pl.Series(wide, dtype=pl.Boolean), "number": pl.Series(other, dtype=pl.Boolean)}
     none = pl.repeat(False, len(values), eager=True)
-    return _sound(pl.Series(name, lists, dtype=LISTS), bad, none)
+    return _null_faults(pl.Series(name, lists, dtype=LISTS), bad, none)
 
 
 def _number(value: object) -> float | None:
@@ -97,8 +97,8 @@ def _number(value: object) -> float | None:
     return float(value) if abs(value) < _MOST else None  # integers may be too large for a float; NaN is no number
 
 
-def _sound(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series, Bad]:
-    """Set lists with a fault to null, each told by the first fault that it has."""
+def _null_faults(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series, Bad]:
+    """Set lists with a fault to null, and record the first fault of each list."""
     sums = lists.list.sum()
     whole = lists.list.drop_nulls().list.len() == lists.list.len()
     number = ~(whole & sums.is_finite() & (lists.list.len() > 0))
@@ -113,7 +113,7 @@ def _sound(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series, Bad]
 
 
 class ProbabilityChecks:
-    """Checks lists of probabilities against the labels of tasks, part by part."""
+    """The checks of lists of probabilities against the labels of tasks, part by part."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -139,15 +139,15 @@ class ProbabilityChecks:
         if not has_labels:
             cure = "leave them empty there"
             what = f"task '{task.name}' has no labels that could have probabilities"
-            return self._first(rows, given, what, lambda value: repr(value)[:80], cure)
+            return self._first_problem(rows, given, what, lambda value: repr(value)[:80], cure)
         wrong = (lists.list.len() != n_labels).fill_null(value=False)
         cure = f"give one for each label, in this order: {', '.join(task.labels[:20])}{' ...' * (n_labels > 20)}"
         what = "probabilities and labels differ in number"
-        problems = self._first(rows, wrong, what, lambda value: f"{len(value)} for the {n_labels} labels", cure)
-        return problems + self._patchy(rows, given, task.name)
+        problems = self._first_problem(rows, wrong, what, lambda value: f"{len(value)} for the {n_labels} labels", cure)
+        return problems + self._partly_present(rows, given, task.name)
 
-    def _patchy(self, rows: pl.DataFrame, given: pl.Series, task: str) -> list[Problem]:
-        """Find a task of which some rows have probabilities and others do not: nothing is scored around."""
+    def _partly_present(self, rows: pl.DataFrame, given: pl.Series, task: str) -> list[Problem]:
+        """Find tasks of which some rows have probabilities and others do not."""
         lacking = ~given & (rows["prediction"] != UNPARSED).fill_null(value=False)
         known = task in self._with and task in self._without
         for marks, first in ((given, self._with), (lacking, self._without)):
@@ -160,10 +160,12 @@ class ProbabilityChecks:
         found = f"row {self._with[task]:,} has them"
         return [Problem(what, self._file, found, cure, column=PROBABILITIES, row=self._without[task])]
 
-    def _first(self, rows: pl.DataFrame, marks: pl.Series, what: str, told: Any, cure: str) -> list[Problem]:
+    def _first_problem(
+        self, rows: pl.DataFrame, marks: pl.Series, what: str, describe: Any, cure: str
+    ) -> list[Problem]:
         if not marks.any():
             return []
         index = int(marks.arg_true()[0])
-        found = told(rows[PROBABILITIES][index].to_list()) + and_more(int(marks.sum()) - 1)
+        found = describe(rows[PROBABILITIES][index].to_list()) + and_more(int(marks.sum()) - 1)
         row = int(rows["row"][index])
         return [Problem(what, self._file, found, cure, column=PROBABILITIES, row=row)]

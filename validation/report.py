@@ -23,7 +23,7 @@ class Problem:
     key: str | None = None
 
     def __str__(self) -> str:
-        """Give the problem as one line; characters that do not show are escaped."""
+        """Return the problem as one line; characters that do not show are escaped."""
         place = self.file
         if self.column is not None:
             place += f", column '{self.column}'"
@@ -32,10 +32,10 @@ class Problem:
         if self.row is not None:
             place += f", row {self.row}"
         parts = "".join(f"; {part}" for part in (self.found and f"found {self.found}", self.cure) if part)
-        return "".join(map(_showing, f"{place}: {self.what}{parts}"))
+        return "".join(map(_escape, f"{place}: {self.what}{parts}"))
 
 
-def _showing(letter: str) -> str:
+def _escape(letter: str) -> str:
     return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
@@ -61,7 +61,7 @@ def first_line(error: BaseException) -> str:
 
 
 def counted(n: int, thing: str) -> str:
-    """Write a number of things.
+    """Format a number of things.
 
     Args:
         n: how many.
@@ -75,7 +75,7 @@ def counted(n: int, thing: str) -> str:
 
 
 def and_more(n: int, thing: str = "row") -> str:
-    """Write what is added to the first of many faults.
+    """Return the words that follow the first of many faults: how many more there are.
 
     Args:
         n: faults beside the one shown.
@@ -88,8 +88,8 @@ def and_more(n: int, thing: str = "row") -> str:
     return f" (and {counted(n, f'more {thing}')})" if n else ""
 
 
-def _told_apart(word: str, choice: str) -> str:
-    """Name the characters in which two words differ that look the same."""
+def _differing_characters(word: str, choice: str) -> str:
+    """Describe the characters in which two words differ that look the same."""
     parts = difflib.SequenceMatcher(None, word, choice, autojunk=False).get_opcodes()
     start, end, other_start, other_end = next(part[1:] for part in parts if part[0] != "equal")
     here, there = (
@@ -101,7 +101,7 @@ def _told_apart(word: str, choice: str) -> str:
 
 
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
-    """Suggest the nearest of the allowed words, or list them.
+    """Return a suggestion: the nearest of the allowed words, or all of them.
 
     Args:
         word: what was found.
@@ -117,7 +117,7 @@ def did_you_mean(word: str, choices: Sequence[str]) -> str:
     """
     for choice in choices:
         if choice != word and normalize("NFC", choice) == normalize("NFC", word):
-            return _told_apart(word, choice)
+            return _differing_characters(word, choice)
     by_folded = {choice.casefold(): choice for choice in choices}
     near = difflib.get_close_matches(word.casefold().strip(), list(by_folded), n=1, cutoff=0.6)
     if near:

@@ -31,7 +31,7 @@ class KnownIds:
         """Count the ids."""
         return len(self.frame)
 
-    def placed(self, part: pl.DataFrame) -> pl.DataFrame:
+    def add_places(self, part: pl.DataFrame) -> pl.DataFrame:
         """Add columns task, target and number to rows with an id; null where it is unknown."""
         return part.join(self.frame, on="id", how="left", maintain_order="left")
 
@@ -48,7 +48,7 @@ class ShortRun(NamedTuple):
 
 
 class RunLedger:
-    """Notes which ids each run has, part by part; ``repeats`` and ``short_runs`` are asked when all rows are in."""
+    """A ledger of the ids that each run has, filled part by part; read ``repeats`` and ``short_runs`` at the end."""
 
     def __init__(self, known: KnownIds) -> None:
         self.known = known
@@ -61,7 +61,7 @@ class RunLedger:
         return len(self._runs)
 
     def add(self, placed: pl.DataFrame) -> bool:
-        """Note rows with columns source, seed and number; returns whether they hold a repeat, by themselves."""
+        """Record rows with columns source, seed and number; returns whether they hold a repeat, by themselves."""
         runs = placed.select("source", "seed").unique(maintain_order=True)
         numbers = [self._runs.setdefault((source, seed), len(self._runs)) for source, seed in runs.iter_rows()]
         runs = runs.with_columns(run=pl.Series(numbers, dtype=pl.Int64))

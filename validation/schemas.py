@@ -87,12 +87,16 @@ def check_examples(
     except InvalidInput as error:
         problems = error.problems
     if all(frame.schema.get(name) == column.dtype.type for name, column in schema.columns.items()):
-        there = ("gold is here, though the folder withholds it", GOLD[kind], pl.col(GOLD[kind]).is_not_null())
+        there = (
+            "test labels are here, though the folder says that they are withheld",
+            GOLD[kind],
+            pl.col(GOLD[kind]).is_not_null(),
+        )
         for what, column, bad in [*_faults(kind, inputs, len(labels)), *([there] if withheld else [])]:
-            # A missing value makes no other fault; the schema has told it.
+            # The schema reports missing values; they are no second fault here.
             rows = frame.select(bad.fill_null(value=False).arg_true()).to_series()
             if len(rows):
-                found = _shown(frame, column, int(rows[0])) + and_more(len(rows) - 1)
+                found = _format_value(frame, column, int(rows[0])) + and_more(len(rows) - 1)
                 problems.append(Problem(what, file, found, column=column, row=int(rows[0]) + 1))
     if problems:
         raise InvalidInput(problems)
@@ -141,8 +145,8 @@ def _misplaced(row: dict[str, Any]) -> bool:
     )
 
 
-def _shown(frame: pl.DataFrame, column: str, index: int) -> str:
-    """Show a value on one line, whatever its type."""
+def _format_value(frame: pl.DataFrame, column: str, index: int) -> str:
+    """Format a value on one line, whatever its type."""
     return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
 
@@ -234,7 +238,7 @@ def _problems(
         rows = cases["index"].drop_nulls()
         row = int(rows[0]) + 1 if len(rows) else None
         if name in frame.schema and name is not None and row is not None:
-            found = _shown(frame, name, row - 1)
+            found = _format_value(frame, name, row - 1)
         else:
             found = str(first["failure_case"])[:200]
         problems.append(

@@ -35,7 +35,7 @@ class Timing:
         wanted: the target; null where the measurement is for information.
         met: whether the target is met; null where it does not hold because the input has not the full size.
         peak_memory: of ours, in bytes.
-        cpu_seconds: processor time of ours, over all threads: what a machine that does other work tells less wrongly.
+        cpu_seconds: processor time of ours, over all threads: more reliable than ``seconds`` on a busy machine.
     """
 
     name: str
@@ -74,7 +74,7 @@ def print_timing(timing: Timing, console: "Console") -> None:
     console.print("; ".join(parts), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def compared_rates(
+def compare_rates(
     name: str,
     unit: str,
     wanted: Mapping[str, float],

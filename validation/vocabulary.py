@@ -70,19 +70,19 @@ class ExampleId:
 
     @classmethod
     def parse(cls, text: str) -> "ExampleId":
-        """Take an id apart; ValueError when it has another form."""
+        """Parse an id into its parts; ValueError where it has another form."""
         match = _ID.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is no example id; ids look like {ID_FORM}")
+            raise ValueError(f"{text!r} is not an example id; ids look like {ID_FORM}")
         return cls(*match.groups())
 
     def __str__(self) -> str:
-        """Give the id its text form back."""
+        """Return the id as text."""
         return f"{self.benchmark}/{self.task}/{self.domain}/{self.split}/{self.digest}"
 
 
 def is_name(text: str) -> bool:
-    """Check whether a text may name a benchmark, task or domain: lower case, digits, ``-`` and ``_``.
+    """Return whether a text may be the name of a benchmark, task or domain: lower case, digits, ``-`` and ``_``.
 
     Args:
         text: any text.

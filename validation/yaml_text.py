@@ -104,13 +104,13 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 class _Resolver(BaseResolver):
-    """Resolves nothing: a scalar's type is told by its letters in ``_scalar``."""
+    """A resolver that resolves nothing: ``_scalar`` decides a scalar's type by its letters."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """Composes the nodes of one document, and stops at the first that is too many or may not be."""
+    """A loader that composes the nodes of one document, and stops at the first that is too many or not allowed."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -126,9 +126,9 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         self.nesting += 1
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
-            raise _Refused(None, None, "an alias (*), which has no place here", mark)
+            raise _Refused(None, None, "an alias (*), which is not allowed here", mark)
         if event.tag is not None:
-            raise _Refused(None, None, "a tag (!), which has no place here", mark)
+            raise _Refused(None, None, "a tag (!), which is not allowed here", mark)
         if self.nesting > MAX_NESTING:
             raise _Refused(None, None, "values that nest too deep", mark)
         if self.nodes > MAX_NODES:
@@ -149,7 +149,7 @@ def _parse_yaml(text: str, thing: str, file: str) -> Any:
     except ReaderError as error:
         before = text[: error.position]
         place = before.count("\n"), len(before) - before.rfind("\n") - 1
-        raise InvalidInput(_no_yaml(thing, file, "a character that does not show", place)) from error
+        raise InvalidInput(_no_yaml(thing, file, "an invisible character", place)) from error
     except (ValueError, OverflowError) as error:
         # PyYAML does not bound an escape such as "\UFFFFFFFF", nor the digits of a version.
         reached = (loader.line, loader.column) if loader else None
@@ -166,8 +166,8 @@ def _content(node: Any) -> Any:
     found: dict[str, Any] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            raise _Refused(None, None, "a key that is no text", key.start_mark)
-        name = _joined(key)
+            raise _Refused(None, None, "a key that is not text", key.start_mark)
+        name = _scalar_text(key)
         if name in found:
             raise _Refused(None, None, "a key that is given twice", key.start_mark)
         found[name] = _content(value)
@@ -175,7 +175,7 @@ def _content(node: Any) -> Any:
 
 
 def _scalar(node: Any) -> Any:
-    text = _joined(node)
+    text = _scalar_text(node)
     if node.style is not None or not _is_special(text):
         return text
     if len(text) > MAX_DIGITS:
@@ -196,7 +196,7 @@ def _is_special(text: str) -> bool:
     return text in _BOOLEANS or any(form.fullmatch(text) for form in (_NULL, _INTEGER, _FLOAT, _NO_NUMBER))
 
 
-def _joined(node: Any) -> str:
+def _scalar_text(node: Any) -> str:
     """Return a scalar's text; JSON escapes a character beyond U+FFFF as two halves."""
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
@@ -209,4 +209,4 @@ def _no_yaml(thing: str, file: str, found: str | None, place: tuple[int, int] | 
     where = f", line {place[0] + 1}, column {place[1] + 1}" if place else ""
     found = " ".join((found or "something that no such text has").split())[:120].removeprefix("found ")
     what = f"the {thing} is not valid YAML or JSON"
-    return Problem(what, file, f"{found}{where}", "mend the quotes, colons or brackets there")
+    return Problem(what, file, f"{found}{where}", "correct the quotes, colons or brackets there")

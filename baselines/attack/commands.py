@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from baselines.attack.campaign import Outcome
-    from builders.folder.manifest import TaskManifest
+    from builders.folder.manifest import TaskInfo
     from builders.folder.reader import DatasetFolder
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="Task of the dataset folder, such as 'td'.")]
@@ -152,7 +152,7 @@ def collect(
     write_json({"texts": len(kept), "labels": counts}, json_)
 
 
-def _text_task(folder: "DatasetFolder", task: str) -> "TaskManifest":
+def _text_task(folder: "DatasetFolder", task: str) -> "TaskInfo":
     """Give a task's facts; refuse one whose texts and labels cannot be attacked."""
     from validation.vocabulary import TaskKind
 

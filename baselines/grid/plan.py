@@ -14,7 +14,7 @@ from typer.exceptions import TyperException
 
 from baselines.grid.trial import Trial, installed
 from baselines.runs import chosen_sources
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.vocabulary import NO_SOURCE
@@ -231,5 +231,5 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _trainable(task: TaskManifest) -> bool:
+def _trainable(task: TaskInfo) -> bool:
     return any("train" in facts.splits for facts in task.domains.values())

@@ -26,7 +26,7 @@ from baselines.prompting.models import Request
 from baselines.prompting.options import NEAR_CONCURRENCY
 from baselines.prompting.server import Server
 from validation.command_line import require
-from validation.timing import Timing, compared_rates
+from validation.timing import Timing, compare_rates
 
 N_REQUESTS, N_SCORED, ROUNDS = 2000, 64, 5
 _VOCABULARY = 8000
@@ -80,14 +80,14 @@ def run_prompt_bench(scale: float = 1.0) -> Iterator[Timing]:
             "": lambda: _rate(n, lambda: _ask(url, requests)),
             loop: lambda: _rate(n, lambda: asyncio.run(_ask_barely(url, requests))),
         }
-        yield from compared_rates("asking a server", "requests", {loop: 0.9}, scale, asking, ROUNDS)
+        yield from compare_rates("asking a server", "requests", {loop: 0.9}, scale, asking, ROUNDS)
     model, prompts = _model(), _prompts(max(_BATCH, int(N_SCORED * scale)), np.random.default_rng(0))
     apart = "each label behind its own prompt"
     scoring: dict[str, Callable[[], float]] = {
         "": lambda: _rate(len(prompts), lambda: score_together(model, prompts)),
         apart: lambda: _rate(len(prompts), lambda: score_apart(model, prompts)),
     }
-    yield from compared_rates("scoring 3 labels", "prompts", {apart: 3.0}, scale, scoring, ROUNDS)
+    yield from compare_rates("scoring 3 labels", "prompts", {apart: 3.0}, scale, scoring, ROUNDS)
 
 
 def _rate(n: int, work: Callable[[], object]) -> float:

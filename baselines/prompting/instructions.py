@@ -8,7 +8,7 @@ words of the task with its labels, or of its kind.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from validation.vocabulary import PLACEBO, TaskKind
 
 NO_ANSWER = "No answer"
@@ -146,12 +146,12 @@ _PARAPHRASES = {
 """Other words for the same question: a draw of a prompt takes one of them."""
 
 
-def wording(benchmark: str, task: str, info: TaskManifest, instruction: str | None = None) -> Wording:
+def wording(benchmark: str, task: str, info: TaskInfo, instruction: str | None = None) -> Wording:
     """Return the words for a task: the first of ``wordings``."""
     return wordings(benchmark, task, info, instruction)[0]
 
 
-def wordings(benchmark: str, task: str, info: TaskManifest, instruction: str | None = None) -> tuple[Wording, ...]:
+def wordings(benchmark: str, task: str, info: TaskInfo, instruction: str | None = None) -> tuple[Wording, ...]:
     """Return the words for a task, and behind them other words for the same question where there are any.
 
     Args:
@@ -169,7 +169,7 @@ def wordings(benchmark: str, task: str, info: TaskManifest, instruction: str | N
     )
 
 
-def numbered_wording(benchmark: str, task: str, info: TaskManifest) -> Wording:
+def numbered_wording(benchmark: str, task: str, info: TaskInfo) -> Wording:
     """Return the words for a task with labels where a model is to reply by the number of a label, as rows have it.
 
     Args:

@@ -19,7 +19,7 @@ import polars as pl
 from baselines.training.options import Precision
 from builders.encoder import DEFAULT_ENCODER
 from validation.command_line import require
-from validation.timing import Timing, compared_rates
+from validation.timing import Timing, compare_rates
 
 if TYPE_CHECKING:
     from baselines.training.models import Device
@@ -148,11 +148,11 @@ def run_training_bench(scale: float = 1.0) -> Iterator[Timing]:
         name = "Trainer's defaults" if strategy == "random" else f"Trainer with train_sampling_strategy={strategy}"
         wanted[f"{name}, {numbers}"] = target
         sides[f"{name}, {numbers}"] = partial(_their_training, tokenizer, train, device, strategy)
-    yield from compared_rates("training", "tokens", wanted, scale, sides, ROUNDS)
+    yield from compare_rates("training", "tokens", wanted, scale, sides, ROUNDS)
     yardstick = f"pipeline, {_PIPELINE_BATCH} rows at a time, {numbers}"
     predictors = _our_prediction(tokenizer, device), _their_prediction(tokenizer, device)
     predicting = {name: partial(predict, pairs) for name, predict in zip(("", yardstick), predictors, strict=True)}
-    yield from compared_rates("prediction", "rows", {yardstick: 2.0}, scale, predicting, ROUNDS)
+    yield from compare_rates("prediction", "rows", {yardstick: 2.0}, scale, predicting, ROUNDS)
 
 
 def texts(n: int, rng: np.random.Generator) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 
 from baselines.runs import Predict, Run, Trained
 from baselines.training.options import RECIPES, SWEEPS, Adapter, Settings, TrainingOptions
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Finetuner(ABC):
 
     def __init__(
         self,
-        info: TaskManifest,
+        info: TaskInfo,
         options: TrainingOptions,
         recipes: Mapping[str, Settings] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,

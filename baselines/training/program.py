@@ -9,7 +9,7 @@ from baselines.training.finetuner import Finetuner
 from baselines.training.models import determinism
 from baselines.training.options import TrainingOptions
 from baselines.training.outputs import training_work, write_training
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from validation.vocabulary import TaskKind
 
 Options = TypeVar("Options", bound=TrainingOptions)
@@ -18,7 +18,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 def finetune(
     program: str,
-    trainer: Callable[[TaskManifest, Options], Finetuner],
+    trainer: Callable[[TaskInfo, Options], Finetuner],
     runs: RunOptions,
     training: Options,
     *,

@@ -13,7 +13,7 @@ from builders.assembling.votes import count_annotators, upstream_votes
 from builders.folder.manifest import Pairing, TransformCount, UpstreamRows
 from builders.folder.reader import SUBSET_IDS
 from builders.folder.statistics import Annotators
-from builders.reading.intake import in_file
+from builders.reading.intake import add_file_name
 from builders.reading.sampling import STRATUM, Reservoir
 from builders.specs.spec import DomainSpec, TaskSpec
 from builders.specs.transforms import (
@@ -71,11 +71,11 @@ def assemble(
             name) and ``group``.
         sources: by domain, the sources its rows came from.
         seed: decides which groups become test and validation, and which rows fill a size.
-        equal: cut all domains to the size of the smallest; else (partial builds, own data) each keeps what it has,
+        equal: cut all domains to the size of the smallest; otherwise (partial builds, own data) each keeps what it has,
             up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size; pairings
-            have the paper's sizes, or else what there is.
+            have the paper's sizes, or fewer rows where there are no more.
         counts: counts of the named steps that the rows have been through already.
-        withhold: let repeats leave whatever their gold, as test labels are withheld (``builders.writing.withhold``).
+        withhold: drop repeats whatever their gold, because test labels are withheld (``builders.writing.withhold``).
         store: a folder for finished rows of a task that keeps what upstream has, so that no more than a part of them
             is in memory; None returns frames.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
@@ -87,14 +87,14 @@ def assemble(
         for data_set in spec.domains:
             if data_set.name in rows:
                 _take_as_upstream(task, data_set, dict(rows[data_set.name]), seed, store)
-        return _finished(task, seed, votes)
+        return _complete_task(task, seed, votes)
     frames = {
         domain: {split: in_memory(part).drop(VOTES, strict=False) for split, part in splits.items()}
         for domain, splits in rows.items()
     }
     if spec.pairing is not None:
         _draw_pairing(task, spec.pairing, frames, seed, whole=equal)
-        return _finished(task, seed, votes)
+        return _complete_task(task, seed, votes)
     split_rows = {
         domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
         for domain, upstream in frames.items()
@@ -110,14 +110,16 @@ def assemble(
             _count(task, domain, split, "fill_to_size", split_rows[domain][split], splits[split])
         if any(map(len, splits.values())):
             task.domains[domain] = {
-                split: _finish(spec, domain, split, splits[split]) for split in SPLITS if len(splits.get(split, ()))
+                split: _finish_split(spec, domain, split, splits[split])
+                for split in SPLITS
+                if len(splits.get(split, ()))
             }
     if equal:
         _check_not_empty(task)
-    return _finished(task, seed, votes)
+    return _complete_task(task, seed, votes)
 
 
-def _finished(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFrame | None]) -> AssembledTask:
+def _complete_task(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFrame | None]) -> AssembledTask:
     task.absent = tuple(domain.name for domain in task.spec.domains if domain.name not in task.domains)
     check_schema(task)
     add_subsets(task, seed)
@@ -166,7 +168,7 @@ def _take_as_upstream(
     for split in SPLITS:
         rows = taken.get(split)
         if rows is not None and len(rows):
-            finished[split] = _finish(task.spec, domain.name, split, rows, store)
+            finished[split] = _finish_split(task.spec, domain.name, split, rows, store)
     if finished:
         task.domains[domain.name] = finished
 
@@ -201,7 +203,7 @@ def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Spli
     for domain in (domain.name for domain in spec.domains):
         parts = {split: drawn[split][domain] for split in drawn if len(drawn[split].get(domain, ()))}
         if parts:
-            task.domains[domain] = {split: _finish(spec, domain, split, part) for split, part in parts.items()}
+            task.domains[domain] = {split: _finish_split(spec, domain, split, part) for split, part in parts.items()}
 
 
 def _count(
@@ -212,7 +214,7 @@ def _count(
 
 
 def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *, withhold: bool) -> Splits:
-    """Cut the splits that upstream has not, along groups, and let no group be in two."""
+    """Cut the splits that upstream lacks, along groups, so that no group is in two splits."""
     spec = task.spec
 
     def counted(split: str, name: str, after: pl.DataFrame) -> None:
@@ -246,25 +248,25 @@ def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *
 
 
 def _check_not_empty(task: AssembledTask) -> None:
-    """Refuse sizes of 0: some domain has no row of a stratum that every domain must have."""
+    """Raise InvalidInput where a split would be empty, because a domain lacks rows of a label that all must have."""
     problems = []
     for split, size in task.sizes.items():
         if size.rows == 0 and size.paper:
-            what = f"{task.spec.id}.{size.smallest} has no {split} rows in the shares that all domains must have"
+            what = f"{task.spec.id}.{size.smallest} lacks {split} rows of a class that all domains must have"
             problems.append(Problem(what, task.spec.id, "0 rows", "fetch the whole upstream, or give --partial"))
     if problems:
         raise InvalidInput(problems)
 
 
-def _finish(spec: TaskSpec, domain: str, split: str, rows: Rows, store: Path | None = None) -> Rows:
-    """Give rows their ids, domain and label codes, and sort them by id."""
+def _finish_split(spec: TaskSpec, domain: str, split: str, rows: Rows, store: Path | None = None) -> Rows:
+    """Add ids, domain and label codes to rows, and sort them by id."""
     return finish_rows(rows, spec, domain, split, store, _codes(spec))
 
 
 def finish_rows(
     rows: Rows, spec: TaskSpec, domain: str, split: str, store: Path | None, step: pl.Expr | None = None
 ) -> Rows:
-    """Do what ``with_ids`` does with rows that need not be in memory.
+    """Add ids, domain and label codes, as ``with_ids`` does, to rows that may lie on disk.
 
     Args:
         rows: a split's rows.
@@ -301,7 +303,7 @@ def finish_rows(
 
 
 def with_ids(frame: pl.DataFrame, spec: TaskSpec, domain: str, split: str) -> pl.DataFrame:
-    """Give rows the ids of a domain and split, from their inputs, and sort them by id."""
+    """Add the ids of a domain and split to rows, computed from their inputs, and sort the rows by id."""
     gold = GOLD[spec.kind]
     # Rows with equal inputs are numbered after sorting by the rest, so that their order upstream does not matter.
     keyed = frame.with_columns(_inputs=as_texts(frame.select(spec.inputs)), _gold=as_texts(frame.select(gold)))
@@ -324,7 +326,7 @@ def _digests(inputs: pl.Series, numbers: Iterable[int]) -> pl.Series:
 
 
 def _codes(spec: TaskSpec) -> pl.Expr:
-    """Turn names of labels or tags into codes; other gold stays as it is."""
+    """Replace names of labels or tags by their codes; other gold stays as it is."""
     codes = {label: code for code, label in enumerate(spec.labels)}
     gold = pl.col(GOLD[spec.kind])
     if spec.kind is TaskKind.CLASSIFICATION:
@@ -335,7 +337,7 @@ def _codes(spec: TaskSpec) -> pl.Expr:
 
 
 def add_subsets(task: AssembledTask, seed: int) -> None:
-    """Give a task its subsets: all test ids, and the few-shot ones where their domains are there."""
+    """Add a task's subsets: all test ids, and the few-shot ones where the task has their domains."""
     spec = task.spec
     tests = {domain: splits["test"]["id"].to_list() for domain, splits in task.domains.items() if "test" in splits}
     if not tests:
@@ -358,7 +360,7 @@ def _ids(ids: Iterable[str]) -> pl.DataFrame:
 
 
 def check_schema(task: AssembledTask) -> None:
-    """Check every split against the schema of the task's kind; InvalidInput names what does not fit."""
+    """Check every split against the schema of the task's kind; InvalidInput lists the rows that do not fit."""
     spec = task.spec
     for domain, splits in task.domains.items():
         for split, rows in splits.items():
@@ -368,10 +370,10 @@ def check_schema(task: AssembledTask) -> None:
                 try:
                     check_examples(frame, spec.kind, spec.inputs, spec.labels, place)
                 except InvalidInput as refused:
-                    raise in_file(refused, place, n_before) from refused
+                    raise add_file_name(refused, place, n_before) from refused
                 n_before += len(frame)
 
 
 def _checked_at_once(rows: Rows) -> Iterable[pl.DataFrame]:
-    """Return a frame as it is, and rows on disk in parts; these are in the order of their ids, each once."""
+    """Return what to check at once: a frame whole, rows on disk in parts, which are sorted by id without repeats."""
     return slices_of(rows) if isinstance(rows, StoredRows) else (in_memory(rows),)

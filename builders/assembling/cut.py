@@ -23,7 +23,7 @@ Supply = dict[int, int]
 @dataclass(frozen=True)
 class Size:
     """The size of a split that was cut: the paper's, the rows that all domains have (None where each keeps its own),
-    and which domain had the fewest.
+    and the domain with the fewest.
     """
 
     paper: int
@@ -58,10 +58,10 @@ def take_share(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take a share of a pool's rows in whole groups: at least one where there are two, or where this split is first.
 
-    Where strata are to stand in given shares, groups that hold like strata are shared out by themselves: else the
-    few documents with unanswerable questions may all come to one split. A stratum that no group taken holds is made
-    up for by one of the groups left; where there are not two of them, and this split is not first, nothing is taken:
-    a split without one of the strata would come to nothing.
+    Where strata have set shares, groups with equal strata are divided separately: otherwise the few documents with
+    unanswerable questions might all land in one split. If no group taken has some stratum, one of the groups left is
+    taken as well; where fewer than two groups have it, and this split is not first, nothing is taken, because a
+    split that lacks a stratum would end up empty.
 
     Returns: the rows taken and the rows left.
     """
@@ -89,14 +89,14 @@ def take_share(
 def fill_to_sizes(
     spec: TaskSpec, domains: Mapping[str, Splits], cut: Mapping[str, Sequence[str]], seed: int, *, equal: bool
 ) -> tuple[dict[str, Splits], dict[str, Size]]:
-    """Fill splits to size: the paper's, or what the smallest domain has.
+    """Draw splits of a size: the paper's, or what the smallest domain has.
 
     Args:
         spec: the task, with its sizes and its balance.
         domains: by domain, the rows of each split.
         cut: by domain, the splits to fill; others stay as they are.
         seed: decides which rows fill a size.
-        equal: cut all domains to the size of the smallest one; else each keeps what it has, up to the paper's size.
+        equal: cut all domains to the size of the smallest; otherwise each keeps its rows, up to the paper's size.
     Returns: by domain the filled splits, and by split its size.
     """
     filled = {domain: dict(splits) for domain, splits in domains.items()}
@@ -125,7 +125,7 @@ def take_per_label(frame: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
 def _quotas(
     balance: Balance | None, frames: Mapping[str, pl.DataFrame], limit: int, *, equal: bool
 ) -> tuple[dict[str, Supply], Size]:
-    """Say how many rows of each stratum each domain's split gets."""
+    """Return how many rows of each stratum each domain's split gets."""
     supplies = {domain: _supply(frame, balance) for domain, frame in frames.items()}
     if balance is not None and balance.shares == COMMON and equal:
         common = _common_quotas(list(supplies.values()), limit)
@@ -168,14 +168,14 @@ def largest_size(supply: Mapping[int, int], shares: Mapping[int, float], limit: 
     total = sum(shares.values())
     most = min(limit, *(int((supply.get(stratum, 0) + 1) * total / share) for stratum, share in shares.items()))
     if any(not supply.get(stratum) for stratum in shares):
-        return 0  # one row of a stratum that is there is no split
+        return 0  # every stratum that has rows must have one in the split
     while any(n > supply[stratum] for stratum, n in apportion(most, shares).items()):
         most -= 1
     return most
 
 
 def _common_quotas(supplies: Sequence[Mapping[int, int]], limit: int) -> Supply:
-    """Divide rows among strata so that every domain can give them, as near the domains' mean shares as it goes."""
+    """Divide rows among strata in numbers that every domain has, as near the domains' mean shares as possible."""
     cap = {stratum: min(supply.get(stratum, 0) for supply in supplies) for stratum in sorted(set().union(*supplies))}
     shares = {
         stratum: sum(supply.get(stratum, 0) / sum(supply.values()) for supply in supplies)
@@ -224,7 +224,7 @@ def _choose(frame: pl.DataFrame, quotas: Supply, balance: Balance | None, key: s
 
 
 def _by_strata_held(pool: pl.DataFrame, stratum: pl.Expr) -> list[pl.DataFrame]:
-    """Part a pool by which strata the row's group holds."""
+    """Split a pool by the set of strata that the row's group contains."""
     held = pool.with_columns(stratum.cast(pl.Int64).unique().sort().implode().over("group").alias("_held"))
     keyed = held.with_columns(pl.col("_held").list.eval(pl.element().cast(pl.String)).list.join(" "))
     return [part.drop("_held") for _, part in sorted(keyed.partition_by("_held", as_dict=True).items())]

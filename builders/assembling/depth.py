@@ -59,7 +59,7 @@ def _part(ids: pl.Series, depth: Floats, weight: Floats | None = None) -> pl.Dat
 
 
 def _sources(task: AssembledTask) -> dict[str, tuple[str, ...]]:
-    """Name the sources, each with the domains it is made of."""
+    """List the sources, each with the domains it consists of."""
     trained = [domain for domain, splits in task.domains.items() if "train" in splits]
     sources = {domain: (domain,) for domain in trained}
     return sources | ({SOURCE_JOINER.join(sorted(trained)): tuple(sorted(trained))} if task.spec.pairing else {})

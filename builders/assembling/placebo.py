@@ -29,19 +29,19 @@ def placebo_task(
     Args:
         task: the real task.
         seed: decides which group goes to which domain.
-        balanced: keep the real task's balance; otherwise groups are dealt without a look at labels, so that which rows
-            leave tells nothing of them.
+        balanced: keep the real task's balance; otherwise labels do not affect which groups are dealt where, so that the
+            rows dropped reveal no label.
         store: a folder for rows of a task whose own lie on disk.
     Returns: the task ``<task>.placebo``; None where train or test cannot be dealt, or there is one domain only.
     """
     domains = [f"p{number}" for number in range(len(task.domains))]
     spec = _placebo_spec(task.spec if balanced else replace(task.spec, balance=None), domains)
-    rows = _pooled(task, spec.balance, len(domains))
+    rows = _pool_rows(task, spec.balance, len(domains))
     if len(domains) < 2 or not {"train", "test"} <= set(rows["split"]):
         return None
     rng = np.random.default_rng([seed, *spec.id.encode()])
-    rows = rows.select("id", "split", pl.Series("dealt", _deal(rows, spec.balance, len(domains), rng)))
-    dealt = _dealt(task, rows, domains, store)
+    rows = rows.select("id", "split", pl.Series("dealt", _deal_groups(rows, spec.balance, len(domains), rng)))
+    dealt = _deal_rows(task, rows, domains, store)
     filled: Mapping[str, Mapping[str, Rows]] = dealt
     if task.sizes:
         frames = {
@@ -68,13 +68,13 @@ def placebo_task(
     return placebo
 
 
-def _pooled(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.DataFrame:
-    """Pool what decides the deal of a task's rows, with their split and groups told apart by domain, in an order that
-    is theirs alone: id, domain, group, and the columns that the balance looks at.
+def _pool_rows(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.DataFrame:
+    """Join what decides how a task's rows are dealt: id, domain, split, group prefixed with the domain, and the columns
+    that the balance reads; sorted by group and id.
     """
     columns = dict.fromkeys(["id", "domain", "group", *([] if balance is None else balance.stratum.meta.root_names())])
     pooled = pl.concat(
-        _told_apart(rows.select(*columns)).with_columns(pl.lit(split).alias("split"))
+        _prefix_groups(rows.select(*columns)).with_columns(pl.lit(split).alias("split"))
         for splits in task.domains.values()
         for split, rows in splits.items()
     )
@@ -83,12 +83,12 @@ def _pooled(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.
     return pooled.filter(pl.col("split").is_in(can_be_dealt)).sort("group", "id")
 
 
-def _told_apart(rows: pl.DataFrame) -> pl.DataFrame:
-    """Tell groups of different domains apart."""
+def _prefix_groups(rows: pl.DataFrame) -> pl.DataFrame:
+    """Prefix each group with its domain, so that groups of different domains stay distinct."""
     return rows.with_columns(pl.concat_str("domain", "group", separator="/").alias("group"))
 
 
-def _dealt(
+def _deal_rows(
     task: AssembledTask, deal: pl.DataFrame, domains: Sequence[str], store: Path | None
 ) -> dict[str, dict[str, Rows]]:
     """Deal a task's rows: frames, or where there is a store rows on disk.
@@ -107,7 +107,7 @@ def _dealt(
         takers = [RowWriter(store and store / task.spec.name / "dealt" / split / domain) for domain in domains]
         for rows in (splits[split] for splits in task.domains.values() if split in splits):
             for part in slices_of(rows):
-                with_number = _told_apart(part).join(numbers, on="id", how="inner", maintain_order="left")
+                with_number = _prefix_groups(part).join(numbers, on="id", how="inner", maintain_order="left")
                 for number, taker in enumerate(takers):
                     taker.add(with_number.filter(dealt=number).drop("dealt"))
         for taker, domain in zip(takers, domains, strict=True):
@@ -118,7 +118,7 @@ def _dealt(
 def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
     balance = spec.balance
     if balance is not None and balance.shares == COMMON:
-        balance = None  # what is dealt at random is alike already
+        balance = None  # domains that are dealt at random are alike already
     elif balance is not None and spec.kind is TaskKind.CLASSIFICATION:
         balance = replace(balance, stratum=pl.col("label"))  # finished rows hold codes
     return replace(
@@ -133,8 +133,10 @@ def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
     )
 
 
-def _deal(rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Deal the groups; those that hold like strata by themselves where there are enough of them in every split."""
+def _deal_groups(
+    rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Deal groups to domains; groups with equal strata are dealt separately where each split has enough of them."""
     groups = (rows["group"].rank("dense") - 1).to_numpy().astype(np.int64)
     splits = rows["split"].replace_strict({split: code for code, split in enumerate(SPLITS)}, return_dtype=pl.Int64)
     if balance is not None:
@@ -146,7 +148,7 @@ def _deal(rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.r
 
 
 def _enough_of_each_kind(strata: pl.DataFrame, n_domains: int) -> bool:
-    """Tell whether every domain will get rows of each split and stratum when groups of a kind are dealt in rounds.
+    """Return whether every domain gets rows of each split and stratum when groups of a kind are dealt in rounds.
 
     A kind is what the groups of a split that hold the same strata are.
     """

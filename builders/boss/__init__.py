@@ -1,4 +1,4 @@
-"""The BOSS benchmark: five tasks of one ID and three OOD data sets, and the sixteen data sets that might have been.
+"""The BOSS benchmark: five tasks of one ID and three OOD data sets, and their sixteen candidates.
 
 Each data set is a literal in the module of its task. Source: BOSS paper, sec. 2 (Tables 1 and 4), appendix C
 (processing) and D (candidates); where the authors' code does otherwise than the paper says, and the reported sizes

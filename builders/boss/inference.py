@@ -168,7 +168,7 @@ _CB = DomainSpec(
 
 
 def _entailed_or_not(frame: pl.DataFrame) -> pl.DataFrame:
-    """Make the label from BioNLI's kinds of pairs: 'pos', and nine kinds of manipulated conclusions."""
+    """Map BioNLI's kinds of pairs to labels: 'pos' is entailment, nine kinds of manipulated conclusions are not."""
     entailed = pl.col("label_cat") == "pos"
     return frame.with_columns(label=pl.when(entailed).then(pl.lit("entailment")).otherwise(pl.lit(NOT_ENTAILMENT)))
 

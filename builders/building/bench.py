@@ -2,7 +2,7 @@
 
 What ``shiftbench bench build`` runs. The file is invented: rows with the keys of TLDR-17, 2 GB of them before
 compression. Every reading is done in a process of its own (``python -m builders.building.bench JOB FILE``), so that its
-peak memory can be told.
+peak memory can be measured.
 """
 
 import gzip
@@ -78,7 +78,7 @@ def write_rows(path: Path, n_bytes: int) -> None:
     with gzip.open(path, "wb", compresslevel=1) as stream:
         row = written = 0
         while written < n_bytes:
-            # A number tells a row from the others of its template.
+            # A number makes each row of a template distinct.
             written += stream.write((b"%d" % row).join(templates[row % _TEMPLATES]))
             row += 1
 
@@ -112,13 +112,13 @@ def _templates(rng: np.random.Generator) -> list[tuple[bytes, ...]]:
 
 
 def _read(path: Path) -> None:
-    """Read as the build of summaries does, its costly steps left out: choose by subreddit, sample, keep on disk."""
+    """Read as the build of summaries does, without its costly steps: choose by subreddit, sample, keep on disk."""
     columns = rename({"content": "source_text", "summary": "target_text", "author": "group"})
     _sample(path, {domain.name: (domain.transforms[0], columns) for domain in AS.domains})
 
 
 def _steps(path: Path) -> None:
-    """Read as the build of summaries does, with all its steps: words counted, and looked for in the post."""
+    """Read as the build of summaries does, with all its steps: count words, and look for them in the post."""
     _sample(path, {domain.name: domain.transforms for domain in AS.domains})
 
 

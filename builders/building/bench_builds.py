@@ -2,7 +2,7 @@
 
 What ``shiftbench bench build`` runs after reading. Files are invented at the published sizes (see
 ``builders.building.invented_releases``) and built without depths, each shape in a process of its own, so that its peak
-memory can be told. Files and builds lie in a temporary folder and leave it shape by shape.
+memory can be measured. Files and builds lie in a temporary folder and leave it shape by shape.
 """
 
 import json

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from builders import boss, df1, dr
 from builders.building.from_hub import fetch_from_hub
 from builders.building.names import find_known, find_tasks
-from builders.building.read_tasks import narrowed, raise_if_any, read_tasks
+from builders.building.read_tasks import raise_if_any, read_tasks, select_domain
 from builders.building.reading import Reading
 from builders.encoder import Encoder
 from builders.folder.manifest import Manifest
@@ -45,12 +45,12 @@ def list_domains(benchmark: str | None = None) -> list[str]:
     return [f"{task.id}.{domain.name}" for _, tasks in chosen for task in tasks for domain in task.domains]
 
 
-def known_benchmark(name: str) -> str:
-    """Give a benchmark's name back; InvalidInput names those there are when it is none."""
+def check_benchmark(name: str) -> str:
+    """Return a benchmark's name; InvalidInput lists the known ones where it is none of them."""
     return find_known(name, [*BENCHMARKS, *OTHERS], "benchmark")
 
 
-def chosen_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
+def choose_tasks(benchmark: str | None, task: str | None) -> tuple[TaskSpec, ...]:
     """Return the tasks that are built from upstream files: one, those of a benchmark, or all.
 
     Raises: InvalidInput proposing near names where there is no such benchmark or task.
@@ -82,8 +82,8 @@ def build(
 
     Args:
         benchmark: ``dr``, ``boss`` or ``df1``.
-        task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain as ``sa.sst``, which is
-            partial by nature, or ``candidates`` for all tasks of candidate data sets; None builds all of which the
+        task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain as ``sa.sst``, which makes
+            the build partial, or ``candidates`` for all tasks of candidate data sets; None builds every task whose
             files are there.
         raw: folder that holds the upstream files at ``RAW/<slug>/``, or one such slug folder itself; of several, a file
             is read from the first that has it.
@@ -98,8 +98,8 @@ def build(
             withholds counts as one that could not be built.
         other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
             the dataset unverified.
-        from_hub: fetch files that are missing, open and on the Hugging Face Hub into the first folder before.
-        note: takes a line about each file that is fetched.
+        from_hub: first download missing files into the first folder, where they are open and on the Hugging Face Hub.
+        note: is called with a line about each file that is downloaded.
     Returns: the manifest of what was written, and the tasks that could not be built.
     Raises: InvalidInput naming every file that is missing, short or altered where nothing could be built; nothing
         is written then.
@@ -110,12 +110,12 @@ def build(
         specs, only = find_tasks(task_name, specs, benchmark)
     if withhold_labels and any(spec.pairing for spec in specs):
         cure = "leave --withhold-labels out"
-        what = "pairings test on texts that others of them train on, so no labels can be withheld"
+        what = "labels of pairings cannot be withheld: test texts of one are training texts of another"
         raise InvalidInput(Problem(what, "command line", benchmark, cure))
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
     if from_hub:
-        fetch_from_hub([narrowed(spec, only) for spec in specs], raws, note=note)
+        fetch_from_hub([select_domain(spec, only) for spec in specs], raws, note=note)
     cure = specs[0].domains[0].sources[0].instructions
     raise_if_any(
         [Problem("there is no such folder of upstream files", str(p), cure=cure) for p in raws if not p.is_dir()]
@@ -146,7 +146,7 @@ def build(
 
 
 def _with_files(benchmark: str) -> tuple[str, tuple[TaskSpec, ...]]:
-    if known_benchmark(benchmark) in OTHERS:
+    if check_benchmark(benchmark) in OTHERS:
         what, cure = "this benchmark is not built from upstream files", f"those that are: {', '.join(BENCHMARKS)}"
         raise InvalidInput(Problem(what, "command line", f"'{benchmark}'", cure))
     return BENCHMARKS[benchmark]

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from builders.building.build import chosen_tasks
+from builders.building.build import choose_tasks
 from builders.building.records import facts_beside
 from builders.cache import cache_folder
 from builders.checksums import file_sha256
@@ -19,14 +19,14 @@ from validation.report import InvalidInput
 
 State = Literal["whole", "there", "unverified", "missing", "closed"]
 """``there``: it lies there, but is not the whole file that is recorded. ``closed``: it is missing, and its terms do
-not let it be passed on; its instructions say whom to ask."""
+not allow passing it on; its instructions say how to ask for it."""
 
 STATES: Mapping[State, str] = {
     "whole": "as recorded",
     "there": "there, but not as recorded",
-    "unverified": "there, with nothing recorded to tell a whole file by",
+    "unverified": "there, but no row count or checksum is recorded to compare with",
     "missing": "not there",
-    "closed": "not there, and not free to pass on",
+    "closed": "not there, and its licence does not allow passing it on",
 }
 
 
@@ -57,7 +57,7 @@ def check_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -
     """
     records = upstream()
     files: dict[str, FileSpec] = {}
-    for spec in chosen_tasks(benchmark, task):
+    for spec in choose_tasks(benchmark, task):
         for domain in spec.domains:
             for file in (file for split in domain.files.values() for file in split):
                 # In one task a file may stand for the whole release, in another for a part of it.
@@ -69,7 +69,7 @@ def check_files(benchmark: str | None, task: str | None, raws: Sequence[Path]) -
         path = find_file(raws, file.path)
         if path is None:
             if not file.partial:
-                checked[file.path] = _absent(file.source, file.path, records)
+                checked[file.path] = _missing_file(file.source, file.path, records)
             continue
         checked[file.path] = _check(file, path, records, n_rows)
         checked |= {row.path: row for row in _check_beside(file, path, records)}
@@ -97,52 +97,54 @@ def print_check(files: Sequence[CheckedFile], console: Console) -> None:
     console.print(line, soft_wrap=True, highlight=False)
 
 
-def _absent(source: SourceSpec, path: str, records: Upstream) -> CheckedFile:
+def _missing_file(source: SourceSpec, path: str, records: Upstream) -> CheckedFile:
     """Return what is recorded of a file that is absent: the checksum is that of any form it may lie in."""
-    rows, _ = _recorded(path, path, records)
+    rows, _ = _find_records(path, path, records)
     forms = (path, f"{path}.gz", str(Path(path).with_suffix(".zip")))
-    sha256 = next(filter(None, (_recorded(path, form, records)[1] for form in forms)), None)
+    sha256 = next(filter(None, (_find_records(path, form, records)[1] for form in forms)), None)
     return CheckedFile(path, "missing" if source.open_licence else "closed", rows, sha256, "")
 
 
 def _check(file: FileSpec, path: Path, records: Upstream, n_rows: dict[str, int]) -> CheckedFile:
     """Compare a file that is there; the rows of one that had to be parsed are put into ``n_rows``."""
-    rows, sha256 = _recorded(file.path, str(Path(file.path).with_name(path.name)), records)
+    rows, sha256 = _find_records(file.path, str(Path(file.path).with_name(path.name)), records)
     if sha256 is not None and file_sha256(path) == sha256:
         return CheckedFile(file.path, "whole", rows, sha256, "checksum")
     try:
         n_rows[file.path] = read_file(path, file.read, (), cache=cache_folder()).n_rows
     except InvalidInput as unreadable:  # the table is of all files, with what is wrong of each
         return CheckedFile(file.path, "there", rows, sha256, "", str(unreadable.problems[0]))
-    return _judge(file.path, n_rows[file.path], rows, sha256)
+    return _compare_rows(file.path, n_rows[file.path], rows, sha256)
 
 
 def _check_beside(file: FileSpec, path: Path, records: Upstream) -> Iterator[CheckedFile]:
     for name in file.beside:
         place = str(Path(file.path).with_name(name))
         if not path.with_name(name).exists():
-            yield _absent(file.source, place, records)
+            yield _missing_file(file.source, place, records)
             continue
         facts = facts_beside(path.with_name(name), place)
-        rows, sha256 = _recorded(place, place, records)
+        rows, sha256 = _find_records(place, place, records)
         if facts.sha256 == sha256:
             yield CheckedFile(place, "whole", rows, sha256, "checksum")
         else:
-            yield _judge(place, facts.rows, rows, sha256)
+            yield _compare_rows(place, facts.rows, rows, sha256)
 
 
-def _judge(path: str, n_rows: int, rows: int | None, sha256: str | None) -> CheckedFile:
-    """Judge a file by its rows, as no recorded checksum agrees."""
+def _compare_rows(path: str, n_rows: int, rows: int | None, sha256: str | None) -> CheckedFile:
+    """Compare a file's rows with the recorded number, because no recorded checksum agrees."""
     if rows is not None and n_rows != rows:
         by = f"{abs(n_rows - rows):,} {'too many' if n_rows > rows else 'too few'}"
         return CheckedFile(path, "there", rows, sha256, "", f"{n_rows:,} rows, {by}")
     if sha256 is not None:
-        return CheckedFile(path, "there", rows, sha256, "rows" if rows else "", "another checksum: another revision?")
+        return CheckedFile(
+            path, "there", rows, sha256, "rows" if rows else "", "the checksum differs: another revision?"
+        )
     return CheckedFile(path, "unverified" if rows is None else "whole", rows, sha256, "" if rows is None else "rows")
 
 
 def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]) -> CheckedFile:
-    """Judge a file by the rows that it has together with others."""
+    """Compare with its record the number of rows that a file has together with others."""
     lacking = [Path(place).name for place in total.files if place not in n_rows]
     n_all = sum(n_rows.get(place, 0) for place in total.files)
     if lacking:
@@ -153,7 +155,7 @@ def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]
     return file._replace(state=state, recorded_rows=total.rows, verified="" if found else "total", found=found)
 
 
-def _recorded(path: str, form: str, records: Upstream) -> tuple[int | None, str | None]:
+def _find_records(path: str, form: str, records: Upstream) -> tuple[int | None, str | None]:
     """Return the recorded rows of a file, or of its total, and the checksum of the form that it lies in."""
     total = records.total_of(path)
     rows = total.rows if total else records.files.get(path, FileFacts()).rows

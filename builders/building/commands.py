@@ -37,10 +37,10 @@ def build(
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Dataset folder to write.")] = None,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="NAME", help="'own': labels, tags, answers or texts. Default: told by columns."),
+        typer.Option("--kind", metavar="NAME", help="'own': labels, tags, answers or texts. Default: by column names."),
     ] = None,
     domain_column: Annotated[
-        str | None, typer.Option("--domain-column", metavar="NAME", help="'own': its domains. Default: 'domain'.")
+        str | None, typer.Option("--domain-column", metavar="NAME", help="'own': column of domains. Default: 'domain'.")
     ] = None,
     label_column: Annotated[
         str | None,
@@ -59,19 +59,24 @@ def build(
         ),
     ] = None,
     id_column: Annotated[
-        str | None, typer.Option("--id-column", metavar="NAME", help="'own': ids, which must not repeat.")
+        str | None, typer.Option("--id-column", metavar="NAME", help="'own': column of ids, which must not repeat.")
     ] = None,
     split_column: Annotated[
-        str | None, typer.Option("--split-column", metavar="NAME", help="'own': train, validation, test.")
+        str | None,
+        typer.Option("--split-column", metavar="NAME", help="'own': column that says train, validation or test."),
     ] = None,
     group_column: Annotated[
-        str | None, typer.Option("--group-column", metavar="NAME", help="'own': what belongs together, as documents.")
+        str | None,
+        typer.Option("--group-column", metavar="NAME", help="'own': column of what is never split, such as documents."),
     ] = None,
     domain_by: DomainByOption = None,
     min_texts: Annotated[
         int | None,
         typer.Option(
-            "--min-texts", metavar="N", help="'own': domains of fewer test texts leave the means. Default: 30.", min=0
+            "--min-texts",
+            metavar="N",
+            help="'own': domains with fewer test texts are left out of means. Default: 30.",
+            min=0,
         ),
     ] = None,
     seed: Annotated[
@@ -87,24 +92,29 @@ def build(
     ] = 0,
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="With 'dr', 'boss' and 'df1': build what there is of an incomplete upstream."),
+        typer.Option(
+            "--partial", help="With 'dr', 'boss' and 'df1': build from incomplete upstream files; marked partial."
+        ),
     ] = False,
     from_hub: Annotated[
         bool,
         typer.Option(
             "--from-hub",
-            help="With 'dr', 'boss' and 'df1': fetch missing open files from the Hugging Face Hub into --raw.",
+            help="With 'dr', 'boss' and 'df1': download missing files with open licences from the Hub into --raw.",
         ),
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a dataset that is already at --out.")] = False,
-    no_depth: Annotated[bool, typer.Option("--no-depth", help="Leave depths out: needs no encoder.")] = False,
+    no_depth: Annotated[
+        bool,
+        typer.Option("--no-depth", help="Do not compute depths (how far texts lie from a source); needs no encoder."),
+    ] = False,
     encoder: Annotated[
         str | None,
         typer.Option("--encoder", metavar="NAME", help="Sentence encoder of the depths: Hub id, path, or 'wordllama'."),
     ] = None,
     no_placebo: Annotated[
         bool,
-        typer.Option("--no-placebo", help="Leave out the placebo tasks, whose domains are dealt at random."),
+        typer.Option("--no-placebo", help="Leave out placebo tasks, which show drops without any shift."),
     ] = False,
     withhold_labels: Annotated[
         bool,
@@ -132,9 +142,13 @@ def build(
     ] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Build nothing: print of every file whether it is there and as recorded."),
+        typer.Option(
+            "--check", help="Build nothing: print for every file whether it is there and agrees with its record."
+        ),
     ] = False,
-    list_: Annotated[bool, typer.Option("--list", help="List what upstream files build, one domain a line.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List everything that can be built, one domain a line.")
+    ] = False,
     json_: JsonOption = None,
 ) -> None:
     """Build a dataset folder from upstream files, or from your own data: CSV, JSON lines, Parquet, lines of tokens.
@@ -143,8 +157,8 @@ def build(
 
     Own data: shiftbench build own tickets --raw tickets.csv --out build/tickets
     """
+    from builders.building.build import BENCHMARKS, check_benchmark, list_domains
     from builders.building.build import build as build_benchmark
-    from builders.building.build import known_benchmark, list_domains
     from builders.building.report import print_build
     from builders.building.synthetic import build_synthetic
     from builders.cache import check_cache
@@ -155,7 +169,7 @@ def build(
         typer.echo("\n".join(list_domains(benchmark)))
         return
     if benchmark is not None:
-        known_benchmark(benchmark)
+        check_benchmark(benchmark)
     if check:
         unread = {"--out": out, "--partial": partial, "--record": record, "--other-revisions": other_revisions}
         _refuse("--check", unread, "--check")
@@ -164,7 +178,7 @@ def build(
     if benchmark is None or out is None:
         raise typer.BadParameter("give a benchmark and --out, or --list")
     if no_depth and encoder is not None:
-        raise typer.BadParameter("--encoder is for depths, which --no-depth leaves out")
+        raise typer.BadParameter("give --encoder or --no-depth, not both")
     from_upstream = {"--partial": partial, "--no-placebo": no_placebo, "--record": record, "--from-hub": from_hub}
     from_upstream["--other-revisions"] = other_revisions
     of_own = {"--kind": kind, "--domain-column": domain_column, "--label-column": label_column,
@@ -172,7 +186,7 @@ def build(
               "--group-column": group_column, "--domain-by": domain_by, "--min-texts": min_texts}  # fmt: skip
     _refuse(benchmark, {"a task": task, "--raw": raw, **from_upstream}, "synthetic")
     _refuse(benchmark, from_upstream, "own")
-    _refuse(benchmark, of_own, "dr", "boss", "df1", "synthetic")
+    _refuse(benchmark, of_own, *BENCHMARKS, "synthetic")
     check_cache()
     common: dict[str, Any] = {"seed": seed, "overwrite": overwrite, "withhold_labels": withhold_labels}
     common["encoder"] = None if no_depth else sentence_encoder(encoder)
@@ -204,14 +218,14 @@ def build(
         typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; keep {whole} to yourself", err=True)
     write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
     if failed:
-        typer.echo(f"could not build, or not whole: {', '.join(failed)}", err=True)
+        typer.echo(f"not built, or built without all rows: {', '.join(failed)}", err=True)
         raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
 
 
 def _build_own(
     task: str | None, raw: list[Path], out: Path, of_own: dict[str, Any], common: dict[str, Any]
 ) -> "Manifest":
-    """Build own data from what was given on the command line, by the options' names."""
+    """Build own data from the options of the command line."""
     from builders.building.own import MIN_TEXTS, build_own
     from builders.building.own_columns import Columns, find_kind
 
@@ -244,7 +258,7 @@ def _check(benchmark: str | None, task: str | None, raw: list[Path] | None, json
 
 
 def _refuse(benchmark: str, options: dict[str, Any], *by: str) -> None:
-    """Refuse what was given but would be left unread by a benchmark, or by --check."""
+    """Raise InvalidInput for options that a benchmark, or --check, would ignore."""
     given = [name for name, value in options.items() if value]
     if given and benchmark in by:
         raise typer.BadParameter(f"these do not apply to '{benchmark}': {', '.join(given)}")

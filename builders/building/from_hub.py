@@ -1,4 +1,4 @@
-"""Original rows of open sources that are on the Hugging Face Hub, fetched into a folder of upstream files.
+"""Original rows of open sources on the Hugging Face Hub, downloaded into a folder of upstream files.
 
 Where the Hub has a release as Parquet, its rows are written in the release's own form, which the specs read. A
 repository's revision is resolved when the first file of it is fetched, kept in ``<slug>/from_hub.json``, and used from
@@ -53,7 +53,7 @@ class Fetched(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the rows are as many as recorded of the whole release."""
+        """Return whether the rows are as many as recorded of the whole release."""
         return self.rows == self.recorded_rows
 
 
@@ -65,7 +65,7 @@ def _as_json_lines(keys: Mapping[str, str], labels: Mapping[int, str], fetched: 
     """Write rows as JSON lines: ``keys`` names the repository's column for each of the release's."""
     label = next(own for own in keys.values() if own == "label")
     with out.open("w", encoding="utf-8") as stream:
-        for row in _rows(fetched, list(keys.values())):
+        for row in _iterate_rows(fetched, list(keys.values())):
             row[label] = labels[row[label]]
             stream.write(json.dumps({key: row[own] for key, own in keys.items()}, ensure_ascii=False) + "\n")
 
@@ -73,7 +73,7 @@ def _as_json_lines(keys: Mapping[str, str], labels: Mapping[int, str], fetched: 
 def _as_squad(version: str, fetched: Sequence[Path], out: Path) -> None:
     """Write rows as SQuAD's JSON: questions of one context together, contexts of one title together."""
     articles: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for row in _rows(fetched, ["id", "title", "context", "question", "answers"]):
+    for row in _iterate_rows(fetched, ["id", "title", "context", "question", "answers"]):
         given = row["answers"]
         answers = [
             {"text": text, "answer_start": start}
@@ -90,7 +90,7 @@ def _as_squad(version: str, fetched: Sequence[Path], out: Path) -> None:
     out.write_text(json.dumps({"version": version, "data": data}, ensure_ascii=False), encoding="utf-8")
 
 
-def _rows(paths: Sequence[Path], columns: list[str]) -> Iterator[dict[str, Any]]:
+def _iterate_rows(paths: Sequence[Path], columns: list[str]) -> Iterator[dict[str, Any]]:
     for path in paths:
         yield from pl.read_parquet(path, columns=columns).iter_rows(named=True)
 
@@ -203,7 +203,7 @@ def fetch_from_hub(
         specs: the tasks.
         raws: folders of upstream files; the first is made where it is not there.
         api: the Hub; by default the one of ``HF_ENDPOINT``.
-        note: takes a line about each file.
+        note: is called with a line about each file.
     Returns: what was fetched; empty where nothing is missing that the Hub has.
     Raises: InvalidInput when the Hub cannot be reached or has other files; files fetched before stay.
     """
@@ -275,7 +275,7 @@ def _n_rows(path: Path) -> int:
 def _outcome(one: Fetched) -> str:
     rows = f"{one.place}: {one.rows:,} rows"
     if one.recorded_rows is None:
-        return f"{rows}; no number is recorded, so they are not verified"
+        return f"{rows}; no row count is recorded to compare with, so the file is unverified"
     return (
         f"{rows}, as recorded"
         if one.agrees

@@ -25,7 +25,7 @@ _ARROW = pl.CompatLevel.oldest()
 
 
 class _Texts:
-    """Draws texts."""
+    """A generator of invented texts."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -50,7 +50,7 @@ class _Texts:
                     yield text
 
     def repeated(self, n_rows: int, n_words: int, times: int) -> Iterator[str]:
-        """Draw texts of about so many words, each of which comes so many times."""
+        """Draw texts of about so many words, and repeat each text so many times."""
         return islice(chain.from_iterable([text] * times for text in self.draw(-(-n_rows // times), n_words)), n_rows)
 
 
@@ -68,12 +68,12 @@ Writer = Callable[[Path, _Texts, float], None]
 
 
 def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -> Writer:
-    """Make a writer of MRQA's JSON lines: questions, ``times`` of them about one context."""
+    """Return a writer of MRQA's JSON lines, with ``times`` questions about each context."""
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:
         for split, size in sizes.items():
             n_contexts = max(1, round(size * scale) // times)
-            with _opened(raw / f"mrqa/{split}/{folder}.jsonl") as file:
+            with _open_for_writing(raw / f"mrqa/{split}/{folder}.jsonl") as file:
                 file.write('{"header": {}}\n')
                 questions = texts.draw(n_contexts * times, 12)
                 for number, context in enumerate(texts.draw(n_contexts, n_words)):
@@ -90,13 +90,13 @@ def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -
 
 
 def _pairs(place: str, sizes: Mapping[str, int], n_words: tuple[int, int], times: int) -> Writer:
-    """Make a writer of pairs of sentences in JSON lines, ``times`` of them of one premise."""
+    """Return a writer of sentence pairs in JSON lines, with ``times`` pairs of each premise."""
     labels = ("entailment", "neutral", "contradiction")
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:
         for split, size in sizes.items():
             n_rows = max(1, round(size * scale))
-            with _opened(raw / place.format(split)) as file:
+            with _open_for_writing(raw / place.format(split)) as file:
                 pairs = zip(texts.repeated(n_rows, n_words[0], times), texts.draw(n_rows, n_words[1]), strict=True)
                 for number, (premise, hypothesis) in enumerate(pairs):
                     row = {"gold_label": labels[number % 3], "sentence1": premise, "sentence2": hypothesis}
@@ -108,7 +108,7 @@ def _pairs(place: str, sizes: Mapping[str, int], n_words: tuple[int, int], times
 def _docnli(raw: Path, texts: _Texts, scale: float) -> None:
     for split, size in {"train": 942_314, "test": 267_086}.items():
         n_rows = max(1, round(size * scale))
-        with _opened(raw / f"docnli/{split}.json") as file:
+        with _open_for_writing(raw / f"docnli/{split}.json") as file:
             pairs = zip(texts.repeated(n_rows, 320, 4), texts.draw(n_rows, 50), strict=True)
             for number, (premise, hypothesis) in enumerate(pairs):
                 label = ("entailment", "not_entailment")[number % 2]
@@ -127,14 +127,14 @@ def _contract_nli(raw: Path, texts: _Texts, scale: float) -> None:
             {"id": number, "text": text, "annotation_sets": annotations}
             for number, text in enumerate(texts.draw(max(2, round(size * scale)), 1_700))
         ]
-        with _opened(raw / f"contract_nli/contract-nli/{split}.json") as file:
+        with _open_for_writing(raw / f"contract_nli/contract-nli/{split}.json") as file:
             file.write(_json({"documents": documents, "labels": labels}))
 
 
 def _wanli(raw: Path, texts: _Texts, scale: float) -> None:
     for split, size in {"train": 102_885, "test": 5_000}.items():
         n_rows = max(1, round(size * scale))
-        with _opened(raw / f"wanli/data/wanli/{split}.jsonl") as file:
+        with _open_for_writing(raw / f"wanli/data/wanli/{split}.jsonl") as file:
             for premise, hypothesis in zip(texts.draw(n_rows, 18), texts.draw(n_rows, 10), strict=True):
                 file.write(_json({"premise": premise, "hypothesis": hypothesis, "gold": "neutral"}) + "\n")
 
@@ -155,7 +155,7 @@ def _squad(raw: Path, texts: _Texts, scale: float) -> None:
             {"title": f"{split} {start}", "paragraphs": paragraphs[start : start + 40]}
             for start in range(0, len(paragraphs), 40)
         ]
-        with _opened(raw / f"squad_v1/{split}-v1.1.json") as file:
+        with _open_for_writing(raw / f"squad_v1/{split}-v1.1.json") as file:
             file.write(_json({"data": articles}))
 
 
@@ -174,7 +174,7 @@ def _civil_comments(raw: Path, texts: _Texts, scale: float) -> None:
 
 def _amazon(raw: Path, texts: _Texts, scale: float) -> None:
     for category in CATEGORIES:
-        with _opened(raw / f"amazon_5core/{category}_5.json") as file:
+        with _open_for_writing(raw / f"amazon_5core/{category}_5.json") as file:
             for number, text in enumerate(texts.draw(max(10, round(25_000 * scale)), 75)):
                 row = {"overall": float(1 + number % 5), "reviewText": text, "asin": f"B{number // 9}"}
                 file.write(_json(row) + "\n")
@@ -182,14 +182,14 @@ def _amazon(raw: Path, texts: _Texts, scale: float) -> None:
 
 def _dsc(raw: Path, texts: _Texts, scale: float) -> None:
     for split, size in {"train": 92_244, "test": 11_531}.items():
-        with _opened(raw / f"dsc/{split}.tsv") as file:
+        with _open_for_writing(raw / f"dsc/{split}.tsv") as file:
             for number, text in enumerate(texts.draw(max(4, round(size * scale)), 90)):
                 file.write(f"{text}\t{(1, -1)[number % 2]}\n")
 
 
 def _yelp(raw: Path, texts: _Texts, scale: float) -> None:
     for split, size in {"train": 650_000, "test": 50_000}.items():
-        with _opened(raw / f"yelp/yelp_review_full_csv/{split}.csv") as file:
+        with _open_for_writing(raw / f"yelp/yelp_review_full_csv/{split}.csv") as file:
             for number, text in enumerate(texts.draw(max(15, round(size * scale)), 130)):
                 file.write(f'"{1 + number % 5}","{text}"\n')
 
@@ -258,6 +258,6 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _opened(path: Path) -> TextIO:
+def _open_for_writing(path: Path) -> TextIO:
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("w", encoding="utf-8")

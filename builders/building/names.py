@@ -26,13 +26,13 @@ def find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[
     having = tuple(spec for spec in chosen if domain in {each.name for each in spec.domains})
     find_known(domain, [each.name for spec in chosen for each in spec.domains], f"domain of {task}")
     if any(spec.pairing for spec in having):
-        what, cure = "a pairing is built whole, from all of its domains", f"give {task}"
+        what, cure = "a pairing cannot be built from one of its domains", f"give {task}"
         raise InvalidInput(Problem(what, "command line", f"'{name}'", cure))
     return having, domain
 
 
 def find_known(name: str, names: Sequence[str], what: str) -> str:
-    """Return a name that is one of some names; InvalidInput names ``what`` it is not, and the nearest."""
+    """Return a name that is among the known ones; InvalidInput says what it is not, and suggests the nearest."""
     if name not in names:
         raise UnknownChoice(Problem(f"there is no such {what}", "command line", f"'{name}'", did_you_mean(name, names)))
     return name

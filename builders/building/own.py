@@ -57,20 +57,22 @@ def build_own(
         raw: a file, several, or a folder of them; of several, each is a domain where no column says otherwise.
         out: the folder to write.
         columns: which columns hold what; by default those of the usual names.
-        kind: what is predicted; by default told by the file or the names of its columns.
+        kind: what is predicted; by default found from the file or the names of its columns.
         min_texts: test texts below which a domain is left out of means.
         seed: decides which groups go to which split.
         overwrite: replace what is in ``out``.
         encoder: computes the depth tables; None leaves them out.
         withhold_labels: write a folder without test labels and one with them.
-    Returns: the manifest of what was written; its task's notes say what is odd about the rows.
+    Returns: the manifest of what was written; its task's notes list what is odd about the rows.
     Raises: InvalidInput with every problem when a column is missing, a value empty, an id repeated, or fewer than two
         domains or labels are there.
     """
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     if not is_name(task_name):
         raise InvalidInput(
-            Problem("this cannot name a task", "command line", repr(task_name), "use lower case, digits, - and _")
+            Problem(
+                "this cannot be the name of a task", "command line", repr(task_name), "use lower case, digits, - and _"
+            )
         )
     tables = read_tables([raw] if isinstance(raw, Path) else raw)
     rows = own_rows(tables, columns or Columns(), kind)
@@ -127,7 +129,7 @@ def build_rows(
     draws, sources = secret_seed(seed, key), dict.fromkeys(parts, ("own",))
     task = assemble(spec, dict(sorted(parts.items())), sources, seed=draws, equal=False, withhold=withhold_labels)
     task.titles = {name: text for text, name in names.items() if text != name}
-    task.spec = replace(spec, notes=(*rows.notes, *_small(task, min_texts)))
+    task.spec = replace(spec, notes=(*rows.notes, *_small_domains(task, min_texts)))
     source = SourceFacts(
         title=title,
         url="",
@@ -164,7 +166,7 @@ def _splits(frame: pl.DataFrame, rows: OwnRows) -> Splits:
     return {str(split): part.select(columns) for (split,), part in frame.group_by("split", maintain_order=True)}
 
 
-def _small(task: AssembledTask, min_texts: int) -> list[str]:
+def _small_domains(task: AssembledTask, min_texts: int) -> list[str]:
     """List the domains with too few test texts for a mean."""
     sizes = {domain: len(splits.get("test", ())) for domain, splits in task.domains.items()}
     return [

@@ -24,7 +24,7 @@ _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.EXTRACTIVE_QA: (("context", "question"),),
     TaskKind.GENERATION: (("text",), ("source_text",)),
 }
-"""Names that input columns have where none are given, the usual ones first."""
+"""Default names of input columns, the most usual ones first."""
 _GOLD: Mapping[TaskKind, tuple[str, ...]] = {kind: (name,) for kind, name in GOLD.items()} | {
     TaskKind.EXTRACTIVE_QA: ("answers", "answer"),
     TaskKind.GENERATION: ("target_text", "target", "summary"),
@@ -57,13 +57,13 @@ class Columns:
     domain_by: str | None = None
 
     def by_use(self) -> dict[str, str]:
-        """Return the names that were given, by what they hold."""
+        """Return the names that the user set, by what the columns hold."""
         one = {"domain": self.domain, "gold": self.label, "id": self.id, "split": self.split, "group": self.group}
         return {use: name for use, name in one.items() if name is not None}
 
 
-def kind_of(columns: Sequence[str]) -> TaskKind:
-    """Tell what is predicted by the names of columns."""
+def infer_kind(columns: Sequence[str]) -> TaskKind:
+    """Return the task kind that the column names imply."""
     found = set(columns)
     if "tags" in found:
         return TaskKind.TAGGING
@@ -87,7 +87,7 @@ class FoundColumns:
 
     Attributes:
         table: the table.
-        columns: the names that were given.
+        columns: the names that the user set.
         kind: what is predicted.
         problems: what is missing or named twice.
         inputs: our names of the input columns.
@@ -111,11 +111,11 @@ class FoundColumns:
         for use, name in (*given.items(), *(("text", text) for text in self.columns.text)):
             if name not in found:
                 what = f"the column named for {_USES[use]} is not there"
-                self._missing(what, name, did_you_mean(name, found))
+                self._report_missing(what, name, did_you_mean(name, found))
         wanted = [*given.values(), *self.columns.text]
         for name in sorted({name for name in wanted if wanted.count(name) > 1}):
             self.problems.append(
-                Problem("one column cannot be two things", self.table.name, f"'{name}' given twice", column=name)
+                Problem("one column is named for two purposes", self.table.name, f"'{name}' given twice", column=name)
             )
         if self.problems:
             return
@@ -123,7 +123,7 @@ class FoundColumns:
         self._find_more("domain", given, found)
         if "domain" not in self.names and self.table.domain is None:
             cure = _other_case(("domain",), found) or "add 'domain', or give --domain-column, or a file a domain"
-            self._missing("a column is missing", "domain", cure)
+            self._report_missing("a column is missing", "domain", cure)
         self._find_gold(found, set(self.columns.text))
         for name in ("group", "split"):
             self._find_more(name, given, found)
@@ -133,20 +133,20 @@ class FoundColumns:
             self.names["own_id"] = "id"
 
     def _find_more(self, name: str, given: Mapping[str, str], found: Sequence[str]) -> None:
-        """Find a column by the name given or its usual one, unless that one holds something else."""
+        """Find a column by the name that the user set or its usual one, unless that one holds something else."""
         own = given.get(name, name)
         if name in given or (own in found and own not in {*given.values(), *self.names.values()}):
             self.names[name] = own
 
     def _find_inputs(self, found: Sequence[str], taken: set[str]) -> None:
-        """Find the input columns; tokens may be words of a text parted by blanks."""
+        """Find the input columns; tokens may be the words of a text, separated by blanks."""
         usual = _INPUTS[self.kind]
         free = [name for name in found if name not in taken]
         if self.columns.text:
             ours = next((names for names in usual if len(names) == len(self.columns.text)), None)
             if ours is None:
                 what, cure = (
-                    "these are too many or too few text columns",
+                    "the number of text columns is wrong",
                     f"give {' or '.join(str(len(n)) for n in usual)}",
                 )
                 self.problems.append(Problem(what, self.table.name, ", ".join(self.columns.text), cure))
@@ -159,14 +159,14 @@ class FoundColumns:
                 names = [name for names in usual for name in names]
                 like = " or ".join(" and ".join(f"'{name}'" for name in names) for names in usual)
                 cure = _other_case(names, found) or f"name it {like.replace(' or ', ', or ')}, or give --text-column"
-                self._missing("the text column is missing", usual[0][0], cure)
+                self._report_missing("the text column is missing", usual[0][0], cure)
         self.names |= dict(zip(self.inputs, own, strict=True))
 
     def _find_gold(self, found: Sequence[str], taken: set[str]) -> None:
         gold, usual = GOLD[self.kind], _GOLD[self.kind]
         own = self.columns.label or next((name for name in usual if name in found and name not in taken), None)
         if own is None:
-            self._missing("a column is missing", usual[0], _other_case(usual, found) or f"add '{usual[0]}'")
+            self._report_missing("a column is missing", usual[0], _other_case(usual, found) or f"add '{usual[0]}'")
             return
         self.names[gold] = own
         if self.kind is TaskKind.EXTRACTIVE_QA and START in found and self.table.frame.schema[own] == pl.String:
@@ -179,12 +179,12 @@ class FoundColumns:
                 what = "this column must hold text" if lists == (pl.String,) else "this column holds something else"
                 self.problems.append(Problem(what, self.table.name, str(dtype), column=column))
 
-    def _missing(self, what: str, name: str, cure: str) -> None:
+    def _report_missing(self, what: str, name: str, cure: str) -> None:
         found = f"columns {', '.join(self.table.frame.columns)}"
         self.problems.append(Problem(what, self.table.name, found, cure, column=name))
 
 
 def _other_case(names: Sequence[str], columns: Sequence[str]) -> str:
-    """Name the columns to rename where only case or spaces around keep them from being one of these names."""
+    """List the columns to rename, where only case or spaces keep them from being one of these names."""
     pairs = [(column, column.strip().lower()) for column in columns if column not in names]
     return " and ".join(f"rename '{column}' to '{name}'" for column, name in pairs if name in names)

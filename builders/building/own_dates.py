@@ -1,4 +1,4 @@
-"""Dates as domains: grouped by month, quarter or year, because a domain a day has too few texts to tell anything."""
+"""Dates as domains: grouped by month, quarter or year, because a domain for each day has too few texts."""
 
 from collections.abc import Mapping
 
@@ -23,16 +23,16 @@ _SHARE = 0.95
 
 
 def look_like_dates(domains: pl.Series) -> bool:
-    """Check whether nearly all distinct values are dates, each with its day, such as ``2024-03-31`` or a time of it."""
+    """Return whether nearly all distinct values are full dates, such as ``2024-03-31``, with or without a time."""
     values = domains.drop_nulls().unique()
     least = max(2, _SHARE * len(values))
-    return any(int(_parsed(values, form).is_not_null().sum()) >= least for form in _FORMATS)
+    return any(int(_parse_dates(values, form).is_not_null().sum()) >= least for form in _FORMATS)
 
 
 def count_spans(domains: pl.Series) -> dict[str, int]:
-    """Count the domains that grouping dates by each span would make; what is no date counts for nothing."""
+    """Count the domains that grouping dates by each span would make; values that are no dates are not counted."""
     form = _best_form(domains)
-    dates = pl.DataFrame({"date": _parsed(domains, form).drop_nulls()})
+    dates = pl.DataFrame({"date": _parse_dates(domains, form).drop_nulls()})
     return {span: int(dates.select(name.n_unique()).item()) for span, name in _NAMES.items()}
 
 
@@ -45,18 +45,18 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
         file: the file, for the report.
         column: its column of dates.
     Returns: names of the spans, such as ``2024-03``, ``2024-q1`` or ``2024``.
-    Raises: InvalidInput where a value is no date, or day and month cannot be told apart.
+    Raises: InvalidInput where a value is not a date, or day and month cannot be told apart.
     """
     form = _best_form(domains)
-    found = _parsed(domains, form)
+    found = _parse_dates(domains, form)
     bad = (found.is_null() & domains.is_not_null()).arg_true()
     if len(bad):
         value = repr(domains[int(bad[0])])[:80] + and_more(len(bad) - 1)
         cure = "write dates as 2024-03-31, or leave --domain-by out"
-        raise InvalidInput(Problem("a value is no date", file, value, cure, column=column, row=int(bad[0]) + 1))
+        raise InvalidInput(Problem("a value is not a date", file, value, cure, column=column, row=int(bad[0]) + 1))
     if form in ("%m/%d/%Y", "%d/%m/%Y"):
         other = "%d/%m/%Y" if form == "%m/%d/%Y" else "%m/%d/%Y"
-        if _parsed(domains, other).is_not_null().all() and span != "year":
+        if _parse_dates(domains, other).is_not_null().all() and span != "year":
             what, cure = "day and month of these dates cannot be told apart", "write dates as 2024-03-31"
             raise InvalidInput(Problem(what, file, repr(domains[0])[:80], cure, column=column))
     return pl.DataFrame({"date": found}).select(domain=_NAMES[span])["domain"]
@@ -65,10 +65,10 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
 def _best_form(domains: pl.Series) -> str:
     """Choose the form that reads most values, the first of equally good ones."""
     values = domains.drop_nulls().unique()
-    return max(_FORMATS, key=lambda form: int(_parsed(values, form).is_not_null().sum()))
+    return max(_FORMATS, key=lambda form: int(_parse_dates(values, form).is_not_null().sum()))
 
 
-def _parsed(values: pl.Series, form: str) -> pl.Series:
+def _parse_dates(values: pl.Series, form: str) -> pl.Series:
     """Read dates of one form; null where a value is none. What stands after a date must be a time."""
     length = len(_FORMATS[form])
     text = values.str.strip_chars()

@@ -14,7 +14,7 @@ _SHEET_ERRORS = ("#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NU
 
 
 def row_list(rows: Sequence[int]) -> str:
-    """Write row numbers.
+    """Format row numbers.
 
     >>> row_list([3]), row_list([3, 7]), row_list(range(1, 12))
     ('row 3', 'rows 3, 7', 'rows 1, 2, 3, 4, 5, 6, 7, 8 and 3 more')
@@ -55,7 +55,7 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     )
     again = numbered.filter(~pl.struct("_inputs", "_gold").is_first_distinct())["_row"].to_list()
     if again:
-        yield f"rows that repeat another of their domain word for word leave: {row_list(again)}"
+        yield f"dropped, because they repeat a row of their domain word for word: {row_list(again)}"
     torn = numbered.filter(pl.col("_gold").n_unique().over("_inputs") > 1)["_row"].to_list()
     if torn and kind is not TaskKind.GENERATION:
         word = "labels" if kind is TaskKind.CLASSIFICATION else gold
@@ -63,21 +63,21 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
     texts = as_texts(frame.select(inputs[0]))
     away = numbered.with_columns(_text=texts).filter(pl.col("domain").n_unique().over("_text") > 1)["_row"].to_list()
     if away and kind is not TaskKind.EXTRACTIVE_QA:
-        yield f"texts stand in more than one domain: {row_list(away)}"
+        yield f"texts that are in more than one domain: {row_list(away)}"
     if cure := date_cure(frame["domain"]):
         yield f"{frame['domain'].n_unique():,} domains, {cure}"
     yield from _alike_names(frame, kind)
     if kind is TaskKind.CLASSIFICATION:
         for (domain,), rows in frame.group_by("domain", maintain_order=True):
             if rows["label"].n_unique() == 1:
-                yield f"domain {domain!r} has one label alone: {rows['label'][0]!r}"
+                yield f"domain {domain!r} has only one label: {rows['label'][0]!r}"
         errors = frame.with_row_index("_row", 1).filter(pl.col("label").is_in(_SHEET_ERRORS))["_row"].to_list()
         if errors:
-            yield f"labels that a spreadsheet writes where a formula fails: {row_list(errors)}"
+            yield f"labels that look like errors of a spreadsheet: {row_list(errors)}"
         rare = frame["label"].value_counts().filter(pl.col("count") == 1)["label"].sort().to_list()
         if rare:
             row = [int((frame["label"] == label).arg_true()[0]) + 1 for label in rare]
-            yield f"labels that stand once: {', '.join(map(repr, rare[:SHOWN]))} ({row_list(row)})"
+            yield f"labels that occur only once: {', '.join(map(repr, rare[:SHOWN]))} ({row_list(row)})"
 
 
 def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:
@@ -89,4 +89,4 @@ def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:
             by_folded.setdefault(" ".join(value.casefold().split()), []).append(value)
         for alike in by_folded.values():
             if len(alike) > 1:
-                yield f"{name}s that differ in case or spaces alone stay different: {', '.join(map(repr, alike))}"
+                yield f"{name}s that differ only in case or spaces are kept apart: {', '.join(map(repr, alike))}"

@@ -1,4 +1,4 @@
-"""Rows of one's own data: which columns hold what, and everything that is wrong with their values, told at once."""
+"""Rows of one's own data: which columns hold what, and everything that is wrong with their values, in one report."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from builders.building.own_columns import START, Columns, FoundColumns, kind_of
+from builders.building.own_columns import START, Columns, FoundColumns, infer_kind
 from builders.building.own_dates import group_dates
 from builders.building.own_notes import date_cure, odd_rows, row_list
 from builders.building.own_tables import OwnTable
@@ -52,17 +52,17 @@ def own_rows(
     Args:
         tables: the tables, as they were read.
         columns: which of their columns hold what.
-        kind: what is predicted; by default told by the form of the file or the names of its columns.
+        kind: what is predicted; by default found from the form of the file or the names of its columns.
         min_domains: fewest domains; 1 where rows without labels, which stand apart, are of another one.
     Returns: the rows, with what is odd about them.
     Raises: InvalidInput with every problem of every table: file, column, rows, cure.
     """
     problems: list[Problem] = []
     frames: list[pl.DataFrame] = []
-    kinds = {kind or table.kind or kind_of(table.frame.columns) for table in tables}
+    kinds = {kind or table.kind or infer_kind(table.frame.columns) for table in tables}
     if len(kinds) > 1:
         found = ", ".join(sorted(each.value for each in kinds))
-        raise InvalidInput(Problem("the files are of several kinds", tables[0].name, found, "give --kind"))
+        raise InvalidInput(Problem("the files hold different kinds of tasks", tables[0].name, found, "give --kind"))
     (kind,) = kinds
     inputs: tuple[str, ...] = ()
     for table in tables:
@@ -75,7 +75,7 @@ def own_rows(
     if len({tuple(frame.columns) for frame in frames}) > 1:
         problems.append(Problem("the files have different columns", tables[0].name, cure="give all files the same"))
     elif len(frames) == len(tables):
-        problems += _of_all(frames, tables, columns, kind, min_domains)
+        problems += _check_together(frames, tables, columns, kind, min_domains)
     if problems:
         raise InvalidInput(problems)
     frame = pl.concat(frames)
@@ -125,13 +125,13 @@ class _Reading:
                 frame = frame.with_columns(domain=dates)
             except InvalidInput as error:
                 self.problems += error.problems
-        for fault in self._empty(frame):
+        for fault in self._find_empty(frame):
             self._add(fault, frame)
         if self.kind is TaskKind.TAGGING:
-            frame = _in_lists(frame)
+            frame = _split_lists(frame)
             self._check(frame, _tag_faults(frame))
         elif self.kind is TaskKind.EXTRACTIVE_QA:
-            frame, faults = _with_answers(frame)
+            frame, faults = _locate_answers(frame)
             self._check(frame, faults)
         if "split" in frame.columns:
             unknown = ~frame["split"].is_in(SPLITS)
@@ -142,8 +142,8 @@ class _Reading:
         order = ("domain", *self.inputs, GOLD[self.kind], "group", "split", "own_id")
         return frame.select(name for name in order if name in frame.columns)
 
-    def _empty(self, frame: pl.DataFrame) -> Iterator[_Fault]:
-        """Find values that are missing; of answers, an empty one says that there is none."""
+    def _find_empty(self, frame: pl.DataFrame) -> Iterator[_Fault]:
+        """Find missing values; an empty answer is not missing, it says that there is no answer."""
         for name in frame.columns:
             column = frame[name]
             if name == START:
@@ -172,8 +172,8 @@ class _Reading:
         self.problems.append(Problem(fault.what, self.table.name, found, fault.cure, column=column, row=rows[0]))
 
 
-def _in_lists(frame: pl.DataFrame) -> pl.DataFrame:
-    """Part tokens and tags that are texts at their blanks."""
+def _split_lists(frame: pl.DataFrame) -> pl.DataFrame:
+    """Split tokens and tags that are texts at their blanks."""
     texts = [name for name in (TOKENS, "tags") if frame.schema[name] == pl.String]
     return frame.with_columns(
         pl.col(name).str.strip_chars().str.split(" ").list.filter(pl.element() != "") for name in texts
@@ -191,31 +191,31 @@ def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
         _Fault("a row has no tokens", TOKENS, tokens.len() == 0, "fill it in or drop the row"),
         _Fault("tags and tokens differ in number", "tags", lengths & (tokens.len() > 0), "give each token one tag"),
         _Fault("a token is empty", TOKENS, blank[TOKENS], "fill it in or drop it with its tag"),
-        _Fault("a tag is empty", "tags", blank["tags"] & (tags.len() > 0), "write O where a token is in no span"),
+        _Fault("a tag is empty", "tags", blank["tags"] & (tags.len() > 0), "write O for a token outside all spans"),
     ]
 
 
-def _with_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
-    """Give answers that are texts their place in the context: the one that is named, or else the first."""
+def _locate_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
+    """Add to answers that are texts their offset in the context: the given one, or the first occurrence."""
     wrong, unread = [], []
     answers: list[dict[str, list[str] | list[int]]] = []
     starts = frame[START].to_list() if START in frame.columns else [None] * len(frame)
     for context, value, start in zip(frame["context"].to_list(), frame["answers"].to_list(), starts, strict=True):
-        texts, places, is_read = _places(context or "", value, start)
+        texts, places, is_read = _find_places(context or "", value, start)
         unread.append(not is_read)
         pairs = zip(texts, places, strict=False)
         wrong.append(is_read and any(place < 0 or not (context or "").startswith(text, place) for text, place in pairs))
         answers.append({"text": texts, "answer_start": places})
     faults = [
-        _Fault("an answer does not stand in its context", "answers", pl.Series(wrong), "give it as the context has it"),
-        _Fault("an offset is no whole number", START, pl.Series(unread), "count characters from 0"),
+        _Fault("an answer does not occur in its context", "answers", pl.Series(wrong), "copy it from the context"),
+        _Fault("an offset is not a whole number", START, pl.Series(unread), "count characters from 0"),
     ]
     if START not in frame.columns:
         faults.pop()
     return frame.with_columns(pl.Series("answers", answers, ANSWERS)) if not any(wrong) else frame, faults
 
 
-def _places(
+def _find_places(
     context: str, value: str | dict[str, list[object]] | None, start: str | None
 ) -> tuple[list[str], list[int], bool]:
     """Return an answer's texts, where they begin, and whether the offset could be read."""
@@ -229,7 +229,7 @@ def _places(
     return ([text], [int(start)], True) if start.strip().isdigit() else ([text], [-1], False)
 
 
-def _of_all(
+def _check_together(
     frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns, kind: TaskKind, min_domains: int
 ) -> Iterator[Problem]:
     """Find what is wrong with the rows of all tables together."""
@@ -250,15 +250,15 @@ def _of_all(
     for ours, column in own.items():
         if frame[ours].n_unique() < (min_domains if ours == "domain" else 2):
             what = f"at least two different values are needed to measure a shift in column '{column}'"
-            found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows of another one"
+            found, cure = repr(frame[ours][0]) if len(frame) else "no rows", "add rows with another value"
             yield Problem(what, name, found, cure, column=column)
     for problem in name_domains(frame["domain"], name, own["domain"])[1]:
         is_many = problem.what == TOO_MANY
-        yield replace(problem, cure=_fewer_domains(frame["domain"], tables, own)) if is_many else problem
+        yield replace(problem, cure=_domain_cure(frame["domain"], tables, own)) if is_many else problem
 
 
-def _fewer_domains(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
-    """Return the cure for too many domains: dates in spans, or a column that is none of ids."""
+def _domain_cure(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
+    """Return the cure for too many domains: group dates, or take a column that is not one of ids."""
     if cure := date_cure(domains):
         return cure
     table = tables[0].frame
@@ -278,7 +278,7 @@ def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: Task
             cure = "write O outside, B-X where a span of X begins and I-X where it goes on"
             column = columns.label or "tags"
             raise InvalidInput(
-                Problem("the tags are of no notation", name, first_line(error), cure, column=column)
+                Problem("the tags are not in BIO notation", name, first_line(error), cure, column=column)
             ) from error
 
 
@@ -289,7 +289,7 @@ def tag_names(frame: pl.DataFrame) -> tuple[str, ...]:
 
 
 def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple[dict[str, str], list[Problem]]:
-    """Name every domain in lower case, digits, ``-`` and ``_``.
+    """Convert domain names to lower case, digits, ``-`` and ``_``.
 
     Args:
         domains: what the file calls them, in any order and number; empty ones are passed over.
@@ -311,7 +311,7 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
             continue
         what = ""
         if name in OUTSIDE_SOURCES:
-            what = f"'{name}' stands for models without a source domain"
+            what = f"'{name}' is reserved for models without a source domain"
         elif name in taken or not name:
             what = "a domain has no name of its own in lower case letters, digits, - and _"
         elif len(name) > MAX_NAME:

@@ -62,7 +62,7 @@ def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
 
 def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
     """Turn a frame into a table; InvalidInput names a column whose values have no text form."""
-    return OwnTable(name, pl.DataFrame([_as_written(frame[column], name) for column in frame.columns]))
+    return OwnTable(name, pl.DataFrame([_column_text(frame[column], name) for column in frame.columns]))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -73,7 +73,7 @@ def _files(path: Path) -> Iterator[Path]:
         raise InvalidInput(Problem("there is no such file", str(path), cure="check the path"))
     found = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if file.suffix.lower() in _SUFFIXES)
     if not found:
-        raise InvalidInput(Problem("the folder holds no file of one's own data", str(path), cure=_CURE))
+        raise InvalidInput(Problem("the folder holds no data file", str(path), cure=_CURE))
     yield from found
 
 
@@ -92,14 +92,14 @@ def _read(path: Path, *, alone: bool) -> OwnTable:
         frame, kind = _read_tokens(path), TaskKind.TAGGING
     else:
         cure = f"save it as CSV (UTF-8); {_CURE}" if suffix in _SHEETS else _CURE
-        raise InvalidInput(Problem("this is no form that own data may have", str(path), f"'{path.name}'", cure))
+        raise InvalidInput(Problem("own data cannot be read from this kind of file", str(path), f"'{path.name}'", cure))
     in_folder = path.stem in SPLITS
     domain = None if alone and not in_folder else path.parent.name if in_folder else path.stem
     return OwnTable(str(path), frame, kind, domain, path.stem if in_folder else None, path)
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
-    nothing = Problem("the file is empty", str(path), "no header", "give it a header and a row an example")
+    nothing = Problem("the file is empty", str(path), "no header", "write a header, then one row for each example")
 
     def check(columns: list[str]) -> None:
         if problems := repeated_columns(columns, str(path)):
@@ -123,7 +123,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 try:
                     yield json.loads(line, parse_int=str, parse_float=str)
                 except (ValueError, RecursionError) as error:
-                    what, cure = "this line is not JSON, or nests too deep", "write an object a line"
+                    what, cure = "this line is not JSON, or nests too deep", "write one JSON object a line"
                     raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=number)) from error
 
 
@@ -135,7 +135,7 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
         content = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError) as error:
         what = "the file nests too deep" if isinstance(error, RecursionError) else "the file is not JSON"
-        cure = "end its name in .jsonl where it holds an object a line"
+        cure = "if it holds one object a line, end its name in .jsonl"
         raise InvalidInput(Problem(what, str(path), first_line(error), cure)) from error
     if isinstance(content, list):
         return _columns_of(content, str(path)), None
@@ -145,7 +145,7 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
 
 
 def _read_tokens(path: Path) -> pl.DataFrame:
-    """Read one token a line, its tag in the last field; fields are parted by tabs where the first line has one."""
+    """Read one token a line, its tag in the last field; tabs separate fields where the first line has one."""
     with UpstreamFile(path) as file:
         first = next((line for _, line in file.lines() if line.strip()), "")
     separator = "\t" if "\t" in first else " "
@@ -157,13 +157,13 @@ def _read_tokens(path: Path) -> pl.DataFrame:
 
 
 def _columns_of(rows: Sequence[Any], name: str) -> pl.DataFrame:
-    """Lay JSON's objects out as columns; what one of them lacks is null."""
+    """Convert JSON objects to columns; a key that an object lacks is null."""
     odd = [number for number, row in enumerate(rows, start=1) if not isinstance(row, dict)]
     if odd:
         what = "this is not an object with keys" + and_more(len(odd) - 1)
         raise InvalidInput(Problem(what, name, repr(rows[odd[0] - 1])[:80], "write objects", row=odd[0]))
     if not rows:
-        raise InvalidInput(Problem("the file is empty", name, "no row", "give it a row an example"))
+        raise InvalidInput(Problem("the file is empty", name, "no row", "write one row for each example"))
     keys = dict.fromkeys(key for row in rows for key in row)
     return pl.DataFrame([_column_of(key, [row.get(key) for row in rows], name) for key in keys])
 
@@ -177,23 +177,27 @@ def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
     ]
     try:
         if form is list and not odd:
-            return pl.Series(key, [value and [_text(item) for item in value] for value in values], pl.List(pl.String))
+            return pl.Series(
+                key, [value and [_json_text(item) for item in value] for value in values], pl.List(pl.String)
+            )
         if form is dict and not odd:
             return pl.Series(key, [_answers(value) for value in values], ANSWERS)
         if not odd:
-            return pl.Series(key, [_text(value) for value in values], pl.String)
+            return pl.Series(key, [_json_text(value) for value in values], pl.String)
     except (TypeError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
         what, cure = (
-            "the values of this key have no form that can be read",
+            "the values of this key cannot be read",
             "give texts, lists of them, or SQuAD's answers",
         )
         raise InvalidInput(Problem(what, name, first_line(error), cure, key=key)) from error
     what = "some values are texts and some lists or objects" + and_more(len(odd) - 1)
-    raise InvalidInput(Problem(what, name, repr(values[odd[0] - 1])[:80], "write all alike", row=odd[0], key=key))
+    raise InvalidInput(
+        Problem(what, name, repr(values[odd[0] - 1])[:80], "write all of them the same way", row=odd[0], key=key)
+    )
 
 
-def _text(value: Any) -> str | None:
-    """Return a value of JSON as it is written there; numbers were left as text."""
+def _json_text(value: Any) -> str | None:
+    """Return the text of a JSON value as the file writes it; numbers were read as text."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None or isinstance(value, str):
@@ -205,14 +209,14 @@ def _answers(value: Mapping[str, Any] | None) -> dict[str, list[Any]] | None:
     if value is None:
         return None
     starts = [int(start) for start in value["answer_start"]]
-    return {"text": [_text(text) for text in value["text"]], "answer_start": starts}
+    return {"text": [_json_text(text) for text in value["text"]], "answer_start": starts}
 
 
-def _as_written(column: pl.Series, name: str) -> pl.Series:
-    """Write a frame's column as text, lists of text or answers."""
+def _column_text(column: pl.Series, name: str) -> pl.Series:
+    """Convert a frame's column to text, lists of text or answers."""
     dtype = column.dtype
     if isinstance(dtype, pl.List | pl.Array):
-        inner = _as_written(column.explode(), name)
+        inner = _column_text(column.explode(), name)
         if inner.dtype != pl.String:
             raise InvalidInput(Problem("lists of lists cannot be read", name, str(dtype), column=column.name))
         return column.cast(pl.List(pl.String))
@@ -228,14 +232,14 @@ def _as_written(column: pl.Series, name: str) -> pl.Series:
             .cast(ANSWERS)
         )
     if dtype.is_float():
-        return pl.Series(column.name, _numbers(column.to_list()), pl.String)
+        return pl.Series(column.name, _number_text(column.to_list()), pl.String)
     if dtype == pl.Object:
         raise InvalidInput(Problem("this column must hold text", name, "objects", column=column.name))
     return column.cast(pl.String)
 
 
-def _numbers(values: Sequence[float | None]) -> list[str | None]:
-    """Write numbers; whole ones that are floats only because some are missing get no ``.0``."""
+def _number_text(values: Sequence[float | None]) -> list[str | None]:
+    """Format numbers; whole numbers that are floats only because some are missing get no ``.0``."""
     there = [value for value in values if value is not None and not math.isnan(value)]
     has_gap = len(there) < len(values)
     whole = has_gap and all(value.is_integer() for value in there)

@@ -11,11 +11,11 @@ from builders.assembling.placebo import placebo_task
 from builders.building.reading import Reading
 from builders.building.records import differences, upstream_rows
 from builders.folder.manifest import TransformCount
-from builders.reading.intake import FileRead, StepCount, Taken, in_file
+from builders.reading.intake import FileRead, StepCount, Taken, add_file_name
 from builders.specs.spec import DomainSpec, Draw, FileSpec, TaskSpec
 from builders.specs.transforms import equal_inputs_leave, repeated_rows_leave
-from builders.stored_rows import Rows, in_memory, joined
-from builders.writing.withhold import told_by
+from builders.stored_rows import Rows, concat_rows, in_memory
+from builders.writing.withhold import label_leaks
 from validation.report import InvalidInput, Problem
 
 
@@ -35,7 +35,7 @@ class ReadTasks:
 def read_tasks(
     specs: Sequence[TaskSpec], reading: Reading, *, partial: bool, withhold: bool, placebo: bool, only: str | None
 ) -> ReadTasks:
-    """Read tasks; one gated or vanished source does not keep the others from being built.
+    """Read tasks; a source that cannot be had does not keep the other tasks from being built.
 
     Args:
         specs: the tasks, in the order in which they are read.
@@ -48,7 +48,7 @@ def read_tasks(
     """
     read = ReadTasks()
     for spec in specs:
-        if withhold and (problems := told_by(spec, [task.spec for task in read.tasks])):
+        if withhold and (problems := label_leaks(spec, [task.spec for task in read.tasks])):
             read.failed[spec.name] = problems
             continue
         try:
@@ -67,8 +67,8 @@ def read_tasks(
     return read
 
 
-def narrowed(spec: TaskSpec, only: str | None) -> TaskSpec:
-    """Return a task with one of its domains alone; None keeps all."""
+def select_domain(spec: TaskSpec, only: str | None) -> TaskSpec:
+    """Return a task with one of its domains alone, or the whole task where the domain is None."""
     return replace(spec, domains=tuple(domain for domain in spec.domains if only in (None, domain.name)))
 
 
@@ -76,18 +76,18 @@ def _read_task(
     spec: TaskSpec, reading: Reading, *, partial: bool, withhold: bool, only: str | None = None
 ) -> AssembledTask:
     whole = spec
-    spec = narrowed(spec, only)
+    spec = select_domain(spec, only)
     takers: dict[FileSpec, list[tuple[DomainSpec, str]]] = {}
     for domain in spec.domains:
         for split, files in domain.files.items():
             for file in files:
                 takers.setdefault(file, []).append((domain, split))
-    found = _found(spec, reading, takers, partial=partial)
+    found = _find_task_files(spec, reading, takers, partial=partial)
     found_in: dict[FileSpec, FileRead] = {}
     rows: dict[str, dict[str, list[Rows]]] = {}
     counts: dict[tuple[str, str, str], TransformCount] = {}
     for file, path in found.items():
-        with _left_out_if(partial, spec, reading, takers[file]):
+        with _leave_out_malformed(partial, spec, reading, takers[file]):
             found_in[file] = reading.read(spec, file, path, takers[file])
     for file, read in found_in.items():
         for domain, split in takers[file]:
@@ -110,7 +110,7 @@ def _read_task(
                     }
                 )
     domains = {
-        domain.name: {split: joined(parts) for split, parts in rows[domain.name].items()}
+        domain.name: {split: concat_rows(parts) for split, parts in rows[domain.name].items()}
         for domain in spec.domains
         if domain.name in rows
     }
@@ -121,7 +121,7 @@ def _read_task(
         )
     tally = list(counts.values())
     if spec.as_upstream:
-        # Test labels that are withheld must not tell which copies leave (see builders.writing.withhold).
+        # Withheld test labels must not decide which copies leave (see builders.writing.withhold).
         alike = [*spec.inputs, "group"] if withhold else None
         tally += _drop_copies(domains, [(file, takers[file]) for file in found], alike, f"{reading.seed}/{spec.id}")
     # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
@@ -156,7 +156,7 @@ def _drop_copies(
     alike: Sequence[str] | None,
     key: str,
 ) -> Iterator[TransformCount]:
-    """Drop the rows that files have in common which hold one release in part; where rows are kept, none else would.
+    """Drop rows that several files repeat because each holds a part of one release.
 
     Copies are alike in these columns, None: in all.
     """
@@ -173,43 +173,43 @@ def _drop_copies(
 
 
 def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
-    """Let the rows drawn from a file through the steps that follow."""
+    """Apply the steps that follow the draw to the rows drawn from a file."""
     rows, counts = in_memory(taken.rows), list(taken.counts)
     for step in draw.after:
         before, changed = len(rows), step.n_changed(rows)
         try:
             rows = step.apply(rows)
         except InvalidInput as refused:
-            raise in_file(refused, path, None) from refused
+            raise add_file_name(refused, path, None) from refused
         counts.append(StepCount(step.name, before, len(rows), changed))
     return Taken(rows, tuple(counts))
 
 
 def _n_labelled(taken: Taken) -> int:
-    """Rows that the named steps left, before any sampling."""
+    """Count the rows that the named steps left, before any sampling."""
     return next(step.after for step in reversed(taken.counts) if step.name not in ("sample", "repeats_noticed_leave"))
 
 
-def _found(
+def _find_task_files(
     spec: TaskSpec, reading: Reading, takers: Mapping[FileSpec, Sequence[tuple[DomainSpec, str]]], *, partial: bool
 ) -> dict[FileSpec, Path]:
-    """Find the files of a task; a partial build goes on without those in whose place something else lies.
+    """Find the files of a task; a partial build goes on without those that are something else, such as a web page.
 
     Raises: InvalidInput naming what is missing, of a partial build where nothing is there.
     """
     found = {}
     for file in takers:
-        with _left_out_if(partial, spec, reading, takers[file]):
+        with _leave_out_malformed(partial, spec, reading, takers[file]):
             path = reading.find(file.path) if partial or not file.partial else None
             if path is not None:
                 found[file] = path
     if not partial:
         there = any(file in found or (file.partial and reading.find(file.path)) for file in takers)
         missing = [file for file in takers if not file.partial and file not in found]
-        raise_if_any(_absent(spec, missing, reading.place, partly=there))
+        raise_if_any(_missing_file_problems(spec, missing, reading.place, partly=there))
     if not found:
         _raise_malformed(spec, reading)
-        raise _NoFilesError(_absent(spec, list(takers), reading.place, partly=False))
+        raise _NoFilesError(_missing_file_problems(spec, list(takers), reading.place, partly=False))
     return found
 
 
@@ -220,10 +220,10 @@ def _raise_malformed(spec: TaskSpec, reading: Reading) -> None:
 
 
 @contextmanager
-def _left_out_if(
+def _leave_out_malformed(
     partial: bool, spec: TaskSpec, reading: Reading, takers: Sequence[tuple[DomainSpec, str]]
 ) -> Iterator[None]:
-    """Leave a malformed file out of a partial build; what is wrong with it is kept for each domain that lacks it."""
+    """Record a malformed file, which a partial build leaves out, for each domain that lacks its rows."""
     try:
         yield
     except InvalidInput as error:
@@ -233,8 +233,8 @@ def _left_out_if(
             reading.malformed[name] = (*reading.malformed.get(name, ()), *error.problems)
 
 
-def _absent(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bool) -> list[Problem]:
-    """Name the files that are missing, source by source, with the way to get them.
+def _missing_file_problems(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bool) -> list[Problem]:
+    """List the missing files, source by source, with the way to get them.
 
     Where others of the task are there, building from them comes first.
     """
@@ -253,6 +253,6 @@ def _absent(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bo
 
 
 def raise_if_any(problems: Sequence[Problem]) -> None:
-    """Raise InvalidInput with all problems; nothing where there is none."""
+    """Raise InvalidInput with all problems, where there are any."""
     if problems:
         raise InvalidInput(problems)

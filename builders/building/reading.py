@@ -37,7 +37,7 @@ class Reading:
 
     @property
     def place(self) -> str:
-        """The folders of upstream files, for a report."""
+        """Return the folders of upstream files as one text, for a report."""
         return ", ".join(map(str, self.raws))
 
     def find(self, place: str) -> Path | None:
@@ -65,7 +65,7 @@ class Reading:
         return found
 
     def _sample(self, spec: TaskSpec, domain: DomainSpec, split: str) -> Sample | None:
-        """Say what part of a file's rows a domain's split takes; None for all."""
+        """Return which sample of a file's rows a domain's split takes; None for all rows."""
         key = f"{self.seed}/{spec.id}"
         if domain.draw is not None and split in domain.draw.splits:
             return Sample(
@@ -78,7 +78,7 @@ class Reading:
         return Sample(stratum, spec.sample, spec.inputs, key)
 
     def sources(self) -> dict[str, SourceFacts]:
-        """Give what the manifest says of each source."""
+        """Return what the manifest says of each source."""
         owners = dict.fromkeys(owner for owner, _ in self.files.values())
         return {
             owner.slug: SourceFacts(
@@ -94,7 +94,7 @@ class Reading:
         }
 
     def recorded(self) -> Upstream:
-        """Give the facts to record: rows by the file's place in the spec, the checksum by its own name."""
+        """Return the facts to record: rows by the file's place in the spec, the checksum by its own name."""
         facts: dict[str, FileFacts] = {}
         for place, (_, file) in self.files.items():
             facts[place] = FileFacts(rows=file.rows)

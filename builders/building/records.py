@@ -30,7 +30,7 @@ def with_records(path: str, facts: SourceFile, records: Upstream, *, partial: bo
 
 
 def facts_beside(path: Path, place: str) -> SourceFile:
-    """Hash what a reader read beside its file.
+    """Hash a second file that a reader read beside its own.
 
     Args:
         path: a file, or a folder: all files of it are hashed, each with its name, and counted as rows.
@@ -96,7 +96,7 @@ def differences(
         rows: rows after the named steps, by ``<task id>.<domain>`` and split.
         paths: where the task's files lie.
         records: what is recorded.
-        other_revisions: let a file pass whose checksum differs where its row count agrees.
+        other_revisions: accept a file whose checksum differs where its row count agrees.
     """
     problems: list[Problem] = []
     for file, path in paths.items():
@@ -104,8 +104,8 @@ def differences(
             str(Path(file.path).with_name(name)): path.with_name(name) for name in file.beside
         }
         for place, where in places.items():
-            problems += _of_file(file.source, facts[place], where, records, other_revisions=other_revisions)
-    problems += _of_totals(facts, paths, records)
+            problems += _file_differences(file.source, facts[place], where, records, other_revisions=other_revisions)
+    problems += _total_differences(facts, paths, records)
     for domain in spec.domains:
         name = f"{spec.id}.{domain.name}"
         for split, n_recorded in records.rows.get(name, {}).items():
@@ -116,7 +116,7 @@ def differences(
     return problems
 
 
-def _of_file(
+def _file_differences(
     source: SourceSpec, facts: SourceFile, path: Path, records: Upstream, *, other_revisions: bool
 ) -> Iterator[Problem]:
     """List how one file differs: its row count or, where that agrees, its checksum."""
@@ -134,8 +134,10 @@ def _of_file(
         yield Problem(f"the checksum differs from the recorded one{counted}", str(path), found, cure)
 
 
-def _of_totals(facts: Mapping[str, SourceFile], paths: Mapping[FileSpec, Path], records: Upstream) -> Iterator[Problem]:
-    """List files that have not as many rows together as is recorded of them."""
+def _total_differences(
+    facts: Mapping[str, SourceFile], paths: Mapping[FileSpec, Path], records: Upstream
+) -> Iterator[Problem]:
+    """List files whose rows together are not as many as recorded."""
     found = {file.path: path for file, path in paths.items()}
     for total in records.totals:
         if all(path in found for path in total.files):
@@ -152,6 +154,6 @@ def _count_differs(what: str, path: Path, n_rows: int, n_recorded: int) -> Probl
 
 
 def _other_checksum(facts: SourceFile, records: Upstream) -> str | None:
-    """Return the recorded checksum of a file where its own is another one."""
+    """Return the recorded checksum of a file where its own differs."""
     recorded = records.files.get(facts.path, FileFacts()).sha256
     return recorded if recorded not in (None, facts.sha256) else None

@@ -1,4 +1,4 @@
-"""What a build tells on the terminal: sizes, rows that left and why, and whether the paper's assumptions hold."""
+"""What a build prints: sizes, rows that left and why, and whether the paper's assumptions hold."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.manifest import Manifest, TaskInfo
 from builders.folder.paper_sizes import paper_sizes
 from builders.folder.statistics import read_statistics
 from builders.statistics.assumptions import check_assumptions, print_assumptions
@@ -34,9 +34,9 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
         _print_steps(task, console)
         statistics = read_statistics(out, name)
         for line in task.notes if manifest.benchmark == "own" else ():
-            _say(console, f"note: {line}")
+            _print_line(console, f"note: {line}")
         for line in pairing_lines(task, statistics):
-            _say(console, line)
+            _print_line(console, line)
         equal = any(size.rows is not None for size in task.sizes.values())
         assumptions = check_assumptions(statistics, equal=equal, as_upstream=task.has_one_source)
         print_assumptions(assumptions, console)
@@ -47,15 +47,15 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
         for facts in domain.splits.values()
     )
     marks = (", partial" if manifest.partial else "") + (", unverified" if manifest.unverified else "")
-    _say(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{marks}")
+    _print_line(console, f"wrote {out}: {rows:,} rows, content {manifest.content_hash[:12]}{marks}")
     if manifest.unverified:
-        _say(console, f"unverified, not known to be whole: {', '.join(manifest.unverified_files)}")
+        _print_line(console, f"unverified, so perhaps incomplete: {', '.join(manifest.unverified_files)}")
     real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
     absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
     if absent:
-        _say(console, f"domains left out, without files or without rows: {', '.join(absent)}")
+        _print_line(console, f"domains left out, without files or without rows: {', '.join(absent)}")
     if without_files:
-        _say(console, f"tasks left out, without files: {', '.join(without_files)}")
+        _print_line(console, f"tasks left out, without files: {', '.join(without_files)}")
     for split in SPLITS:
         lack = [
             f"{name}.{domain}"
@@ -65,17 +65,17 @@ def print_build(out: Path, manifest: Manifest, without_files: Sequence[str], con
             if split not in facts.splits
         ]
         if lack:
-            _say(console, f"domains without {split} rows in the shares asked for: {', '.join(lack)}")
+            _print_line(console, f"domains without {split} rows of some class: {', '.join(lack)}")
 
 
-def _print_sizes(name: str, task: TaskManifest, console: Console) -> None:
+def _print_sizes(name: str, task: TaskInfo, console: Console) -> None:
     rows = []
     for domain, facts in task.domains.items():
         cells = [f"{facts.splits[split].rows:,}" if split in facts.splits else "none" for split in SPLITS]
         rows.append((domain, *cells))
     _print_table(console, f"{name}: {task.title}", ("domain", *SPLITS), rows)
     for shortfall in filter(None, (size.shortfall(split) for split, size in task.sizes.items())):
-        _say(console, shortfall)
+        _print_line(console, shortfall)
 
 
 def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
@@ -88,7 +88,7 @@ def _print_paper_sizes(manifest: Manifest, name: str, console: Console) -> None:
     _print_table(console, title, ("data set", "split", "here", "paper", "why"), rows)
 
 
-def _print_steps(task: TaskManifest, console: Console) -> None:
+def _print_steps(task: TaskInfo, console: Console) -> None:
     """Print the steps that dropped or changed rows, over all domains."""
     totals: dict[tuple[str, str], list[int]] = {}
     for count in task.transforms:
@@ -98,17 +98,17 @@ def _print_steps(task: TaskManifest, console: Console) -> None:
     effective = {key: total for key, total in totals.items() if total[0] != total[1] or total[2]}
     if not effective:
         return
-    title = "rows that left or changed, all domains together"
+    title = "rows dropped or changed by each step, all domains together"
     rows = [
         (name, split, f"{before:,}", f"{before - after:,}", f"{after:,}", f"{changed:,}" if changed else "")
         for (name, split), (before, after, changed) in effective.items()
     ]
-    _print_table(console, title, ("step", "split", "before", "left", "after", "changed"), rows)
+    _print_table(console, title, ("step", "split", "before", "dropped", "after", "changed"), rows)
 
 
 def _print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table below its title; columns of words stand left, those of numbers right."""
-    _say(console, title)
+    _print_line(console, title)
     table = Table()
     for column in columns:
         table.add_column(column, justify="left" if column in _WORDS else "right")
@@ -117,5 +117,5 @@ def _print_table(console: Console, title: str, columns: Sequence[str], rows: Seq
     console.print(table)
 
 
-def _say(console: Console, line: str) -> None:
+def _print_line(console: Console, line: str) -> None:
     console.print(line, soft_wrap=True, highlight=False, markup=False)

@@ -115,8 +115,8 @@ def build_synthetic(
 
     Args:
         out: the folder to write.
-        seed: decides the texts and the cuts; with labels withheld the texts are others, as one who knows the seed can
-            generate them again.
+        seed: decides the texts and the cuts; with withheld labels a secret key does, because anybody who knows the
+            seed can generate the texts again.
         overwrite: replace a dataset that is already there.
         encoder: computes the depth tables; None leaves them out.
         n_train: rows a domain before validation is cut.

@@ -113,13 +113,13 @@ _TASKS = (
 
 
 class RandomVectors(Encoder):
-    """Stands in for an encoder where only the arithmetic of depths matters: each text's hash as a direction."""
+    """An encoder for tests where only the arithmetic of depths matters: each text's hash as a direction."""
 
     def __init__(self) -> None:
         self.name, self.revision = "random-vectors", "1"
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
-        """Give each text a unit vector of 32 dimensions that looks random and is its own."""
+        """Return for each text a unit vector of 32 dimensions that looks random and depends on the text alone."""
         digests = b"".join(hashlib.sha256(text.encode()).digest() for text in texts)
         vectors = np.frombuffer(digests, dtype=np.uint8).reshape(len(texts), 32).astype(np.float32) - 127.5
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))

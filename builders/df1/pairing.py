@@ -24,7 +24,7 @@ def pairing_task(
     notes: tuple[str, ...],
     sample: int | None = None,
 ) -> TaskSpec:
-    """Make the task of a pairing: sources with their train split, then the target with its test split."""
+    """Build the task of a pairing: sources with their train split, then the target with its test split."""
     return TaskSpec(
         benchmark="df1",
         name=pairing.name.lower(),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.manifest import Manifest, TaskInfo
 from validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind, source_parts
 
 LABEL = "label"
@@ -64,7 +64,7 @@ def configs(manifest: Manifest) -> list[Config]:
     return found
 
 
-def config_name(name: str, task: TaskManifest) -> str:
+def config_name(name: str, task: TaskInfo) -> str:
     """Return the name that a task is loaded by.
 
     Args:
@@ -75,7 +75,7 @@ def config_name(name: str, task: TaskManifest) -> str:
     return task.pairing.name if task.pairing is not None else name
 
 
-def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskManifest) -> Config:
+def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskInfo) -> Config:
     """Describe the rows of the domains that a glob over a task's folders matches: all of them, or one."""
     splits = [facts.splits for domain, facts in task.domains.items() if folder in ("*", domain)]
     rows = {split: sum(each[split].rows for each in splits if split in each) for split in SPLITS}
@@ -84,7 +84,7 @@ def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskM
     return Config(name, title, task_name, paths, rows, _columns(task), task.labels)
 
 
-def _depth_config(name: str, task: TaskManifest, *, target_train: bool) -> Config:
+def _depth_config(name: str, task: TaskInfo, *, target_train: bool) -> Config:
     """Describe the depth tables: each holds the train texts of its source and the texts of its target."""
     sizes = {
         domain: {split: facts.rows for split, facts in each.splits.items()} for domain, each in task.domains.items()
@@ -102,7 +102,7 @@ def _depth_config(name: str, task: TaskManifest, *, target_train: bool) -> Confi
     )
 
 
-def _columns(task: TaskManifest) -> tuple[Column, ...]:
+def _columns(task: TaskInfo) -> tuple[Column, ...]:
     gold = GOLD[task.kind]
     golds = {
         TaskKind.CLASSIFICATION: Column(gold, LABEL),

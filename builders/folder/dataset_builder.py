@@ -47,7 +47,7 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
         )
 
     def as_dataset(self, split: Any = None, **options: Any) -> Any:
-        """Give rows, all splits or one, as ``datasets`` builders do; prepared on the first call."""
+        """Return rows of all splits or of one, as ``datasets`` builders do; files are prepared on the first call."""
         self.download_and_prepare()
         return super().as_dataset(split, **options)
 
@@ -55,7 +55,7 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
 def dataset_builder(
     folder: Path | str, config: str | None = None, *, revision: str = "main", cache_dir: Path | str | None = None
 ) -> FolderBuilder:
-    """Make the builder of one config of a dataset folder; only that config's files are listed and read.
+    """Return the builder of one config of a dataset folder; only that config's files are listed and read.
 
         dataset_builder("build/dr", "nli.fiction").as_dataset(split="test")
         dataset_builder("ORG/domain-robustness", "nli").as_streaming_dataset(split="train")
@@ -89,7 +89,7 @@ def dataset_builder(
 
 
 def _open(folder: Path | str, revision: str) -> tuple[str, Manifest, str]:
-    """Give the place in words, its manifest, and the path that the manifest's paths are relative to."""
+    """Return the folder's place in words, its manifest, and the path that the manifest's paths are relative to."""
     if not names_repository(folder):
         path = Path(folder)
         return str(path), Manifest.read(path), str(path.resolve())

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from builders.checksums import file_sha256
-from builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskManifest
+from builders.folder.manifest import DATA_FOLDERS, FORMAT_VERSION, TaskInfo
 from builders.stored_rows import Rows, in_memory
 
 _HASHED_AT_ONCE = 10_000
@@ -61,14 +61,14 @@ def labels_sha256(frame: Rows, gold: str, key: str | None) -> str:
     Args:
         frame: rows with ``id`` and the gold column, in any order.
         gold: name of the gold column.
-        key: makes a keyed hash, so that nobody without the key can try labels until the hash is met; None: a plain one.
+        key: makes a keyed hash, so that nobody without the key can find labels by trying; None: a plain hash.
     Returns: 64 hex digits.
     """
     plain = rows_sha256(frame, [gold])
     return plain if key is None else hmac.new(key.encode(), plain.encode(), hashlib.sha256).hexdigest()
 
 
-def content_hash(tasks: dict[str, TaskManifest], benchmark: str) -> str:
+def content_hash(tasks: dict[str, TaskInfo], benchmark: str) -> str:
     """Hash a folder's content: every split of every domain, inputs and labels, and the label names.
 
     Args:

@@ -16,14 +16,14 @@ def names_repository(place: Path | str) -> bool:
 
 
 def check_repository(name: str, where: str) -> str:
-    """Return the name of a repository on the Hub; InvalidInput naming the option ``where`` for what cannot be one."""
+    """Return the name of a Hub repository; InvalidInput names the option ``where`` where it cannot be one."""
     if _REPOSITORY.fullmatch(name) is None:
-        raise InvalidInput(Problem("this is no repository of the Hub", where, f"'{name}'", "name it ORG/NAME"))
+        raise InvalidInput(Problem("this is not the name of a Hub repository", where, f"'{name}'", "name it ORG/NAME"))
     return name
 
 
 def download_folder(repo_id: str, revision: str = "main") -> DatasetFolder:
-    """Download a published dataset folder into the Hub's cache; what is there already is not fetched again.
+    """Download a published dataset folder into the Hub's cache; files that are there are not fetched again.
 
     Args:
         repo_id: ``ORG/NAME`` of a dataset repository.

@@ -39,7 +39,7 @@ class SplitFacts(_Facts):
 
 
 class Provenance(_Facts):
-    """What a person knows of a data set: how data sets are chosen (BOSS paper, sec. 2.2 and appendix D), its sizes."""
+    """Typed facts of a data set: how data sets are chosen (BOSS paper, sec. 2.2 and appendix D), and its sizes."""
 
     title: str = pydantic.Field(description="Its name in the paper's tables")
     text_sources: tuple[str, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
@@ -57,7 +57,7 @@ class Provenance(_Facts):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _without_reason(cls, content: Any) -> Any:
-        """Leave out the reason that folders built before 0.1.0 state: reasons are computed from the steps now."""
+        """Remove the key ``differs`` of folders built before 0.1.0: reasons are computed from the steps now."""
         return (
             {key: value for key, value in content.items() if key != "differs"} if isinstance(content, dict) else content
         )
@@ -116,7 +116,7 @@ class Difference(_Facts):
 
 
 class TransformCount(_Facts):
-    """How many rows a named transform was given, left, and kept but mended."""
+    """Rows before and after a named transform, and the rows that it changed."""
 
     domain: str
     split: str
@@ -127,25 +127,25 @@ class TransformCount(_Facts):
 
 
 class SizeFacts(_Facts):
-    """The size of a split that was cut: the paper's, the one that all domains have, and who had the fewest rows."""
+    """The size of a split that was cut: the paper's, the one of all domains, and the domain with the fewest rows."""
 
     paper: int
     rows: int | None = pydantic.Field(description="None where each domain keeps what it has")
     smallest: str | None = pydantic.Field(description="The domain that keeps it below the paper's size")
 
     def shortfall(self, split: str) -> str:
-        """Say how far the split is from the paper's size, and for which domain's sake; empty where it is not."""
+        """Return how far the split is from the paper's size, and the domain that limits it; empty at that size."""
         if self.rows is None or self.smallest is None:
             return ""
         return f"{split}: {self.rows:,} rows a domain, {self.paper:,} in the paper; {self.smallest} has no more"
 
 
-class TaskManifest(_Facts):
-    """One task: what is predicted from what, its domains, and how rows came and went.
+class TaskInfo(_Facts):
+    """One task of a folder: what is predicted from what, its domains, and the steps that its rows went through.
 
     ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
-    here, so that who builds them can compare. ``notes`` say what differs from the papers, and ``differences`` what
-    differs from their authors' code; other benchmarks and older folders have none of these. Where there is an
+    here, so that a person who builds them can compare. ``notes`` list differences from the papers, ``differences``
+    those from their authors' code; other benchmarks and older folders have none of these. Where there is an
     ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
     ``label_folds`` are as in ``builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its joined
     source.
@@ -175,19 +175,19 @@ class TaskManifest(_Facts):
 
     @property
     def has_one_source(self) -> bool:
-        """Whether models are trained on one source, and all others are there to be tested on, as they are."""
+        """Return whether models are trained on one source, and all other domains only tested on."""
         return self.id_domain is not None or self.candidates_for is not None or self.pairing is not None
 
     @property
     def joined_source(self) -> str | None:
-        """What models of a pairing are trained on, in the words of a prediction file; None of any other task."""
+        """Return the source that models of a pairing are trained on, as in prediction files; None for other tasks."""
         every = self.domains | self.withheld
         trained = sorted(domain for domain, facts in every.items() if "train" in facts.splits)
         return SOURCE_JOINER.join(trained) if self.pairing is not None and trained else None
 
     @property
     def depth_pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of source and target that have a depth table: two train texts and a test text are needed.
+        """Return the pairs of source and target with a depth table, which needs two train texts and a test text.
 
         Sources are domains, and the joined source of a pairing.
         """
@@ -227,7 +227,7 @@ class SourceFacts(_Facts):
 
     @property
     def terms(self) -> str:
-        """Give the title with the licence."""
+        """Return the title with the licence."""
         return f"{self.title}, licence: {self.licence}"
 
 
@@ -257,7 +257,7 @@ class Manifest(_Facts):
     )
     synthetic: bool
     content_hash: str
-    tasks: dict[str, TaskManifest]
+    tasks: dict[str, TaskInfo]
     sources: dict[str, SourceFacts]
     encoder: EncoderFacts | None
     target_train_depths: bool = pydantic.Field(
@@ -274,7 +274,7 @@ class Manifest(_Facts):
 
     @pydantic.model_validator(mode="after")
     def _terms_agree(self) -> "Manifest":
-        """Let no domain pass as free to publish that has a source which is not."""
+        """Check that ``rebuild_only`` agrees with the licences of each domain's sources."""
         for task, info in self.tasks.items():
             for domain, facts in (*info.domains.items(), *info.withheld.items()):
                 unlisted = [source for source in facts.sources if source not in self.sources]
@@ -289,14 +289,14 @@ class Manifest(_Facts):
 
     @pydantic.model_validator(mode="after")
     def _key_is_kept(self) -> "Manifest":
-        """Let no folder without test labels hold the key to their hashes."""
+        """Check that a folder without test labels does not hold the key to their hashes."""
         if self.withholds_labels and self.label_key is not None:
             raise ValueError("test labels are withheld, but the key to their hashes is here")
         return self
 
     @property
     def withholds_labels(self) -> bool:
-        """Whether a split here has no labels."""
+        """Return whether a split here has no labels."""
         return any(
             split.withheld_labels
             for task in self.tasks.values()
@@ -306,25 +306,25 @@ class Manifest(_Facts):
 
     @property
     def unverified_files(self) -> tuple[str, ...]:
-        """Paths of the upstream files that nobody can tell here whether they are whole."""
+        """Return the paths of upstream files with nothing recorded that tells whether they are whole."""
         return tuple(file.path for source in self.sources.values() for file in source.files if file.unverified)
 
     @property
     def has_public_labels(self) -> bool:
-        """Whether anybody can load the test labels: this is neither side of a build that withholds them."""
+        """Return whether the test labels are public: the folder is neither side of a build that withholds them."""
         return self.label_key is None and not self.withholds_labels
 
     def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
-        """Give those sources of a domain whose licence does not allow publishing its rows."""
+        """Return the sources of a domain whose licence does not allow publishing its rows."""
         sources = (self.sources[source] for source in facts.sources)
         return tuple(source for source in sources if not source.open_licence)
 
     def why_withheld(self, facts: DomainFacts) -> str:
-        """Say whose licence does not allow publishing a domain's rows."""
+        """Return a sentence: which source's licence does not allow publishing a domain's rows."""
         return closed_words(self.closed_sources(facts))
 
     def build_command(self, task: str) -> str:
-        """Give the command that builds a task; one made from another (``nli.placebo``) is built with that."""
+        """Return the command that builds a task; one made from another (``nli.placebo``) is built with that one."""
         return f"shiftbench build {self.benchmark} {task.partition('.')[0]} --raw RAW --out DIR"
 
     def write(self, folder: Path) -> None:
@@ -362,7 +362,7 @@ _NO_MANIFEST_CURE = "give the folder that 'shiftbench build' wrote"
 
 
 def closed_words(sources: Sequence[SourceFacts]) -> str:
-    """Say in words that the licence of sources, at least one, does not allow publishing their rows."""
+    """Return a sentence: the licence of these sources does not allow publishing their rows."""
     *others, last = [source.title for source in sources]
     if not others:
         return f"the licence of {last} does not allow publishing its rows"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from builders.folder.manifest import DomainFacts, Manifest, TaskManifest, TransformCount, UpstreamRows
+from builders.folder.manifest import DomainFacts, Manifest, TaskInfo, TransformCount, UpstreamRows
 
 CUT, COPIES, FILL = "test_inputs_leave_train", "copies_leave", "fill_to_size"
 """Steps that only this program takes: after a cut of its own, among files in part, and to sizes that domains share."""
@@ -47,8 +47,8 @@ def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
     for domain, facts in (task.domains | task.withheld).items():
         paper = facts.provenance.paper_rows if facts.provenance else {}
         if paper:
-            found += _beside_paper(_Domain(domain, facts, task), paper)
-        found += _filled(_Domain(domain, facts, task))
+            found += _compare_with_paper(_Domain(domain, facts, task), paper)
+        found += _filled_sizes(_Domain(domain, facts, task))
     return found
 
 
@@ -57,7 +57,7 @@ class _Domain(NamedTuple):
 
     name: str
     facts: DomainFacts
-    task: TaskManifest
+    task: TaskInfo
 
     def rows(self, split: str) -> int:
         return self.facts.splits[split].rows if split in self.facts.splits else 0
@@ -66,15 +66,15 @@ class _Domain(NamedTuple):
         return [step for step in self.task.transforms if (step.domain, step.split) == (self.name, split)]
 
     def typed(self, split: str) -> list[SizePart]:
-        """Return what the authors' code is known to do otherwise, as typed beside it."""
+        """Return what the authors' code is known to do differently, as ``differences.toml`` has it."""
         lines = [(line.rows.get(self.name, {}).get(split, 0), line.theirs) for line in self.task.differences]
         return [SizePart(rows, f"the authors' code: {theirs}") for rows, theirs in lines if rows]
 
 
-def _beside_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[PaperSize]:
+def _compare_with_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[PaperSize]:
     upstream = domain.facts.upstream
     is_cut = "train" in upstream and "test" not in upstream and "test" in paper
-    parts = _parts_of_cut(domain, paper) if is_cut else {}
+    parts = _cut_parts(domain, paper) if is_cut else {}
     for split, n_paper in paper.items():
         n_rows = domain.rows(split)
         if n_rows == n_paper:
@@ -92,50 +92,55 @@ def _beside_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[PaperSize]
 def _parts(
     files: Sequence[UpstreamRows], steps: Sequence[TransformCount], typed: Sequence[SizePart], n_left: int, paper: int
 ) -> list[SizePart]:
-    """Part the difference between the rows that files and steps left and the paper's into what made it.
+    """Split the difference between our rows, after files and steps, and the paper's into parts with a reason each.
 
     Of a whole file as many rows leave by the steps that the paper takes too as its size says: the recorded rows, less
     the paper's, less what its code does otherwise.
     """
-    parts = [part for file in files for part in _of_file(file)]
-    parts += [*typed, *(SizePart(step.after - step.before, _copies(step)) for step in steps if step.name == COPIES)]
+    parts = [part for file in files for part in _file_parts(file)]
+    parts += [
+        *typed,
+        *(SizePart(step.after - step.before, _copies_reason(step)) for step in steps if step.name == COPIES),
+    ]
     rest = n_left - paper - sum(part.rows for part in parts)
     lost = {step.name: step.before - step.after for step in steps if step.before != step.after and step.name != COPIES}
     unknown = [file.path for file in files if file.recorded_rows is None]
     if rest and unknown:
         n_read = sum(file.rows or 0 for file in files)
         which = unknown[0] if len(unknown) == 1 else f"{len(unknown)} files, such as {unknown[0]}"
-        parts.append(SizePart(rest, f"no count is recorded of {which}; {n_read:,} rows were read, {n_left:,} are left"))
+        parts.append(
+            SizePart(rest, f"no row count is recorded for {which}; {n_read:,} rows were read, {n_left:,} remain")
+        )
     elif rest and not any(file.rows for file in files):
-        parts.append(SizePart(rest, "of the whole files so many leave by the steps, by the paper's size"))
+        parts.append(SizePart(rest, "rows that the steps drop from the whole files, judging by the paper's size"))
     elif rest and steps:
         n_lost = sum(lost.values())
-        by = f"{n_lost:,} rows left by {', '.join(lost)}" if lost else "no row left by a step"
+        by = f"{n_lost:,} rows dropped by {', '.join(lost)}" if lost else "no row dropped by a step"
         parts.append(SizePart(rest, f"{by}, {n_lost + rest:,} by the paper's size"))
     elif rest:
-        parts.append(SizePart(rest, "left by steps whose counts are withheld"))
+        parts.append(SizePart(rest, "dropped by steps whose counts are withheld"))
     return [part for part in parts if part.rows]
 
 
-def _of_file(file: UpstreamRows) -> Iterator[SizePart]:
-    """Part off the rows of a file that is absent, short, longer than recorded, or read in place of others."""
+def _file_parts(file: UpstreamRows) -> Iterator[SizePart]:
+    """Return the rows gained or lost by a file that is absent, short, too long, or read in place of others."""
     if file.recorded_rows is None:
         return
     n_more = (file.rows or 0) - file.recorded_rows
     if file.rows is None:
         yield SizePart(n_more, f"{file.path} was not there")
     elif not file.recorded_rows:
-        yield SizePart(n_more, f"{file.path}, which holds a part, was read")
+        yield SizePart(n_more, f"{file.path}, which holds only a part, was read")
     elif n_more:
         yield SizePart(n_more, f"{file.path} has {file.rows:,} rows, {file.recorded_rows:,} are recorded")
 
 
-def _copies(step: TransformCount) -> str:
-    return f"rows that files in part have in common left ({step.name})"
+def _copies_reason(step: TransformCount) -> str:
+    return f"rows that several partial files share, dropped ({step.name})"
 
 
-def _parts_of_cut(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
-    """Part the differences of a domain that is cut into train and test here, as the paper cuts it in its own way.
+def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
+    """Split the difference of a domain that is cut into train and test here, and differently in the paper.
 
     What made the rows to be cut more or fewer is shared between the splits as the paper's cut shares them; what is
     then left is due to the cut.
@@ -163,12 +168,12 @@ def _parts_of_cut(domain: _Domain, paper: dict[str, int]) -> dict[str, list[Size
     parts["test"].append(SizePart(by_cut, why))
     parts["train"].append(SizePart(-by_cut, why))
     parts["train"] += [
-        SizePart(step.after - step.before, f"train rows with a text of test left ({CUT})") for step in after
+        SizePart(step.after - step.before, f"train rows whose text is in test too, dropped ({CUT})") for step in after
     ]
     return {split: [part for part in of_split if part.rows] for split, of_split in parts.items()}
 
 
-def _filled(domain: _Domain) -> Iterator[PaperSize]:
+def _filled_sizes(domain: _Domain) -> Iterator[PaperSize]:
     """Compare the splits that were filled to a size, where it is below the paper's."""
     for split, size in domain.task.sizes.items():
         pool = next((step.before for step in domain.steps(split) if step.name == FILL), None)
@@ -176,9 +181,9 @@ def _filled(domain: _Domain) -> Iterator[PaperSize]:
         if pool is None or n_rows == size.paper:
             continue
         no_more = min(pool, size.paper) - size.paper
-        smallest = f"the size of {size.smallest}, which has the fewest" if size.smallest else "the shares of the task"
+        smallest = f"the size of {size.smallest}, the smallest domain" if size.smallest else "the shares of the task"
         parts = (
-            SizePart(no_more, f"there are {pool:,} rows to fill it"),
+            SizePart(no_more, f"only {pool:,} rows to draw from"),
             SizePart(n_rows - size.paper - no_more, f"left out for {smallest}"),
         )
         yield PaperSize(domain.name, split, n_rows, size.paper, tuple(part for part in parts if part.rows))

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from builders.folder.hashes import content_hash, labels_sha256, rows_sha256
-from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskManifest
+from builders.folder.manifest import MANIFEST, Manifest, SplitFacts, TaskInfo
 from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
+from validation.prediction_task import PredictionTask
 from validation.report import InvalidInput, Problem, did_you_mean
 from validation.schemas import check_examples, check_rows, depth_schema
-from validation.task_facts import TaskFacts
 from validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 SUBSET_IDS = pl.Schema({"id": pl.String()})
@@ -48,21 +48,21 @@ class DatasetFolder:
 
     @property
     def content_hash(self) -> str:
-        """Hash of all rows; prediction cards name it."""
+        """Return the hash of all rows, which prediction cards name."""
         return self.manifest.content_hash
 
     @property
     def has_public_labels(self) -> bool:
-        """Whether anybody can load the test labels; else nothing of them is told but by ``leaderboard.release``."""
+        """Return whether the test labels are public; otherwise only ``leaderboard.release`` may report on them."""
         return self.manifest.has_public_labels
 
     @cached_property
     def has_depth(self) -> bool:
-        """Whether the folder ships depth tables."""
+        """Return whether the folder has depth tables."""
         return self.manifest.encoder is not None
 
-    def task(self, name: str) -> TaskManifest:
-        """Return a task's facts.
+    def task(self, name: str) -> TaskInfo:
+        """Return what the manifest says of a task.
 
         Args:
             name: the task.
@@ -70,7 +70,7 @@ class DatasetFolder:
         Raises: InvalidInput proposing the nearest task where there is no such one.
         """
         if name not in self.manifest.tasks:
-            raise self._unknown("the folder has no such task", name, did_you_mean(name, list(self.manifest.tasks)))
+            raise self._unknown_name("the folder has no such task", name, did_you_mean(name, list(self.manifest.tasks)))
         return self.manifest.tasks[name]
 
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
@@ -87,13 +87,13 @@ class DatasetFolder:
         """
         facts = self.task(task)
         if domain in facts.withheld:
-            raise InvalidInput(self._withheld(task, domain))
+            raise InvalidInput(self._withheld_domain(task, domain))
         if domain not in facts.domains:
             cure = did_you_mean(domain, list(facts.domains))
-            raise self._unknown(f"task '{task}' has no such domain", domain, cure)
+            raise self._unknown_name(f"task '{task}' has no such domain", domain, cure)
         if split not in facts.domains[domain].splits:
             cure = f"it has {', '.join(facts.domains[domain].splits)}"
-            raise self._unknown(f"domain '{domain}' has no such split", split, cure)
+            raise self._unknown_name(f"domain '{domain}' has no such split", split, cure)
         return self._read(split_path(task, domain, split))
 
     def test(self, task: str, subset: str = "all", columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -128,11 +128,11 @@ class DatasetFolder:
             cure = f"build it yourself: {self.manifest.build_command(task)}"
             raise InvalidInput(Problem(what, str(self.path), f"'{task}' without {', '.join(lost)}", cure))
         if name not in info.subsets:
-            raise self._unknown(f"task '{task}' has no such subset", name, did_you_mean(name, list(info.subsets)))
+            raise self._unknown_name(f"task '{task}' has no such subset", name, did_you_mean(name, list(info.subsets)))
         return self._read(subset_path(task, name))
 
-    def facts(self, task: str, subset: str = "all") -> TaskFacts:
-        """Gather what checking predictions needs.
+    def prediction_task(self, task: str, subset: str = "all") -> PredictionTask:
+        """Return a task as prediction files are checked against it.
 
         Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
 
@@ -150,7 +150,7 @@ class DatasetFolder:
         n_tokens = (pl.col(name).list.len().alias("n_tokens") for name in counted)
         every = [] if subset == "all" else self.test(task, columns=["id"])["id"].to_list()
         others = [name for name in info.subsets if name != "all" and name not in info.withheld_subsets]
-        return TaskFacts(
+        return PredictionTask(
             self.manifest.benchmark,
             task,
             info.kind,
@@ -227,7 +227,7 @@ class DatasetFolder:
         return deepest
 
     def refuse_withheld(self) -> None:
-        """Refuse a folder whose test labels are withheld, where they are needed.
+        """Raise InvalidInput where test labels are withheld and are needed.
 
         Raises: InvalidInput saying what to do.
         """
@@ -244,7 +244,7 @@ class DatasetFolder:
             problems += self._check_splits(name) or self._check_subsets(name) + self._check_repeats(name)
             problems += self._check_depth(name) + self._check_withheld(name)
         if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
-            what, cure = "the content hash is not that of the splits listed", "build the folder again"
+            what, cure = "the content hash does not match the splits in the manifest", "build the folder again"
             problems.append(Problem(what, str(self.path / MANIFEST), self.content_hash[:12], cure))
         if problems:
             raise InvalidInput(problems)
@@ -282,7 +282,7 @@ class DatasetFolder:
         return problems
 
     def _check_repeats(self, name: str) -> list[Problem]:
-        """Find listed repeats that are no test rows of the folder, such as those of a domain that was left out."""
+        """Find listed repeats that are no test rows of the folder, for example of a domain that was left out."""
         try:
             found = self.repeated_tests(name)
         except InvalidInput as error:
@@ -308,20 +308,23 @@ class DatasetFolder:
         return problems
 
     def _check_withheld(self, name: str) -> list[Problem]:
-        """Find files of domains that the manifest says were left out: whoever passes the folder on publishes them."""
+        """Find files of domains that the manifest says were left out: they must not be passed on with the folder."""
         found = [
             path
             for domain in self.task(name).withheld
             for pattern in (f"data/{name}/{domain}/*", f"depth/{name}/{domain}--*", f"depth/{name}/*--{domain}.*")
             for path in sorted(self.path.glob(pattern))
         ]
-        what, cure = "a withheld domain has a file in the folder", "delete it, or build the folder again"
+        what, cure = (
+            "a file of a domain that may not be published is in the folder",
+            "delete it, or build the folder again",
+        )
         return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(found)]
 
-    def _unknown(self, what: str, name: str, cure: str) -> InvalidInput:
+    def _unknown_name(self, what: str, name: str, cure: str) -> InvalidInput:
         return InvalidInput(Problem(what, str(self.path), f"'{name}'", cure))
 
-    def _withheld(self, task: str, domain: str) -> Problem:
+    def _withheld_domain(self, task: str, domain: str) -> Problem:
         facts = self.task(task).withheld[domain]
         return Problem(
             f"domain '{domain}' of task '{task}' is not in this folder: {self.manifest.why_withheld(facts)}",
@@ -354,8 +357,8 @@ class DatasetFolder:
             ) from error
 
 
-def _difference(frame: pl.DataFrame, task: TaskManifest, domain: str, expected: SplitFacts, key: str | None) -> str:
-    """Say how a split's rows differ from what the manifest has of them; empty when they do not."""
+def _difference(frame: pl.DataFrame, task: TaskInfo, domain: str, expected: SplitFacts, key: str | None) -> str:
+    """Return how a split's rows differ from the manifest; empty where they do not."""
     if len(frame) != expected.rows:
         return f"{len(frame):,} rows, {expected.rows:,} in the manifest"
     same = {

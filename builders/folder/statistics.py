@@ -114,7 +114,7 @@ class SplitStatistics(_Facts):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Shares of the classes, tags, or questions without and with an answer, in [0, 1]; empty for generation."""
+        """Return shares of classes, tags, or questions without and with an answer, in [0, 1]; empty for generation."""
         counts = self.labels or self.tags
         if self.unanswered is not None:
             counts = {"no answer": self.unanswered, "answer": self.rows - self.unanswered}

@@ -25,7 +25,7 @@ def task_category(manifest: Manifest, name: str) -> str:
 
 
 def plain_task(task: str) -> str:
-    """Take off what marks a placebo or candidate task.
+    """Return a task's name without the suffix of a placebo or candidate task.
 
     >>> plain_task("nli.placebo"), plain_task("ner_candidates")
     ('nli', 'ner')

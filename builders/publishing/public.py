@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.manifest import Manifest, TaskInfo
 from builders.folder.paths import depth_path, repeats_path, split_path, subset_path
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import picture_path, read_statistics
@@ -17,7 +17,7 @@ from validation.vocabulary import PLACEBO
 
 
 def closed_domains(manifest: Manifest) -> dict[str, str]:
-    """Give the domains in a folder whose rows may not be published, as ``<task>.<domain>``, and why."""
+    """Return the domains in a folder whose rows may not be published, as ``<task>.<domain>``, and why."""
     return {
         f"{name}.{domain}": manifest.why_withheld(facts)
         for name, task in manifest.tasks.items()
@@ -27,7 +27,7 @@ def closed_domains(manifest: Manifest) -> dict[str, str]:
 
 
 def refuse_closed(folder: DatasetFolder) -> None:
-    """Refuse a folder with rows that may not be published; InvalidInput names their domains."""
+    """Raise InvalidInput with the domains whose rows may not be published, if there are any."""
     problems = [
         Problem(f"{domain} may not be published: {why}", str(folder.path), cure="publish the folder's public copy")
         for domain, why in closed_domains(folder.manifest).items()
@@ -38,7 +38,7 @@ def refuse_closed(folder: DatasetFolder) -> None:
 
 @contextmanager
 def published_folder(folder: DatasetFolder) -> Iterator[DatasetFolder]:
-    """Give the folder to publish: the one given, or its public copy, which is gone after the block.
+    """Yield the folder to publish: the given one, or its public copy, which is deleted after the block.
 
     Raises: InvalidInput when nothing of the folder may be published.
     """
@@ -66,15 +66,17 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     Raises: InvalidInput when ``out`` holds something, a file is missing, or nothing may be published.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise InvalidInput(Problem("the place of the public copy is taken", str(out), cure="give an empty folder"))
+        raise InvalidInput(
+            Problem("the folder for the public copy is not empty", str(out), cure="give an empty folder")
+        )
     _refuse_nothing_left(folder)
     tasks = {name: _public_task(folder, name, out) for name in folder.manifest.tasks}
     out.mkdir(parents=True, exist_ok=True)
     public = folder.manifest.model_copy(update={"tasks": tasks})
-    for path in _kept_files(folder, public):
+    for path in _public_files(folder, public):
         place_file(path, out / path.relative_to(folder.path))
     for name in (name for name in tasks if not name.endswith(PLACEBO)):
-        # Figures of all domains stay: they tell of no row. The examples name rows by their ids.
+        # Figures of all domains stay: they reveal no single row. The examples name rows by their ids.
         statistics = read_statistics(folder.path, name)
         if tasks[name].withheld:
             unnamed = statistics.duplicates.model_copy(update={"examples": {}})
@@ -99,14 +101,14 @@ def _refuse_nothing_left(folder: DatasetFolder) -> None:
     raise InvalidInput(Problem("nothing in this folder may be published", str(folder.path), found, cure))
 
 
-def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskManifest:
-    """Give a task's facts without its closed domains, and write the subsets that stay."""
+def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskInfo:
+    """Return a task's manifest without its closed domains, and write the subsets that stay."""
     task = folder.task(name)
     domains = {domain: facts for domain, facts in task.domains.items() if not facts.rebuild_only}
     withheld = {domain: facts for domain, facts in task.domains.items() if facts.rebuild_only}
     subsets: dict[str, int] = {}
     for subset in task.subsets:
-        ids = _kept_ids(folder, name, subset, list(domains))
+        ids = _public_ids(folder, name, subset, list(domains))
         # 'all' is always what there is; any other list of ids is itself or nothing.
         if len(ids) == task.subsets[subset] or (subset == "all" and len(ids)):
             write_ids(out / subset_path(name, subset), ids)
@@ -121,13 +123,13 @@ def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskManifest:
     )
 
 
-def _kept_ids(folder: DatasetFolder, task: str, subset: str, domains: list[str]) -> pl.DataFrame:
+def _public_ids(folder: DatasetFolder, task: str, subset: str, domains: list[str]) -> pl.DataFrame:
     rows = folder.test(task, subset, ["id", "domain"])
     return rows.filter(pl.col("domain").is_in(domains)).select("id").sort("id")
 
 
-def _kept_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
-    """List the files of a folder that go into its public copy as they are: rows, depth tables, pictures."""
+def _public_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
+    """List the files that a public copy takes unchanged: rows, depth tables, pictures."""
     for name, task in public.tasks.items():
         patterns = [split_path(name, domain, split) for domain, facts in task.domains.items() for split in facts.splits]
         if folder.has_depth:

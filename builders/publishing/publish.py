@@ -16,7 +16,7 @@ from builders.folder.hashes import content_hash
 from builders.folder.manifest import DATA_FOLDERS, MANIFEST
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import data_path, picture_path
-from builders.hub_access import cause, trying, writing_to_hub
+from builders.hub_access import cause, retry, writing_to_hub
 from builders.publishing.public import refuse_closed
 from builders.publishing.repository import HASHING_THREADS, LocalFile, Target, changed_files, local_files, read_remote
 from builders.writing.croissant import CROISSANT
@@ -28,8 +28,8 @@ OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a publication would send: files to add with their sizes in bytes, files to delete, and on which commit.
+class PublishPlan:
+    """What publishing would do: files to add with their sizes in bytes, files to delete, and on which commit.
 
     ``parent`` is None where the repository is not there yet; ``new_branch`` says that the branch is not. ``tag`` is
     None where the tag stands at this version already.
@@ -46,11 +46,11 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Whether there are files to send or to delete."""
+        """Return whether there are files to send or to delete."""
         return bool(self.add or self.delete)
 
     def lines(self) -> list[str]:
-        """Say what would be done, one thing a line."""
+        """Return what would be done, one action a line."""
         repo_id, kind = self.target.repo_id, "private repository" if self.target.private else "repository"
         return [
             *([f"create {kind} {repo_id}"] if self.parent is None else []),
@@ -63,7 +63,7 @@ class Plan:
 
 
 def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) -> str:
-    """Name a folder's version: the format, the content, and all that is said of it (depths and card, too).
+    """Return the tag of a folder's version: format, content hash, and a hash of the depths and card.
 
     Args:
         folder: the dataset folder.
@@ -74,7 +74,9 @@ def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) ->
     return f"v{folder.manifest.format_version}-{folder.content_hash[:12]}-{said.hexdigest()[:6]}"
 
 
-def plan(folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, LocalFile] | None = None) -> Plan:
+def plan_publishing(
+    folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, LocalFile] | None = None
+) -> PublishPlan:
     """Check a folder and compare it with the repository.
 
     Args:
@@ -83,16 +85,16 @@ def plan(folder: DatasetFolder, target: Target, api: Any, more: Mapping[str, Loc
         target: where to; the dataset repository need not exist yet.
         api: a ``huggingface_hub.HfApi``.
         more: files that are sent with it and describe it, by their path in the repository.
-    Raises: InvalidInput when the Hub cannot be asked, or the tag stands at another version.
+    Raises: InvalidInput when the Hub cannot be asked, or the tag is already used for another version.
     """
     refuse_closed(folder)
     if folder.manifest.label_key is not None and not target.private:
         cure = "give the folder of 'public' and 'gold', and --private-gold"
-        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder.path), cure=cure))
+        raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder.path), cure=cure))
     title = f"{folder.manifest.title}: content {folder.content_hash[:12]}"
     local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
     with writing_to_hub(target.repo_id):
-        return trying(lambda _: _compare(local, title, target, api))
+        return retry(lambda _: _compare(local, title, target, api))
 
 
 def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
@@ -115,85 +117,83 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
     return files
 
 
-def publish(made: Plan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
-    """Carry out a plan in one commit, and tag it; returns the commit's URL, None when there was no file to send.
+def publish(plan: PublishPlan, api: Any, note: Callable[[str], None] = lambda _: None) -> str | None:
+    """Publish a plan in one commit, and tag it; returns the commit's URL, None where there was no file to send.
 
     Args:
-        made: the plan; its files must still be there.
+        plan: the plan; its files must still be there.
         api: a ``huggingface_hub.HfApi``.
-        note: takes a line about each failure after which it goes on.
+        note: is called with a line about each failure that is retried.
     Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
     """
 
     def attempt(tries: int) -> str:
         # What failed may have landed all the same, and others may have come first: look again.
-        current = made if tries == 1 else _compare(made.local, made.title, made.target, api)
+        current = plan if tries == 1 else _compare(plan.local, plan.title, plan.target, api)
         return _carry_out(current, api)
 
-    with writing_to_hub(made.target.repo_id):
-        head = trying(attempt, note)
-    return f"{api.endpoint}/datasets/{made.target.repo_id}/commit/{head}" if made.changes else None
+    with writing_to_hub(plan.target.repo_id):
+        head = retry(attempt, note)
+    return f"{api.endpoint}/datasets/{plan.target.repo_id}/commit/{head}" if plan.changes else None
 
 
-def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: Any) -> Plan:
+def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: Any) -> PublishPlan:
     remote = read_remote(target, api)
     add = changed_files(local, remote)
     stale = tuple(sorted(path for path in remote.files if path.startswith(OWN_FOLDERS) and path not in local))
     if remote.tagged is not None and (add or stale):
-        what, cure = "the tag stands at another version", "give another --tag; nothing was sent"
+        what, cure = "the tag is already used for another version", "give another --tag; nothing was sent"
         raise InvalidInput(Problem(what, target.repo_id, f"{target.tag} at {remote.tagged[:12]}", cure))
     tag = None if remote.tagged else target.tag
-    return Plan(target, title, remote.head, not remote.has_branch, add, stale, tag, local)
+    return PublishPlan(target, title, remote.head, not remote.has_branch, add, stale, tag, local)
 
 
-def _carry_out(made: Plan, api: Any) -> str:
-    """Make what is missing of repository, branch, commit and tag; returns the commit's id."""
-    target = made.target
+def _carry_out(plan: PublishPlan, api: Any) -> str:
+    """Create the repository, branch, commit and tag that are missing; returns the commit's id."""
+    target = plan.target
     where: dict[str, Any] = {"repo_id": target.repo_id, "repo_type": "dataset"}
-    if made.parent is None:
+    if plan.parent is None:
         api.create_repo(**where, private=target.private or None, exist_ok=True)
-        made = _compare(made.local, made.title, target, api)
-        if made.parent is None:
-            cure = "give a token that may, or name another"
+        plan = _compare(plan.local, plan.title, target, api)
+        if plan.parent is None:
+            cure = "give a token with access, or name another"
             raise InvalidInput(
-                Problem("the repository is there, but the token may not see it", target.repo_id, cure=cure)
+                Problem("the repository exists, but the token has no access to it", target.repo_id, cure=cure)
             )
-    if made.new_branch:
-        api.create_branch(**where, branch=target.revision, revision=made.parent)
-    head = made.parent
-    if made.changes:
+    if plan.new_branch:
+        api.create_branch(**where, branch=target.revision, revision=plan.parent)
+    head = plan.parent
+    if plan.changes:
         # A commit that somebody else got in first is refused, not overwritten.
-        with _refused_content(target.repo_id):
+        with _refuse_content(target.repo_id):
             head = api.create_commit(
                 **where,
-                operations=_operations(made),
-                commit_message=made.title,
+                operations=_operations(plan),
+                commit_message=plan.title,
                 revision=target.revision,
-                parent_commit=made.parent,
+                parent_commit=plan.parent,
             ).oid
-    if made.tag:
-        api.create_tag(**where, tag=made.tag, revision=head)
+    if plan.tag:
+        api.create_tag(**where, tag=plan.tag, revision=head)
     return str(head)
 
 
 @contextmanager
-def _refused_content(repo_id: str) -> Iterator[None]:
-    """Turn what the client says of a card or an upload that the Hub does not take into an InvalidInput."""
+def _refuse_content(repo_id: str) -> Iterator[None]:
+    """Raise InvalidInput for a card or an upload that the Hub's client does not accept."""
     try:
         yield
     except ValueError as error:
         if cause(error) is error:  # a refusal of the Hub as any other
             raise
         found = " ".join(str(error).split())[:200]
-        raise InvalidInput(
-            Problem("the Hub did not take the content", repo_id, found, "build the folder again")
-        ) from error
+        raise InvalidInput(Problem("the Hub refused the content", repo_id, found, "build the folder again")) from error
 
 
-def _operations(made: Plan) -> list[Any]:
+def _operations(plan: PublishPlan) -> list[Any]:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    additions = [CommitOperationAdd(path, str(made.local[path].path)) for path in made.add]
+    additions = [CommitOperationAdd(path, str(plan.local[path].path)) for path in plan.add]
     for addition in additions:
-        addition.upload_info = made.local[addition.path_in_repo].upload_info  # what was hashed is not hashed again
-    return [*additions, *(CommitOperationDelete(path) for path in made.delete)]
+        addition.upload_info = plan.local[addition.path_in_repo].upload_info  # hashed already
+    return [*additions, *(CommitOperationDelete(path) for path in plan.delete)]

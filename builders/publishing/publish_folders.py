@@ -10,7 +10,7 @@ from typing import Any
 from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import closed_domains, published_folder
-from builders.publishing.publish import Plan, check_folder, default_tag, plan, publish
+from builders.publishing.publish import PublishPlan, check_folder, default_tag, plan_publishing, publish
 from builders.publishing.repository import LocalFile, Target, local_files
 from builders.writing.withhold import withheld_folders
 from validation.report import InvalidInput, Problem
@@ -44,7 +44,7 @@ def publish_folders(
         private_gold: repository of the gold folder; without it gold stays where it is.
         dry_run: compare, and send nothing.
         describe: further files to send with each dataset.
-        note: takes what is to be told, line by line.
+        note: is called with each line to print.
         api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
     Returns: what was sent, or would be.
     Raises: InvalidInput when something is refused, here or by the Hub.
@@ -57,86 +57,88 @@ def publish_folders(
     api = api or HfApi()
     public, gold = _parts(folder, repo_id, private_gold)
     with ExitStack() as stack:
-        left_out, made = _plan(stack, public, (repo_id, revision, tag, False), describe, api, note)
-        made_gold = None
+        left_out, plan = _plan_public_copy(stack, public, (repo_id, revision, tag, False), describe, api, note)
+        gold_plan = None
         if gold is not None and private_gold is not None:
-            _, made_gold = _plan(stack, gold, (private_gold, revision, tag, True), describe, api, note)
+            _, gold_plan = _plan_public_copy(stack, gold, (private_gold, revision, tag, True), describe, api, note)
         elif gold is not None:
             note(f"leave out {gold}: gold is published only to a repository given by --private-gold")
-        commit, commit_gold = (_carry_out(each, api, note, dry_run=dry_run) for each in (made, made_gold))
-    content = {**_as_json(made, commit), "left_out": left_out}
-    return content | ({"gold": _as_json(made_gold, commit_gold)} if made_gold else {})
+        commit, commit_gold = (_carry_out(each, api, note, dry_run=dry_run) for each in (plan, gold_plan))
+    content = {**_as_json(plan, commit), "left_out": left_out}
+    return content | ({"gold": _as_json(gold_plan, commit_gold)} if gold_plan else {})
 
 
 def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, Path | None]:
-    """Give the folder to publish, and the one with the gold where there is one."""
+    """Return the folder to publish, and the one with the gold where there is one."""
     pair = withheld_folders(folder)
     if pair is not None:
         if private_gold is not None and private_gold.casefold() == repo_id.casefold():
             cure = "give two repositories"
-            raise InvalidInput(Problem("gold may not go where everybody reads", private_gold, cure=cure))
+            raise InvalidInput(
+                Problem("withheld labels may not go into the public repository", private_gold, cure=cure)
+            )
         _refuse_other_pair(*pair)
         return pair
     if private_gold is not None:
         cure = "build with --withhold-labels and give the folder of both, or leave --private-gold out"
         found = f"no '{PUBLIC_FOLDER}' and '{GOLD_FOLDER}' in it"
-        raise InvalidInput(Problem("this folder holds no gold of its own", str(folder), found, cure))
+        raise InvalidInput(Problem("this folder holds no withheld labels to publish", str(folder), found, cure))
     whole = folder.resolve()
     if whole.name == GOLD_FOLDER and (whole.parent / PUBLIC_FOLDER / MANIFEST).is_file():
         cure = f"publish {whole.parent} with --private-gold"
-        raise InvalidInput(Problem("this is the gold of a build that withholds labels", str(folder), cure=cure))
+        raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder), cure=cure))
     return folder, None
 
 
 def _refuse_other_pair(public: Path, gold: Path) -> None:
-    """Refuse two folders that are not the two of one build, or whose public one has labels."""
+    """Raise InvalidInput where two folders are not of one build, or the public one has labels."""
     manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
     cure = "build the two again with --withhold-labels"
     if not manifests[0].withholds_labels or manifests[1].label_key is None:
-        raise InvalidInput(Problem("the public folder withholds no labels", str(public), cure=cure))
+        raise InvalidInput(Problem("the public folder has test labels", str(public), cure=cure))
     if manifests[0].content_hash != manifests[1].content_hash:
         found = " and ".join(manifest.content_hash[:12] for manifest in manifests)
-        raise InvalidInput(Problem("the public folder and its gold are of two builds", str(public), found, cure))
+        raise InvalidInput(Problem("'public' and 'gold' are from different builds", str(public), found, cure))
 
 
-def _plan(
+def _plan_public_copy(
     stack: ExitStack, path: Path, where: tuple[str, str, str | None, bool], describe: Describe, api: Any, note: Note
-) -> tuple[dict[str, str], Plan]:
-    """Plan for what may be published of a folder; also give the domains that may not, and why."""
+) -> tuple[dict[str, str], PublishPlan]:
+    """Compute the plan for what may be published of a folder; also return the domains that may not, and why."""
     repo_id, revision, tag, private = where
     opened = DatasetFolder.open(path)
     left_out = closed_domains(opened.manifest)
     if left_out:
-        check_folder(opened)  # what is copied is taken as it is
+        check_folder(opened)  # the public copy does not check what it copies
     for domain, why in left_out.items():
         note(f"leave out {domain}: {why}")
     public = stack.enter_context(published_folder(opened))
     described = describe(public.manifest)
     target = Target(repo_id, revision, tag or default_tag(public, described), private)
-    made = plan(public, target, api, _written(stack, described))
-    for line in made.lines():
+    plan = plan_publishing(public, target, api, _write_texts(stack, described))
+    for line in plan.lines():
         note(line)
-    return left_out, made
+    return left_out, plan
 
 
-def _written(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
-    """Write texts into a folder that is there until the stack is left."""
+def _write_texts(stack: ExitStack, texts: Mapping[str, str]) -> dict[str, LocalFile]:
+    """Write texts into a folder that is deleted when the stack is closed."""
     folder = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-publish-")))
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return local_files(folder)
 
 
-def _carry_out(made: Plan | None, api: Any, note: Note, *, dry_run: bool) -> str | None:
-    if made is None or dry_run:
+def _carry_out(plan: PublishPlan | None, api: Any, note: Note, *, dry_run: bool) -> str | None:
+    if plan is None or dry_run:
         return None
-    url = publish(made, api, note)
+    url = publish(plan, api, note)
     if url is not None:
         note(f"published: {url}")
     return url
 
 
-def _as_json(made: Plan, commit: str | None) -> dict[str, Any]:
-    target = made.target
+def _as_json(plan: PublishPlan, commit: str | None) -> dict[str, Any]:
+    target = plan.target
     facts = {"repo_id": target.repo_id, "revision": target.revision, "tag": target.tag, "commit": commit}
-    return {**facts, "add": made.add, "delete": list(made.delete)}
+    return {**facts, "add": plan.add, "delete": list(plan.delete)}

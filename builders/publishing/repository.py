@@ -28,10 +28,10 @@ class Target:
     private: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse names that no branch and no tag can have."""
+        """Raise InvalidInput for names that no branch or tag can have."""
         if not _REF_NAME.fullmatch(self.revision) or re.fullmatch(r"refs/.*|[0-9a-f]{40}", self.revision):
             cure = "name a branch, such as main or draft"
-            raise InvalidInput(Problem("this is no branch", self.repo_id, f"'{self.revision}'", cure))
+            raise InvalidInput(Problem("this is not the name of a branch", self.repo_id, f"'{self.revision}'", cure))
         if not _REF_NAME.fullmatch(self.tag):
             raise InvalidInput(Problem("this cannot be a tag", self.repo_id, f"'{self.tag}'", "name it like v1"))
 
@@ -44,18 +44,18 @@ class LocalFile:
 
     @cached_property
     def upload_info(self) -> Any:
-        """Give what the Hub's client needs to know of the file."""
+        """Return what the Hub's client needs to know of the file."""
         from huggingface_hub.lfs import UploadInfo
 
         return UploadInfo.from_path(str(self.path))
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Return the size in bytes."""
         return int(self.upload_info.size)
 
     def is_at(self, remote: Any) -> bool:
-        """Say whether the file has the content of one in a repository, a ``RepoFile``."""
+        """Return whether the file has the content of one in a repository, a ``RepoFile``."""
         if remote is None or remote.size != self.size:
             return False
         if remote.lfs is not None:
@@ -77,7 +77,7 @@ class Remote:
 
 
 def local_files(folder: Path) -> dict[str, LocalFile]:
-    """List the files of a folder by their path in it; hidden ones are nobody's data."""
+    """List the files of a folder by their path in it; hidden files are left out."""
     paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {
         inside.as_posix(): LocalFile(path)
@@ -87,7 +87,7 @@ def local_files(folder: Path) -> dict[str, LocalFile]:
 
 
 def read_remote(target: Target, api: Any) -> Remote:
-    """Look at a repository.
+    """Read what a repository holds.
 
     Raises: InvalidInput where the branch is a tag, or a repository that must be private is not.
     """
@@ -99,12 +99,12 @@ def read_remote(target: Target, api: Any) -> Remote:
         return Remote(None, {}, False, None)
     if target.private and not api.repo_info(target.repo_id, repo_type="dataset").private:
         cure = "name another, or make it private; nothing was sent"
-        raise InvalidInput(Problem("gold may not go into a public repository", target.repo_id, cure=cure))
+        raise InvalidInput(Problem("withheld labels may not go into a public repository", target.repo_id, cure=cure))
     branches = {ref.name: ref.target_commit for ref in refs.branches}
     tags = {ref.name: ref.target_commit for ref in refs.tags}
     if target.revision not in branches and target.revision in tags:
         cure = "name a branch; the tag of this version is --tag"
-        raise InvalidInput(Problem("this is a tag, no branch", target.repo_id, f"'{target.revision}'", cure))
+        raise InvalidInput(Problem("this is a tag, not a branch", target.repo_id, f"'{target.revision}'", cure))
     head = branches.get(target.revision) or branches["main"]
     tree = api.list_repo_tree(target.repo_id, recursive=True, revision=head, repo_type="dataset")
     files = {entry.path: entry for entry in tree if hasattr(entry, "blob_id")}
@@ -112,12 +112,12 @@ def read_remote(target: Target, api: Any) -> Remote:
 
 
 def changed_files(local: Mapping[str, LocalFile], remote: Remote) -> dict[str, int]:
-    """Give the files whose content is not in the repository, with their sizes."""
+    """Return the files whose content is not in the repository, with their sizes."""
     with ThreadPoolExecutor(HASHING_THREADS) as pool:
         same = pool.map(lambda path: local[path].is_at(remote.files.get(path)), local)
         return {path: local[path].size for path, is_same in zip(local, same, strict=True) if not is_same}
 
 
 def _blob_id(content: bytes) -> str:
-    """Give the name that git has for a content."""
+    """Return git's name of a content, its blob id."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

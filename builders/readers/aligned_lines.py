@@ -18,7 +18,7 @@ _AGAIN = "fetch both files again; one of them may be cut off"
 
 
 def rated_texts(sibling: str, highest: int) -> "RatedTexts":
-    """Make a reader of texts, a line each, with their ratings in a file beside them.
+    """Return a reader of texts, a line each, with their ratings in a file beside them.
 
     Args:
         sibling: name of the file of ratings, a whole number a line.
@@ -55,7 +55,7 @@ class RatedTexts:
             if len(rated) == len(texts):
                 yield pl.DataFrame({"text": texts, "rating": rated}, schema=SCHEMA)
         if n_texts != len(ratings):
-            what = f"{file.path.name} and {path.name} have not as many lines, so no text has a sure rating"
+            what = f"{file.path.name} and {path.name} differ in number of lines, so ratings cannot be matched to texts"
             found = f"{n_texts:,} texts, {len(ratings):,} ratings"
             raise InvalidInput(Problem(what, str(file.path), found, _AGAIN))
 
@@ -70,7 +70,7 @@ class RatedTexts:
             for row, line in file.lines():
                 rating = numbers.get(line.strip())
                 if rating is None:
-                    what, cure = f"this line is no rating from 1 to {self.highest}", "is this the upstream release?"
+                    what, cure = f"this line is not a rating from 1 to {self.highest}", "is this the upstream release?"
                     if row == 1 and line.strip().isalpha():
                         cure = "it may be a header, which the release does not have: delete the line"
                     raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=row))

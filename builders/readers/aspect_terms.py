@@ -43,7 +43,7 @@ class Term:
 
 @dataclass(frozen=True)
 class AspectTerms:
-    """Read aspect terms: one row per sentence, in one frame; see ``SCHEMA``.
+    """A reader of aspect terms: one row per sentence, in one frame; see ``SCHEMA``.
 
     Tags are O, T-POS, T-NEG and T-NEU, one per token. Neighbouring terms of one polarity run together, as they do in
     this notation. Where a sentence cannot be tagged, ``refused`` says why and ``tags`` is null: "conflicting polarity"
@@ -64,7 +64,7 @@ aspect_terms = AspectTerms()
 
 
 def tokenise(text: str) -> list[tuple[int, int]]:
-    """Give start and end of each token.
+    """Find start and end of each token.
 
     >>> text = "The waiter's top-up, ok."
     >>> [text[start:end] for start, end in tokenise(text)]
@@ -105,7 +105,7 @@ def _row(sentence: etree._Element, path: Path) -> tuple[list[str], list[str] | N
     if not spans:
         raise _refusal("the text of this sentence holds no words", sentence, path, repr(text))
     terms = _terms(sentence, text, path)
-    refused = _refused(terms, spans)
+    refused = _why_untaggable(terms, spans)
     tags = None if refused else _tags(terms, spans)
     return [text[start:end] for start, end in spans], tags, text, refused
 
@@ -121,7 +121,7 @@ def _text(sentence: etree._Element, path: Path) -> str:
 
 
 def _terms(sentence: etree._Element, text: str, path: Path) -> list[Term]:
-    """Give the terms in the order of the text, each once."""
+    """Return the terms in the order of the text, without repeats."""
     lists = sentence.findall("aspectTerms")
     if len(lists) > 1:
         raise _refusal("a sentence must hold at most one 'aspectTerms'", lists[1], path, f"{len(lists)} of them")
@@ -157,7 +157,7 @@ def _offset(element: etree._Element, name: str, path: Path) -> int:
     return int(value)
 
 
-def _refused(terms: Sequence[Term], spans: Sequence[tuple[int, int]]) -> str | None:
+def _why_untaggable(terms: Sequence[Term], spans: Sequence[tuple[int, int]]) -> str | None:
     if any(term.polarity == _CONFLICT for term in terms):
         return "conflicting polarity"
     if any(before.end > after.start for before, after in pairwise(terms)):

@@ -44,12 +44,12 @@ class _Release(msgspec.Struct):
 
 @dataclass(frozen=True)
 class ContractNli:
-    """Read ContractNLI: one row per document and hypothesis, in one frame; see ``SCHEMA``.
+    """A reader of ContractNLI: one row per document and hypothesis, in one frame; see ``SCHEMA``.
 
     ``premise`` is the whole text of the document; the hypotheses come in the order of the release's ``labels``.
 
     Raises: InvalidInput when the file is not JSON (row: the line) or not of this form; or when a document (row: its
-        number, from 1) has not one annotation set, lacks a hypothesis or has one unknown, or a choice is unknown.
+        number, from 1) must have one annotation set, lacks a hypothesis or has one unknown, or a choice is unknown.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
@@ -69,9 +69,9 @@ contract_nli = ContractNli()
 
 
 def _choices(document: _Document, labels: dict[str, _Label], path: str, number: int) -> dict[str, str]:
-    """Give the choice for each hypothesis."""
+    """Return the choice for each hypothesis."""
     if len(document.annotation_sets) != 1:
-        what = f"document '{document.id}' has not one annotation set"
+        what = f"document '{document.id}' must have one annotation set"
         found = f"{len(document.annotation_sets)} of them"
         raise InvalidInput(Problem(what, path, found, RELEASE, row=number))
     annotations = document.annotation_sets[0].annotations

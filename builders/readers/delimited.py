@@ -23,7 +23,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") -> "QuotedCsv":
-    """Make a reader of a quoted CSV file.
+    """Return a reader of a quoted CSV file.
 
     Args:
         *columns: the columns to keep.
@@ -35,12 +35,12 @@ def quoted_csv(*columns: str, header: Sequence[str] = (), separator: str = ",") 
 
 
 def raw_tsv(*columns: str, header: Sequence[str] = (), ragged: bool = False) -> "RawTsv":
-    """Make a reader of a tab-separated file without quoting.
+    """Return a reader of a tab-separated file without quoting.
 
     Args:
         *columns: the columns to keep.
         header: names of all columns, for a file without a header.
-        ragged: let lines of any width through (see ``RawTsv``).
+        ragged: accept lines of any width (see ``RawTsv``).
     Returns: a reader of frames with these columns as text, in this order; nothing is taken for missing.
     """
     return RawTsv(columns, tuple(header), ragged)
@@ -72,7 +72,7 @@ class QuotedCsv:
             first = False
 
     def _records(self, file: UpstreamFile) -> Iterator[list[str]]:
-        """Give the header and the rows, all of one width."""
+        """Yield the header and the rows, all of one width."""
         path = file.path
         # A record may span lines, so lines are passed on as they are, with every kind of end.
         lines = (line for _, text in file.text_blocks() for line in io.StringIO(text, newline=""))
@@ -138,7 +138,7 @@ class RawTsv:
             elif first == 1:
                 lines, number = block.partition(b"\n")[2], 2
             if self.ragged:
-                yield self._ragged(lines, number, places, file.path)
+                yield self._find_ragged_row(lines, number, places, file.path)
             else:
                 yield self._frame(lines, number, len(header), places, file.path)
         if not block and not file.position.offset:
@@ -155,7 +155,7 @@ class RawTsv:
         columns = zip(self.columns, places, strict=True)
         return pl.DataFrame({name: fields[place::width] for name, place in columns}, schema=_schema(self.columns))
 
-    def _ragged(self, lines: bytes, first: int, places: Sequence[int], path: Path) -> pl.DataFrame:
+    def _find_ragged_row(self, lines: bytes, first: int, places: Sequence[int], path: Path) -> pl.DataFrame:
         rows = []
         for line in decode(lines, path, first).removesuffix("\n").split("\n") if lines else ():
             fields = line.removesuffix("\r").split("\t")
@@ -174,7 +174,7 @@ def _empty(path: Path) -> InvalidInput:
 
 
 def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
-    """Say where in the header the columns stand."""
+    """Return the positions of the columns in the header."""
     parted = next((name for sign, name in _SEPARATORS.items() if len(header) == 1 and sign in header[0]), None)
     if parted is not None:
         what, cure = f"the columns are separated by {parted}", "fetch the release's own file, not one that was exported"
@@ -191,7 +191,7 @@ def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
 
 
 def _refuse_header(fields: Sequence[str], header: Sequence[str], path: Path) -> None:
-    """Refuse a first row that names columns, where upstream has no header."""
+    """Raise InvalidInput where the first row names columns, though upstream has no header."""
     names = {name.casefold() for name in header}
     if 2 * len({field.strip().casefold() for field in fields} & names) > len(names):
         what, cure = "the first row is a header, and this release has none", "delete the first line"
@@ -199,7 +199,7 @@ def _refuse_header(fields: Sequence[str], header: Sequence[str], path: Path) -> 
 
 
 def _check_widths(lines: bytes, first: int, width: int, path: Path) -> None:
-    """Refuse the first line that has more or fewer fields than the header."""
+    """Raise InvalidInput at the first line that has more or fewer fields than the header."""
     characters = np.frombuffer(lines, dtype=np.uint8)
     ends = np.flatnonzero(characters == ord("\n"))
     if not lines.endswith(b"\n"):
@@ -213,5 +213,5 @@ def _check_widths(lines: bytes, first: int, width: int, path: Path) -> None:
     n_fields = lines.count(b"\t", start, int(ends[line])) + 1
     what = f"this line has {n_fields} fields, the header {width}"
     found = repr(lines[start : min(int(ends[line]), start + 80)])
-    cure = f"{_CUT}; a tab or a line break within a text parts it"
+    cure = f"{_CUT}; a tab or line break inside a text splits it"
     raise InvalidInput(Problem(what, str(path), found, cure, row=first + line))

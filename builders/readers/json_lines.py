@@ -17,7 +17,7 @@ _CUT_OFF = "fetch the file again; it may be cut off"
 
 
 def json_lines(*keys: str, optional: Sequence[str] = (), lists: Sequence[str] = ()) -> "JsonLines":
-    """Make a reader of JSON lines.
+    """Return a reader of JSON lines.
 
     Args:
         *keys: keys that every row has.
@@ -42,7 +42,7 @@ class JsonLines:
     lists: tuple[str, ...] = ()
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Give the rows of a file in frames of text columns, ``keys`` and ``optional``, then ``lists``.
+        """Read the rows of a file in frames of text columns: ``keys`` and ``optional``, then ``lists``.
 
         Raises: InvalidInput naming the line that is not JSON, or that lacks a key or holds a list or an object
             there; or the optional key that no row has.
@@ -63,7 +63,7 @@ class JsonLines:
             yield pl.DataFrame(schema=dict.fromkeys((*self.keys, *self.optional), pl.String) | self._list_types())
 
     def _absent_from(self, path: Path) -> set[str]:
-        """Look from the start for a value of each optional key; commonly the first rows have them."""
+        """Find the optional keys that have no value, reading from the start; commonly the first rows have them."""
         absent = set(self.optional)
         with UpstreamFile(path) as file:
             for frame in self._frames(file):
@@ -79,7 +79,7 @@ class JsonLines:
             yield self._frame(lines, schema, n_lines=file.position.lines - first + 1)
 
     def _schema(self, file: UpstreamFile) -> dict[str, Any]:
-        """Find which keys hold numbers with a fraction: polars would write 5.0 as text without it."""
+        """Find the keys that hold fractions and give them a float type: otherwise polars writes 5.0 as the text 5."""
         line = file.first_line().removeprefix(_BOM)
         if line.lstrip().startswith(b"["):
             what, cure = (
@@ -112,21 +112,21 @@ class JsonLines:
         return frame
 
     def _doubts(self) -> Iterator[pl.Expr]:
-        """Tell which rows to read again: polars gives lists and objects as text, half a surrogate pair as NUL."""
+        """Find the rows to read again: polars returns lists and objects as text, and half a surrogate pair as NUL."""
         for key in (*self.keys, *self.optional):
             text = pl.col(key).str
             doubt = text.starts_with("[") | text.starts_with("{") | text.contains("\0", literal=True)
             yield doubt.fill_null(key in self.keys)
 
     def _first_fault(self, lines: "_Lines", schema: Mapping[str, Any], found: str) -> InvalidInput:
-        """Find the line that polars, which does not tell, refused."""
+        """Find the line that polars refused, since polars does not report it."""
         for number, line in lines.numbered():
             self._check(lines.path, number, line, schema)
             try:
                 pl.read_ndjson(line, schema=schema)
             except pl.exceptions.PolarsError as error:
-                return _refused(lines.path, number, "this line cannot be read", str(error), _OTHER_RELEASE)
-        return _refused(lines.path, lines.first, "the lines from here cannot be read", found, _OTHER_RELEASE)
+                return _line_problem(lines.path, number, "this line cannot be read", str(error), _OTHER_RELEASE)
+        return _line_problem(lines.path, lines.first, "the lines from here cannot be read", found, _OTHER_RELEASE)
 
     def _check(self, path: Path, number: int, line: bytes, schema: Mapping[str, Any]) -> None:
         row = _object(path, number, line)
@@ -137,7 +137,7 @@ class JsonLines:
             if key in self.lists:
                 if isinstance(value, list) and all(isinstance(part, str) for part in value):
                     continue
-                what = "a key is no list of texts"
+                what = "a key is not a list of texts"
                 raise InvalidInput(Problem(what, str(path), _short(value), _OTHER_RELEASE, column=key, row=number))
             if kind == pl.Float64 and (isinstance(value, bool) or not isinstance(value, int | float)):
                 what = "a key is missing, or not a number as in the first row"
@@ -157,7 +157,7 @@ class _Lines:
     block: bytes
 
     def numbered(self) -> list[tuple[int, bytes]]:
-        """Give the lines that are not blank, each with its number: one a row."""
+        """Return the lines that are not blank, each with its number, one a row."""
         lines = enumerate(self.block.split(b"\n"), start=self.first)
         return [(number, line) for number, line in lines if line and not line.isspace()]
 
@@ -166,10 +166,10 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json_line(line)
     except (ValueError, RecursionError) as error:
-        decode(line, path, number)  # says so where that is what is wrong
-        raise _refused(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
+        decode(line, path, number)  # raises where the line is not UTF-8
+        raise _line_problem(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
     if not isinstance(row, dict):
-        raise _refused(path, number, "this line is not an object with keys", _short(row), _OTHER_RELEASE)
+        raise _line_problem(path, number, "this line is not an object with keys", _short(row), _OTHER_RELEASE)
     return row
 
 
@@ -177,7 +177,7 @@ def _still_absent(keys: set[str], frame: pl.DataFrame) -> set[str]:
     return {key for key in keys if frame[key].null_count() == len(frame)}
 
 
-def _refused(path: Path, number: int, what: str, found: str, cure: str) -> InvalidInput:
+def _line_problem(path: Path, number: int, what: str, found: str, cure: str) -> InvalidInput:
     return InvalidInput(Problem(what, str(path), found, cure, row=number))
 
 

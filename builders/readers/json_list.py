@@ -17,7 +17,7 @@ _CUT = "fetch the file again; it may be cut off"
 
 
 def json_list(*keys: str) -> "JsonList":
-    """Make a reader of a JSON list of objects.
+    """Return a reader of a JSON list of objects.
 
     Args:
         *keys: keys that every object has.
@@ -29,11 +29,11 @@ def json_list(*keys: str) -> "JsonList":
 
 @dataclass(frozen=True)
 class JsonList:
-    """A reader of a JSON list of objects that keeps some keys; about 16 MB are parsed, and a frame given, at a time.
+    """A reader of a JSON list of objects that keeps some keys; about 16 MB are parsed and returned at a time.
 
     Whole numbers come as text.
 
-    Raises: InvalidInput when the file is no JSON list (row: the line), or an object (row: its number, from 1) lacks a
+    Raises: InvalidInput when the file is not a JSON list (row: the line), or an object (row: its number from 1) lacks a
         key or holds something else than text or a whole number there.
     """
 
@@ -62,7 +62,7 @@ class JsonList:
 
 
 def _items(file: UpstreamFile) -> Iterator[list[Any]]:
-    """Give the items of the list as they come, some at a time."""
+    """Yield the items of the list as they are read, some at a time."""
     text = _Text(file)
     with file.stream() as stream:
         decoder = codecs.getincrementaldecoder("utf-8-sig")()
@@ -95,7 +95,7 @@ class _Text:
         self._text += text
 
     def items(self, *, ended: bool) -> list[Any]:
-        """Parse as many items as are there whole."""
+        """Parse the items that are complete."""
         found: list[Any] = []
         at = self._skip(0)
         while at < len(self._text):
@@ -106,7 +106,7 @@ class _Text:
                     at = self._skip(at + 1)
                     continue
             if "{" not in self._expected:
-                what = "something stands behind the list" if not self._expected else "the file is no JSON list"
+                what = "there is more text after the list" if not self._expected else "the file is not a JSON list"
                 lines = self._expected == "[" and sign == "{"
                 cure = "is it JSON lines, an object a line, where one list is wanted?" if lines else RELEASE
                 raise self.refusal(what, repr(self._text[at : at + 40]), cure, at)
@@ -139,6 +139,6 @@ class _Text:
 
 
 def _refuse_half_pairs(text: str, start: int, end: int) -> None:
-    """JSON can escape half a surrogate pair, which no text may hold."""
+    """Raise InvalidInput for half a surrogate pair, which JSON can escape and no text may hold."""
     if text.find("\\u", start, end) >= 0:
         json.dumps(json.loads(text[start:end]), ensure_ascii=False).encode()

@@ -42,7 +42,7 @@ class _Header(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Mrqa:
-    """Read an MRQA file: one row per question, a frame per block; ``SCHEMA`` is that of SQuAD, ``title`` is empty.
+    """A reader of MRQA files: one row per question, a frame per block; ``SCHEMA`` is SQuAD's, ``title`` is empty.
 
     The first line may be a header. Answers are the places in the context where upstream found one (``char_spans``,
     both ends included), each once, as the context has them but for white space at their ends: ``detected_answers``
@@ -57,7 +57,7 @@ class Mrqa:
         """Read the file from its position on, in blocks."""
         block = b""
         for first, block in file.blocks():
-            yield pl.DataFrame(list(_rows(block, first, file.path)), schema=SCHEMA, orient="row")
+            yield pl.DataFrame(list(_question_rows(block, first, file.path)), schema=SCHEMA, orient="row")
         if not block and not file.position.offset:
             cure = "fetch the file again; it may be cut off"
             raise InvalidInput(Problem("the file is empty", str(file.path), cure=cure))
@@ -68,7 +68,7 @@ mrqa = Mrqa()
 _Row = tuple[str, str, str, dict[str, list[str] | list[int]], str]
 
 
-def _rows(block: bytes, first: int, path: Path) -> Iterator[_Row]:
+def _question_rows(block: bytes, first: int, path: Path) -> Iterator[_Row]:
     for number, line in enumerate(block.split(b"\n"), start=first):
         context = _context(line.removeprefix(_BOM) if number == 1 else line, path, number)
         if context is None:
@@ -111,14 +111,14 @@ def _is_header(line: bytes) -> bool:
 
 
 def _places(detected: _Detected, context: str, place: str, path: Path, number: int) -> Iterator[tuple[str, int]]:
-    """Give the text and the start of each span."""
+    """Return the text and the start of each span."""
     for start, last in detected.char_spans:
         text = context[start : last + 1] if 0 <= start <= last < len(context) else ""
         if not text:
             what = f"an answer to {place} is at a span that the context does not have"
             found = f"characters {start} to {last} of {len(context)}"
-        elif (_words(text) or text.strip()) != (_words(detected.text) or detected.text.strip()):
-            what = f"an answer to {place} does not stand at its span"
+        elif (_normalise(text) or text.strip()) != (_normalise(detected.text) or detected.text.strip()):
+            what = f"an answer to {place} is not at its span"
             found = f"{text!r} at {start} to {last}, where {detected.text!r} should stand"
         else:
             yield text.strip(), start + len(text) - len(text.lstrip())
@@ -127,8 +127,8 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
         raise InvalidInput(Problem(what, str(path), found, cure, row=number))
 
 
-def _words(text: str) -> str:
-    """Leave of a text its letters and digits in lower case without accents, which is what both ways of writing share.
+def _normalise(text: str) -> str:
+    """Reduce a text to letters and digits in lower case without accents, which both spellings share.
 
     >>> _words("The Café's") == _words("cafe s")
     True

@@ -14,7 +14,7 @@ _ROWS = 50_000
 
 
 def parquet_rows(*columns: str) -> "ParquetRows":
-    """Make a reader of a Parquet file.
+    """Return a reader of a Parquet file.
 
     Args:
         *columns: the columns to keep.
@@ -28,7 +28,7 @@ def parquet_rows(*columns: str) -> "ParquetRows":
 class ParquetRows:
     """A reader of Parquet that keeps some columns as text, a frame per 50,000 rows at most.
 
-    Whole numbers come as digits, others as short as tells them apart (``0.5``), truth values as ``true`` and
+    Whole numbers become digits, others their shortest exact text (``0.5``), truth values as ``true`` and
     ``false``. What the file itself marks as missing stays missing; keep_filled drops it by name.
 
     Raises: InvalidInput when the file is compressed from outside, damaged or not Parquet, or a column is missing or
@@ -40,8 +40,10 @@ class ParquetRows:
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file from its start: by path, for Parquet is read from its end."""
         if file.path.suffix in {".gz", ".zip"}:
-            what = "Parquet cannot be read out of a compressed file"
-            raise InvalidInput(Problem(what, str(file.path), f"'{file.path.name}'", "unpack it; Parquet is compressed"))
+            what = "compressed Parquet files cannot be read"
+            raise InvalidInput(
+                Problem(what, str(file.path), f"'{file.path.name}'", "unpack it; Parquet itself is compressed")
+            )
         try:
             with pq.ParquetFile(file.path) as parquet:
                 self._check(parquet.schema_arrow, file)

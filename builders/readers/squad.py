@@ -31,19 +31,19 @@ SCHEMA = pl.Schema(
 """A question a row, in file order, no nulls; ``answers`` has empty lists where there is no answer."""
 
 
-class Answer(msgspec.Struct):
+class SquadAnswer(msgspec.Struct):
     """A span of the context; ``answer_start`` counts characters."""
 
     text: Annotated[str, msgspec.Meta(min_length=1)]
     answer_start: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
 
-class Question(msgspec.Struct):
+class SquadQuestion(msgspec.Struct):
     """A question; version 1.1 has no ``is_impossible``. ``plausible_answers`` are no answers and are not read."""
 
     id: str
     question: str
-    answers: list[Answer]
+    answers: list[SquadAnswer]
     is_impossible: bool = False
 
 
@@ -62,12 +62,12 @@ class _Release(msgspec.Struct):
     data: list[msgspec.Raw]
 
 
-_Level = TypeVar("_Level", _Article, _Paragraph, Question)
+_Level = TypeVar("_Level", _Article, _Paragraph, SquadQuestion)
 
 
 @dataclass(frozen=True)
 class Squad:
-    """Read a SQuAD file: one row per question, in one frame; see ``SCHEMA``.
+    """A reader of SQuAD files: one row per question, in one frame; see ``SCHEMA``.
 
     ``title`` is percent-decoded, its underscores are kept. ``answers`` holds empty lists for a question that cannot be
     answered.
@@ -80,7 +80,7 @@ class Squad:
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the file whole."""
         release = json_document(file, _Release, "SQuAD's JSON")
-        yield pl.DataFrame(list(_rows(release, file.path)), schema=SCHEMA, orient="row")
+        yield pl.DataFrame(list(_question_rows(release, file.path)), schema=SCHEMA, orient="row")
 
 
 squad = Squad()
@@ -89,7 +89,7 @@ squad = Squad()
 _Row = tuple[str, str, str, dict[str, list[str] | list[int]], str]
 
 
-def _rows(release: _Release, path: Path) -> Iterator[_Row]:
+def _question_rows(release: _Release, path: Path) -> Iterator[_Row]:
     number = 0
     for article_number, raw_article in enumerate(release.data, start=1):
         article = _level(raw_article, _Article, path, f"article {article_number}")
@@ -99,7 +99,7 @@ def _rows(release: _Release, path: Path) -> Iterator[_Row]:
             paragraph = _level(raw_paragraph, _Paragraph, path, place)
             for raw in paragraph.qas:
                 number += 1
-                question = _level(raw, Question, path, f"question{_id_of(raw)} of article '{title}'", number)
+                question = _level(raw, SquadQuestion, path, f"question{_id_of(raw)} of article '{title}'", number)
                 _check(question, paragraph.context, path, title, number)
                 answers: dict[str, list[str] | list[int]] = {
                     "text": [answer.text for answer in question.answers],
@@ -117,12 +117,12 @@ def _level(raw: msgspec.Raw, level: type[_Level], path: Path, place: str, row: i
 
 
 def _id_of(raw: msgspec.Raw) -> str:
-    """Give the id of a question that may be malformed, to name it by."""
+    """Return the id of a question that may be malformed, for use in messages."""
     question = msgspec.json.decode(raw)
     return f" {question['id']!r}" if isinstance(question, dict) and "id" in question else ""
 
 
-def _check(question: Question, context: str, path: Path, title: str, number: int) -> None:
+def _check(question: SquadQuestion, context: str, path: Path, title: str, number: int) -> None:
     place = f"question '{question.id}' of article '{title}'"
     if question.is_impossible and question.answers:
         found = f"is_impossible true and the answer {question.answers[0].text!r}"
@@ -135,13 +135,13 @@ def _check(question: Question, context: str, path: Path, title: str, number: int
     for answer in question.answers:
         stands = context[answer.answer_start : answer.answer_start + len(answer.text)]
         if stands != answer.text:
-            what = f"an answer to {place} does not stand at its answer_start"
+            what = f"an answer to {place} is not at its answer_start"
             found = f"{stands!r} at {answer.answer_start}, where {answer.text!r} should stand"
             raise InvalidInput(Problem(what, str(path), found, _nearest(answer, context), row=number))
 
 
-def _nearest(answer: Answer, context: str) -> str:
-    """Say where the answer really stands, which tells what the offsets count."""
+def _nearest(answer: SquadAnswer, context: str) -> str:
+    """Find where the answer really begins, which shows what the offsets count."""
     starts = [match.start() for match in re.finditer(f"(?={re.escape(answer.text)})", context)]
     if not starts:
         return "the context does not hold this answer: was its text changed (white space, quotes, accents)?"

@@ -27,7 +27,7 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 @dataclass(frozen=True)
 class TaggedText:
-    """Read tagged text: one row per line, in one frame; see ``SCHEMA``.
+    """A reader of tagged text: one row per line, in one frame; see ``SCHEMA``.
 
     The tags begin after the last ``####`` and are parted by single spaces; the tag of a word begins after its last
     ``=``. Where upstream's text has two spaces there is an empty word tagged O, which is left out. A word without a
@@ -77,6 +77,6 @@ def _item(item: str, path: Path, number: int) -> tuple[str, str | None]:
     if tag not in TAGS:
         raise InvalidInput(Problem("a tag is unknown", str(path), repr(item[:80]), did_you_mean(tag, TAGS), row=number))
     if not token and tag != OUTSIDE:
-        what, cure = "an empty word is tagged", "did two spaces part its word from its tag?"
+        what, cure = "an empty word is tagged", "are there two spaces between its word and its tag?"
         raise InvalidInput(Problem(what, str(path), repr(item), cure, row=number))
     return token, tag

@@ -20,7 +20,7 @@ _AGAIN = "fetch the file again; it may be cut off"
 
 
 def listed_texts(key: str, *columns: str, folder: str) -> "ListedTexts":
-    """Make a reader of a quoted CSV file whose texts lie in a folder beside it.
+    """Return a reader of a quoted CSV file whose texts lie in a folder beside it.
 
     Args:
         key: the column that names the text ``<folder>/<key>.txt`` of each row.
@@ -58,7 +58,7 @@ class ListedTexts:
 
 
 def tar_texts(folder: str, *labels: str) -> "TarTexts":
-    """Make a reader of the texts ``<folder>/<label>/<name>.txt`` in a tar archive.
+    """Return a reader of the texts ``<folder>/<label>/<name>.txt`` in a tar archive.
 
     Args:
         folder: a path inside the archive.

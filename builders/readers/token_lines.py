@@ -23,7 +23,7 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 
 def token_lines(separator: str = "\t", tag: int = 1) -> "TokenLines":
-    """Make a reader of one token a line, sentences apart by blank lines.
+    """Return a reader of one token a line, sentences apart by blank lines.
 
     Args:
         separator: between the fields of a line; the token is the first one.
@@ -78,7 +78,7 @@ class TokenLines:
                 yield tokens, tags, f"{name} {n_documents or n_sentences}"
                 tokens, tags = [], []
             if begins and n_sentences and not n_documents:
-                what = "a document begins here, but the sentences before are in none"
+                what = "a document begins here, but the sentences before it belong to no document"
                 raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), _AGAIN, row=number))
             n_documents += begins
         if tokens:
@@ -90,7 +90,7 @@ class TokenLines:
             what = f"this line has {len(fields)} fields, a token {self.tag + 1}"
             other = {" ": "\t", "\t": " "}.get(self.separator, "")
             if len(fields) == 1 and len(line.split(other)) == self.tag + 1:
-                what = f"{_PARTED[other]} part the fields here, where {_PARTED[self.separator]} are wanted"
+                what = f"{_PARTED[other]} separate the fields here, where {_PARTED[self.separator]} are wanted"
                 cure = "is this another file of the same project?"
                 raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=number))
         elif not fields[0].strip() or not fields[self.tag].strip():

@@ -27,7 +27,7 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 @dataclass(frozen=True)
 class Trees:
-    r"""Read trees: one row per line, in one frame; see ``SCHEMA``.
+    r"""A reader of trees: one row per line, in one frame; see ``SCHEMA``.
 
     ``text`` is the words of the tree joined by spaces, -LRB- and -RRB- turned back into brackets, ``\/`` into ``/``
     and ``\*`` into ``*``. ``root`` is the label of the whole tree. Blank lines are no rows.
@@ -68,20 +68,20 @@ class _Node:
 
 
 def _tree(line: str) -> tuple[str, str]:
-    """Give the text and the root's label. The open nodes are kept in a list, for trees may be deeper than calls."""
+    """Return the text and the root's label. Open nodes are kept in a list, since trees may be deeper than calls."""
     words: list[str] = []
     opened: list[_Node] = []
     root = None
     for piece in _PIECE.findall(line):
         if root is not None and not opened:
-            raise _MalformedError("something stands behind the tree")
+            raise _MalformedError("there is more text after the tree")
         if piece == "(":
             if opened:
                 _put(opened[-1], "nodes")
             opened.append(_Node())
             root = root or opened[0]
         elif not opened:
-            raise _MalformedError("a tree begins with a bracket")
+            raise _MalformedError("a tree must begin with a bracket")
         elif piece == ")":
             if not opened.pop().holds:
                 raise _MalformedError("a node holds neither a word nor nodes")

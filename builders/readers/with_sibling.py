@@ -14,7 +14,7 @@ _Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
 
 @dataclass(frozen=True)
 class WithSibling:
-    """Read a file and the one named ``sibling`` beside it, and join their rows ``on`` a column, in one frame.
+    """A reader of a file and the one named ``sibling`` beside it; joins their rows ``on`` a column, in one frame.
 
     The rows come in the order of the file itself: its columns, then the sibling's. The checksum of the file does not
     cover its sibling.

@@ -56,7 +56,7 @@ class Checkpoint:
         self._lock.release()
 
     def load(self) -> State | None:
-        """Read the state, None where there is none; a damaged one is set aside, which is said on stderr."""
+        """Read the state; None where there is none. A damaged one is set aside with a note on stderr."""
         path = self.folder / _STATE
         if not path.is_file():
             return None
@@ -70,12 +70,15 @@ class Checkpoint:
             shutil.rmtree(aside, ignore_errors=True)
             self.folder.rename(aside)
             reason = first_line(error)
-            print(f"{self.folder}: a damaged checkpoint ({reason}) is now {aside.name}; reading anew", file=sys.stderr)
+            print(
+                f"{self.folder}: a damaged checkpoint ({reason}) was moved to {aside.name}; reading starts again",
+                file=sys.stderr,
+            )
             return None
         return state
 
     def save(self, state: State) -> None:
-        """Write the state, whose parts lie in the folder already; parts that it does not name leave."""
+        """Write the state, whose parts lie in the folder already, and delete parts that it does not list."""
         with replace_file(self.folder / _STATE) as new:
             new.write_text(state.model_dump_json(), encoding="utf-8")
         named = {_STATE, *(name for parts in state.parts for name in parts)}
@@ -87,9 +90,9 @@ class Checkpoint:
 
 
 def checkpoint_key(path: Path, what: Iterable[object]) -> str:
-    """Name a reading of a file: by the file as it lies there, what is read of it, and the program that reads.
+    """Return the key of a reading: the file as it lies there, what is read of it, and the program that reads.
 
-    ``what`` must tell itself apart as text, in the same words in every process.
+    The text form of ``what`` must identify it, and be the same in every process.
     """
     facts = path.stat()
     content = [str(path.resolve()), facts.st_size, facts.st_mtime_ns, *map(str, what), _program()]
@@ -98,7 +101,7 @@ def checkpoint_key(path: Path, what: Iterable[object]) -> str:
 
 @cache
 def _program() -> str:
-    """Hash the builders' own files, so that rows taken by another version of a step are not used."""
+    """Hash the builders' own files, so that rows which another version of a step took are not used."""
     folder = Path(__file__).parents[1]
     files = sorted(file for file in folder.rglob("*") if file.suffix in {".py", ".csv", ".toml", ".bib"})
     hashes = [f"{file.relative_to(folder)} {file_sha256(file)}" for file in files]

@@ -1,6 +1,6 @@
 """What lies under the name of an upstream file and is something else: a pointer, a page, another format.
 
-Only a file's first bytes are read. What is wrong further on, its reader tells.
+Only a file's first bytes are read. Faults further on are found by the file's reader.
 """
 
 import codecs
@@ -56,7 +56,7 @@ _CONTAINERS = (
         lambda head: head.startswith(_GZIP), (".gz", ".tgz"), "this is gzip under another name", "end its name in .gz"
     ),
 )
-"""What is told of the bytes on disk."""
+"""Forms that the bytes on disk are compared with."""
 
 _CONTENTS = (
     _Form(
@@ -80,7 +80,7 @@ _CONTENTS = (
     _Form(
         _with(b'<?xml version="1.0" encoding="utf-8"?>\n<error>', b"<error>"),
         (),
-        "this is a server's refusal, not the file",
+        "this is a server's error message, not the file",
         f"{_FETCH} again; its link may have expired",
     ),
     _Form(
@@ -88,7 +88,7 @@ _CONTENTS = (
             re.fullmatch(rb"\s*(404: not found|not found|access denied|forbidden)\.?\s*", head.lower()) is not None
         ),
         (),
-        "this is a server's refusal, not the file",
+        "this is a server's error message, not the file",
         f"{_FETCH} again; check its link",
     ),
     _Form(
@@ -113,7 +113,7 @@ _CONTENTS = (
     _Form(
         lambda head: len(head) >= 16 and not head.strip(b"\0"),
         (),
-        "the file begins with zeros alone, as a download does that was stopped",
+        "the file begins with nothing but zeros, as a stopped download does",
         f"{_FETCH} again",
     ),
     _Form(
@@ -123,7 +123,7 @@ _CONTENTS = (
         "fetch the file again, without opening and saving it",
     ),
 )
-"""What is told of the content, unpacked."""
+"""Forms that the decompressed content is compared with."""
 
 
 def check_form(path: Path) -> None:
@@ -136,12 +136,12 @@ def check_form(path: Path) -> None:
     suffix = path.suffix.lower()
     if suffix == ".gz" and not head.startswith(_GZIP):
         _refuse(path, path.stem, head, _CONTENTS)
-        found, cure = _shown(head), f"name it {path.stem} if it is the unpacked file, or {_FETCH} again"
+        found, cure = _format_start(head), f"name it {path.stem} if it is the unpacked file, or {_FETCH} again"
         raise InvalidInput(Problem("the name ends in .gz, but this is not gzip", str(path), found, cure))
     if suffix == ".zip" and not zipfile.is_zipfile(path):
         _refuse(path, path.stem, head, _CONTENTS)
         what = "the zip is cut off" if head.startswith(_ZIP) else "the name ends in .zip, but this is no zip"
-        raise InvalidInput(Problem(what, str(path), _shown(head), f"{_FETCH} again"))
+        raise InvalidInput(Problem(what, str(path), _format_start(head), f"{_FETCH} again"))
     if suffix in (".gz", ".zip"):
         with UpstreamFile(path) as file, file.stream() as content:
             head = content.read(_HEAD)
@@ -154,11 +154,11 @@ def _refuse(path: Path, name: str, head: bytes, forms: tuple[_Form, ...]) -> Non
     suffix = PurePath(name).suffix.lower()
     for form in forms:
         if suffix not in form.suffixes and form.begins(head):
-            raise InvalidInput(Problem(form.what, str(path), _shown(head), form.cure))
+            raise InvalidInput(Problem(form.what, str(path), _format_start(head), form.cure))
 
 
-def _shown(head: bytes) -> str:
-    """Show how a file begins: text as text, other bytes as numbers."""
+def _format_start(head: bytes) -> str:
+    """Format the start of a file: text as text, other bytes as numbers."""
     start = head[:60]
     text = start.isascii() and not any(byte < 32 and byte not in b"\t\r\n" for byte in start)
     return repr(start.decode("ascii")) if text else f"bytes {head[:8].hex(' ')}"

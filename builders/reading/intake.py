@@ -1,4 +1,4 @@
-"""Reading a large upstream file once for all who want rows of it; what was read is kept, so that reading goes on."""
+"""Reading a large upstream file once for several consumers; what was read is kept, so that reading can resume."""
 
 import hashlib
 import signal
@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Consumer:
-    """Who wants rows of a file: after which steps, and whether all or a sample of them."""
+    """What wants rows of a file: the steps they go through, and whether all or a sample of them."""
 
     name: str
     transforms: tuple[Transform, ...]
@@ -50,7 +50,7 @@ class Consumer:
 
 @dataclass(frozen=True)
 class StepCount:
-    """How many rows a step was given, left, and kept but mended; the sampling is a step named 'sample'."""
+    """Rows before and after a step, and the rows that it changed; sampling is a step named 'sample'."""
 
     name: str
     before: int
@@ -60,7 +60,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Taken:
-    """The rows that a consumer got, and how they came and went."""
+    """The rows that a consumer got, and the counts of its steps."""
 
     rows: Rows
     counts: tuple[StepCount, ...]
@@ -89,7 +89,7 @@ def read_file(
     """Read a file once for several consumers.
 
     A large file's rows are kept now and then, and when reading stops: a later call with the same file, reader,
-    consumers and program goes on from there, or finds all done.
+    consumers and program resumes there, or finds the reading complete.
 
     Args:
         path: the upstream file.
@@ -108,7 +108,7 @@ def read_file(
     with ExitStack() as opened:
         checkpoint = None
         if cache is not None and n_bytes >= large:
-            what = [repr(reader), *(part for consumer in consumers for part in _told_apart_by(consumer))]
+            what = [repr(reader), *(part for consumer in consumers for part in _identity_parts(consumer))]
             if (sibling := path.with_name(getattr(reader, "sibling", path.name))) != path and sibling.is_file():
                 what += [sibling.stat().st_size, sibling.stat().st_mtime_ns]
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))
@@ -127,7 +127,7 @@ class _Intake:
     ) -> None:
         self.sha256: str | None = None
         self._path = path
-        self._takers = [_Taker(consumer) for consumer in consumers]
+        self._takers = [_ConsumerState(consumer) for consumer in consumers]
         self._checkpoint = checkpoint
         self._store = store
         self._parts = checkpoint.folder if checkpoint is not None else store
@@ -137,10 +137,10 @@ class _Intake:
         self._serial = 0
         state = checkpoint.load() if checkpoint is not None else None
         if checkpoint is not None and state is not None:
-            self._go_on(checkpoint.folder, state)
+            self._resume(checkpoint.folder, state)
 
     def read(self, reader: Reader, progress: Callable[[int], object], every: float, block: int) -> None:
-        """Read from where it was left to the end."""
+        """Read from the last saved position to the end."""
         with (
             UpstreamFile(self._path, start=self._position, progress=progress, block=block) as file,
             closing(_ahead(reader(file), file)) as frames,
@@ -162,14 +162,14 @@ class _Intake:
                 if whole and file.resumable and self._checkpoint is not None:
                     self._save()
                     if isinstance(stop, KeyboardInterrupt):
-                        kept = f"{self._n_rows:,} rows read are kept; the same command goes on from there"
+                        kept = f"{self._n_rows:,} rows read so far are kept; run the same command again to resume"
                         print(f"{self._path.name}: {kept}", file=sys.stderr)
                 raise
             self.sha256 = file.sha256
         self._save()
 
     def result(self) -> FileRead:
-        """Give what was read."""
+        """Return what was read."""
         assert self.sha256 is not None
         if self._store is not None:
             self._put_aside(0)
@@ -182,14 +182,14 @@ class _Intake:
             try:
                 taker.take(frame)
             except InvalidInput as refused:  # a step knows neither the file nor the rows before these
-                raise in_file(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
+                raise add_file_name(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
         self._n_rows += len(frame)
         self._position = position
         if self._store is not None:
             self._put_aside(PART_BYTES)
 
     def _put_aside(self, n_bytes: int) -> None:
-        """Write the rows of consumers that hold so many bytes of them."""
+        """Save the rows of consumers that hold so many bytes of them."""
         assert self._parts is not None
         for number, taker in enumerate(self._takers):
             if taker.n_bytes >= n_bytes and not taker.samples:
@@ -197,12 +197,12 @@ class _Intake:
                 self._serial += 1
                 taker.save(self._parts / f"{number}-{self._serial}.parquet")
 
-    def _go_on(self, folder: Path, state: State) -> None:
+    def _resume(self, folder: Path, state: State) -> None:
         for taker, counts, parts in zip(self._takers, state.counts, state.parts, strict=True):
-            taker.go_on(counts, {folder / name: sha256 for name, sha256 in parts.items()})
+            taker.resume(counts, {folder / name: sha256 for name, sha256 in parts.items()})
         self.sha256, self._n_rows = state.sha256, state.n_rows
         self._position, self._serial = state.position, state.serial
-        how = "was read before" if state.sha256 else f"reading goes on from line {state.position.lines + 1:,}"
+        how = "was read before" if state.sha256 else f"reading resumes at line {state.position.lines + 1:,}"
         print(f"{self._path.name}: {how}", file=sys.stderr)
 
     def _save(self) -> None:
@@ -227,7 +227,7 @@ class _Intake:
 
 @contextmanager
 def _interrupt_waits() -> Iterator[Callable[[], bool]]:
-    """Let a first Ctrl-C wait until it is asked for, so that a frame is taken by all or none; a second one does not."""
+    """Delay a first Ctrl-C until a frame was taken by all consumers or by none; a second Ctrl-C is not delayed."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False  # signals come to the main thread
         return
@@ -246,7 +246,7 @@ def _interrupt_waits() -> Iterator[Callable[[], bool]]:
 
 
 def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tuple[pl.DataFrame, Position]]:
-    """Give frames, each with the position after it; the next one is parsed in a thread while one is being taken."""
+    """Yield frames, each with the position after it; a thread parses the next one while one is being taken."""
 
     def next_frame() -> tuple[pl.DataFrame | None, Position]:
         return next(frames, None), file.position
@@ -258,8 +258,8 @@ def _ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tupl
             yield found[0], found[1]
 
 
-def in_file(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:
-    """Name the file of rows that a step refused.
+def add_file_name(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:
+    """Add the file's name to the problems of a step that refused its rows.
 
     Args:
         refused: the problems, whose rows count from 1 in the frame that the step was given.
@@ -275,7 +275,7 @@ def in_file(refused: InvalidInput, path: Path | str, n_before: int | None) -> In
     )
 
 
-class _Taker:
+class _ConsumerState:
     """A consumer at work."""
 
     def __init__(self, consumer: Consumer) -> None:
@@ -292,16 +292,16 @@ class _Taker:
 
     @property
     def samples(self) -> bool:
-        """Whether it keeps a sample, not all rows."""
+        """Return whether it keeps a sample, not all rows."""
         return self._reservoir is not None
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether no step has dropped a row yet, so that rows are numbered as in the file."""
+        """Return whether no step has dropped a row yet, so that rows are numbered as in the file."""
         return all(before == after for before, after, _ in self.counts)
 
     def take(self, frame: pl.DataFrame) -> None:
-        """Let a frame through the steps, and keep what is left or sampled."""
+        """Apply the steps to a frame, and keep the rows that are left or sampled."""
         for step, transform in enumerate(self.consumer.transforms):
             before, after, changed = self.counts[step]
             n_rows, n_changed = len(frame), transform.n_changed(frame)
@@ -309,12 +309,12 @@ class _Taker:
             self.counts[step] = (before + n_rows, after + len(frame), changed + n_changed)
         if self.consumer.sample is not None and self._reservoir is not None:
             self._reservoir.take(frame.with_columns(self.consumer.sample.stratum.alias(STRATUM)))
-        elif len(frame) or not (self._frames or self.parts):  # one frame without rows tells the columns
+        elif len(frame) or not (self._frames or self.parts):  # a frame without rows sets the columns
             self._frames.append(compact(frame))
             self.n_bytes += frame_bytes(frame)
 
     def save(self, path: Path) -> None:
-        """Keep the rows on disk: a sample as it stands, or the rows that came since the last time."""
+        """Write the rows to disk: the whole sample, or the rows that came since the last save."""
         if self._reservoir is not None:
             self._reservoir.save(path)
             self.parts = {path: file_sha256(path)}
@@ -323,14 +323,14 @@ class _Taker:
             self.parts[path] = file_sha256(path)
             self._frames, self.n_bytes = [], 0
 
-    def go_on(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
-        """Go on from what was kept."""
+    def resume(self, counts: list[tuple[int, int, int]], parts: dict[Path, str]) -> None:
+        """Restore a state that was saved."""
         self.counts, self.parts = counts, parts
         if self._reservoir is not None:
             self._reservoir.load(*parts)
 
     def taken(self, *, stored: bool) -> Taken:
-        """Give the rows, all of them as they lie on disk where they are stored, and the counts of the steps."""
+        """Return all rows, those on disk as stored rows, and the counts of the steps."""
         rows: Rows
         names = [transform.name for transform in self.consumer.transforms]
         counts = [StepCount(name, *count) for name, count in zip(names, self.counts, strict=True)]
@@ -348,7 +348,7 @@ class _Taker:
         return Taken(rows, tuple(counts))
 
 
-def _told_apart_by(consumer: Consumer) -> Iterator[object]:
+def _identity_parts(consumer: Consumer) -> Iterator[object]:
     yield consumer.name
     yield from (transform.name for transform in consumer.transforms)
     if sample := consumer.sample:
@@ -358,7 +358,7 @@ def _told_apart_by(consumer: Consumer) -> Iterator[object]:
 
 @contextmanager
 def _progress(path: Path, n_bytes: int, shown: bool) -> Iterator["tqdm[Any]"]:
-    """Show the bytes of the disk that were read, with their rate and the time left."""
+    """Build the progress bar of bytes read, with their rate and the time left."""
     terminal = sys.stderr.isatty()
     bar: tqdm[Any] = tqdm(
         total=n_bytes,

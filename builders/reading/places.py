@@ -23,7 +23,7 @@ def find_file(raws: Sequence[Path], place: str) -> Path | None:
         if plain := next((form for form in forms if form.is_file()), None):
             return plain
         if len(zips) > 1:
-            found, cure = f"{zips[0].name} and {zips[1].name}", "leave the one that is the release's, remove the other"
+            found, cure = f"{zips[0].name} and {zips[1].name}", "keep the release's own, remove the other"
             raise InvalidInput(Problem(f"two zips could hold {path.name}", str(path.parent), found, cure))
         if zips:
             return zips[0]
@@ -42,11 +42,11 @@ def _candidates(raws: Sequence[Path], place: str) -> Iterator[Path]:
 
 
 def _why_unreadable(path: Path) -> Problem | None:
-    """Explain what stands where a file is wanted and is none."""
+    """Return why something at the place of a file cannot be read."""
     if path.is_dir():
         inside = [entry for entry in path.iterdir() if entry.name.startswith(path.name)]
         cure = f"move {inside[0].name} out of it" if inside else "put the file itself there"
-        return Problem("a folder lies where a file is wanted", str(path), cure=cure)
+        return Problem("there is a folder where a file should be", str(path), cure=cure)
     if path.is_symlink():
         found, cure = f"a link to {path.readlink()}", "put the file itself there, or a link to it"
         return Problem("the link leads in a circle or to nothing", str(path), found, cure)

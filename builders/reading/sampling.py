@@ -31,7 +31,7 @@ class Reservoir:
     """
 
     def __init__(self, size: int, identity: Sequence[str], key: str) -> None:
-        """Take the rows per stratum (at least one), the columns whose texts identify a row (null as ''), and a key."""
+        """Set the rows per stratum (at least one), the columns whose texts identify a row (null as ''), and a key."""
         self.size = size
         self.identity = tuple(identity)
         self.n_taken = 0
@@ -45,7 +45,7 @@ class Reservoir:
         self._n_pending = 0
 
     def take(self, frame: pl.DataFrame) -> None:
-        """Offer rows; an integer column ``_stratum`` says of which stratum each is.
+        """Add rows; an integer column ``_stratum`` holds the stratum of each.
 
         Raises: ValueError when a stratum is null.
         """
@@ -57,7 +57,7 @@ class Reservoir:
         rows = frame.filter(pl.col(_HASH) <= limit)
         if not len(rows) and self._held.width > _N_OWN:
             return
-        self._pending.append(rows)  # one without rows tells the columns
+        self._pending.append(rows)  # a frame without rows sets the columns
         if len(self._pending) >= _COMPACTED_AT:
             self._pending = [compact(pl.concat(self._pending, rechunk=False))]
         self._n_pending += len(rows)
@@ -65,19 +65,19 @@ class Reservoir:
             self._merge()
 
     def rows(self) -> pl.DataFrame:
-        """Give the sample in the order of the hash, without the stratum; without columns if no frame was taken."""
+        """Return the sample in the order of the hash, without the stratum; without columns if no frame was taken."""
         self._merge()
         return self._held.sort(_HASH, STRATUM).drop(_HASH, STRATUM)
 
     def save(self, path: Path) -> None:
-        """Write the sample so far and the counts; the file is there whole or not at all."""
+        """Write the sample so far and the counts, whole or not at all."""
         self._merge()
         state = {"size": self.size, "n_taken": self.n_taken, "n_repeats": self.n_repeats}
         with replace_file(path) as new:
             self._held.write_parquet(new, compression="uncompressed", metadata={_STATE: json.dumps(state)})
 
     def load(self, path: Path) -> None:
-        """Go on from what a reservoir with the same parameters saved; what this one holds is left.
+        """Load what a reservoir with the same parameters saved, in place of what this one holds.
 
         Raises: ValueError when the file was saved with another size.
         """
@@ -89,7 +89,7 @@ class Reservoir:
         self._hold(pl.read_parquet(path))
 
     def _merge(self) -> None:
-        """Keep of the rows held and pending those with the smallest hashes of each stratum."""
+        """Keep the rows, among those held and pending, with the smallest hashes of each stratum."""
         if not self._pending:
             return
         rows = pl.concat([self._held, *self._pending] if self._held.width > _N_OWN else self._pending, rechunk=False)
@@ -106,7 +106,7 @@ class Reservoir:
 
 
 def _each_once(rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep of rows with one hash the smallest; only those are put in the order of all columns, which costs."""
+    """Keep one of the rows with equal hashes: the first in the order of all columns; only these few are sorted."""
     repeated = rows.select(STRATUM, _HASH).is_duplicated()
     if not repeated.any():
         return rows

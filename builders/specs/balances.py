@@ -12,7 +12,7 @@ ANSWERED = pl.col("answers").struct.field("text").list.len() > 0
 
 
 def by_label(labels: Sequence[str]) -> pl.Expr:
-    """Number the label of each row: its stratum.
+    """Return the stratum of each row: the number of its label.
 
     Args:
         labels: all labels, in order.
@@ -23,7 +23,7 @@ def by_label(labels: Sequence[str]) -> pl.Expr:
 
 
 def equal_labels(labels: Sequence[str]) -> Balance:
-    """Ask for as many rows of each label.
+    """Return a balance with equally many rows of each label.
 
     Args:
         labels: all labels of the task.
@@ -33,7 +33,7 @@ def equal_labels(labels: Sequence[str]) -> Balance:
 
 
 def common_lengths(width: int) -> Balance:
-    """Ask for targets of like lengths in all domains.
+    """Return a balance with equally distributed target lengths in all domains.
 
     Args:
         width: words of a stratum: 1 to ``width`` words are the first one.

@@ -50,7 +50,7 @@ class SourceSpec(SourceTable):
 
     @property
     def citation(self) -> str:
-        """The BibTeX of what it cites."""
+        """Return the BibTeX of what it cites."""
         return "\n".join(map(cite, self.cite))
 
 

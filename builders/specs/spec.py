@@ -87,7 +87,7 @@ class DomainSpec:
 
     @property
     def sources(self) -> tuple[SourceSpec, ...]:
-        """The sources of its files, each once."""
+        """Return the sources of its files, each once."""
         return tuple(dict.fromkeys(file.source for files in self.files.values() for file in files))
 
 
@@ -158,7 +158,7 @@ class TaskSpec:
 
     @property
     def id(self) -> str:
-        """The task's name with its benchmark, as in ``dr/nli``."""
+        """Return the task's name with its benchmark, as in ``dr/nli``."""
         return f"{self.benchmark}/{self.name}"
 
 

@@ -26,7 +26,7 @@ def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
     - ``iob1`` (CoNLL-2003, E-NER): ``I-`` begins an entity too unless the tag before is of its type; ``B-`` begins one
     after another of its type.
 
-    Whether an entity begins is told by upstream's types, so neighbours whose types become one stay two entities.
+    Upstream's types decide where an entity begins, so neighbours whose types become one stay two entities.
 
     Args:
         types: our type x by upstream's type.
@@ -40,7 +40,7 @@ def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
         rewritten = []
         for row, tags in enumerate(frame["tags"].to_list(), start=1):
             try:
-                rewritten.append(list(_rewritten(tags, types, scheme)))
+                rewritten.append(list(_rewrite_tags(tags, types, scheme)))
             except ValueError as error:
                 what, found, cure = error.args
                 raise InvalidInput(Problem(what, "the rows read", found, cure, column="tags", row=row)) from error
@@ -49,7 +49,7 @@ def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
     return Transform(f"bio_tags_from_{scheme}", apply)
 
 
-def _rewritten(tags: Sequence[str], types: Mapping[str, str], scheme: Scheme) -> Iterator[str]:
+def _rewrite_tags(tags: Sequence[str], types: Mapping[str, str], scheme: Scheme) -> Iterator[str]:
     begins = _BEGINS[scheme]
     before = OUTSIDE
     for tag in tags:
@@ -82,7 +82,7 @@ _BEGINS: Mapping[Scheme, _Begins] = {"io": _begins_in_io, "bio": _begins_in_bio,
 
 
 def _type(tag: str, scheme: Scheme) -> str:
-    """Give upstream's type of a tag, as ``types`` has it.
+    """Return upstream's type of a tag, as ``types`` has it.
 
     >>> _type("art-film", "io"), _type("B-creative-work", "bio")
     ('art', 'creative-work')

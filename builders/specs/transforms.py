@@ -17,7 +17,7 @@ VOTES = "votes"
 
 
 def rename(columns: Mapping[str, str], *, votes: str | None = None) -> Transform:
-    """Take upstream columns under our names; the others are left behind.
+    """Rename upstream columns to ours; all others are dropped.
 
     Args:
         columns: our name by upstream's, in the order of the new frame.
@@ -33,7 +33,7 @@ def rename(columns: Mapping[str, str], *, votes: str | None = None) -> Transform
 
 
 def select(*columns: str) -> Transform:
-    """Take some columns; the others are left behind.
+    """Select columns; all others are dropped.
 
     Args:
         *columns: their names, in the order of the new frame.
@@ -58,7 +58,7 @@ def keep_in(column: str, values: Sequence[str], name: str | None = None) -> Tran
 
 
 def keep_filled(column: str) -> Transform:
-    """Keep the rows whose text is there and not blank.
+    """Keep the rows whose text is not null or blank.
 
     Args:
         column: the text.
@@ -69,7 +69,7 @@ def keep_filled(column: str) -> Transform:
 
 
 def label_from(column: str, labels: Mapping[str, str], others: Sequence[str] = ()) -> Transform:
-    """Make the label from the values of a column.
+    """Map the values of a column to labels.
 
     Args:
         column: the values.
@@ -101,7 +101,7 @@ _LINK = r"(?i)\b(?:https?://|www\.)\S+"
 
 
 def remove_links(column: str) -> Transform:
-    """Take web addresses out of a text (Domain Robustness paper, appendix D.1).
+    """Remove web addresses from a text (Domain Robustness paper, appendix D.1).
 
     Args:
         column: the text; one without an address stays as it is, white space too.
@@ -115,7 +115,7 @@ def remove_links(column: str) -> Transform:
 
 
 def line_breaks_back(column: str) -> Transform:
-    r"""Turn the two characters ``\n`` of a text back into the line break that they stand for (Yelp's reviews).
+    r"""Replace the two characters ``\n`` of a text by the line break that they stand for (Yelp's reviews).
 
     Args:
         column: the text.
@@ -126,7 +126,7 @@ def line_breaks_back(column: str) -> Transform:
 
 
 def label_by_threshold(column: str, threshold: float, labels: tuple[str, str]) -> Transform:
-    """Make the label from a number; rows without a number leave.
+    """Map a number to a label by a threshold; rows without a number are dropped.
 
     Args:
         column: numbers as text.
@@ -140,7 +140,7 @@ def label_by_threshold(column: str, threshold: float, labels: tuple[str, str]) -
 
 
 def remove(column: str, pattern: str) -> Transform:
-    """Take all that matches a regular expression out of a text.
+    """Remove all matches of a regular expression from a text.
 
     Args:
         column: the text.
@@ -153,7 +153,7 @@ def remove(column: str, pattern: str) -> Transform:
 
 
 def one_space(*columns: str) -> Transform:
-    """Make every tab a space and every run of spaces one, as the authors' code of BOSS does.
+    """Replace every tab and every run of spaces by one space, as the authors' code of BOSS does.
 
     Args:
         *columns: the texts.
@@ -164,7 +164,7 @@ def one_space(*columns: str) -> Transform:
 
 
 def clean_tweets(column: str) -> Transform:
-    """Take out links, mentions, #topics#, bracketed tokens, emoji and '#', and make white space one space (BOSS).
+    """Remove links, mentions, #topics#, bracketed tokens, emoji and '#', and collapse white space (BOSS).
 
     Args:
         column: the text.
@@ -188,7 +188,7 @@ _NO_WORDS_OF_TWEETS = (
 
 
 def keep_words_between(column: str, fewest: int, most: int) -> Transform:
-    """Keep the rows whose text has so many words.
+    """Keep the rows whose number of words lies between two bounds.
 
     Args:
         column: the text.
@@ -227,7 +227,7 @@ def keep_answered() -> Transform:
 
 
 def first_answer() -> Transform:
-    """Put the first accepted answer of each row into a column of its own.
+    """Add a column with the first accepted answer of each row.
 
     Returns: a step that adds ``answer``; null where there is no answer.
     """
@@ -274,7 +274,7 @@ def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transfor
 
 
 def group_by_text(column: str) -> Transform:
-    """Make the group of a row its text, or its tokens, as a short hash.
+    """Set the group of a row to its text, or its tokens, as a short hash.
 
     Args:
         column: the text, or a list of tokens.
@@ -287,7 +287,7 @@ def group_by_text(column: str) -> Transform:
 
 
 def group_by(column: str, *, unknown: str | None = None, text: str | None = None) -> Transform:
-    """Make the group of a row what it shares with others (product, author, document), as a short hash.
+    """Set the group of a row to what it shares with others (product, author, document), as a short hash.
 
     Args:
         column: what rows share.
@@ -325,7 +325,7 @@ def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
 
 
 def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop rows that repeat an earlier one in every column but ``VOTES``, which one copy of a release may lack.
+    """Drop rows that repeat an earlier one in every column but ``VOTES``, which a copy of a release may lack.
 
     Args:
         frame: the rows.
@@ -335,7 +335,7 @@ def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Drop the rows that agree in some columns and differ in their label: none of them can be learnt or judged.
+    """Drop the rows that agree in some columns and differ in their label: their label can be neither learnt nor judged.
 
     Args:
         frame: rows with these columns and ``label``.
@@ -346,7 +346,7 @@ def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Da
 
 
 def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Keep one of the rows that agree in some columns: the one that says most (such as the most accepted answers).
+    """Keep one of the rows that agree in some columns: the most informative one (such as the one with most answers).
 
     Args:
         frame: rows with these columns.
@@ -360,7 +360,7 @@ def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Dat
 
 
 def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
-    """Keep one of the rows that agree in some columns, by a keyed hash of the row: what they differ in has no say.
+    """Keep one of the rows that agree in some columns, chosen by a keyed hash of the whole row, as if at random.
 
     Args:
         frame: rows with these columns.
@@ -375,7 +375,7 @@ def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) ->
 
 
 def as_texts(columns: pl.DataFrame) -> pl.Series:
-    """Write each row as one text, whatever its columns hold.
+    """Convert each row to one text, whatever its columns hold.
 
     Args:
         columns: the rows.

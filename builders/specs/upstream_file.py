@@ -43,7 +43,7 @@ class Stream(Protocol):
     """Bytes that pass once."""
 
     def read(self, size: int, /) -> bytes:
-        """Give some bytes, at most so many; none at the end only."""
+        """Return some bytes, at most so many; none only at the end."""
         ...
 
 
@@ -63,12 +63,12 @@ class UpstreamFile:
         progress: Callable[[int], object] | None = None,
         block: int = BLOCK,
     ) -> None:
-        """Take a path, the position to go on from, and who wants to hear how many bytes of the disk were read."""
+        """Set a path, the position to resume from, and a function that is told how many bytes of the disk were read."""
         self.path = path
         self.block = block
         self.position = start or Position()
         self.resumable = False
-        """Whether all that was given out came in blocks, so that ``position`` tells what was not given out yet."""
+        """Whether all that was returned came in blocks, so that ``position`` says what was not returned yet."""
         self._progress = progress
         self._open = ExitStack()
         self._ahead: Future[tuple[bytes, int]] = Future()
@@ -86,7 +86,7 @@ class UpstreamFile:
 
     @property
     def sha256(self) -> str:
-        """The checksum of the whole file on disk, what was not read included."""
+        """Return the checksum of the whole file on disk, what was not read included."""
         wait([self._ahead])  # two cannot read at a time
         return self._disk.sha256()
 
@@ -101,14 +101,14 @@ class UpstreamFile:
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:
-        """Open the content as bytes, from its start on; InvalidInput when reading them comes upon damage."""
+        """Open the content as bytes, from its start on; InvalidInput where the file is damaged."""
         self.resumable = False
         self.position = Position()
         with _content(self.path, self._disk) as stream, self._damage_named():
             yield stream
 
     def text_blocks(self) -> Iterator[tuple[int, str]]:
-        """Give the content from its start on as UTF-8 text in blocks of whole lines, a byte order mark left out.
+        """Yield the content from its start on as UTF-8 text in blocks of whole lines, without a byte order mark.
 
         For readers that keep something of one block for a later one; see ``blocks``, which this does not resume.
         """
@@ -119,7 +119,7 @@ class UpstreamFile:
             yield first, text.removeprefix("\ufeff") if first == 1 else text
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Give the lines of ``text_blocks``, each with its number from 1 and without its end: LF or CRLF, no other."""
+        """Yield the lines of ``text_blocks``, each with its number from 1 and without its end: LF or CRLF, no other."""
         for first, text in self.text_blocks():
             for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
                 yield number, line.removesuffix("\r")
@@ -134,7 +134,7 @@ class UpstreamFile:
         return line.partition(b"\n")[0].rstrip(b"\r")
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Give the content from ``position`` on in blocks of whole lines, each with the number of its first line.
+        """Yield the content from ``position`` on in blocks of whole lines, each with the number of its first line.
 
         Lines are counted from 1 and keep their ends. A last line without an end is a line. A reader that keeps
         something of one block for a later one cannot go on from a position, and should use ``text_blocks``.
@@ -146,13 +146,13 @@ class UpstreamFile:
             with self._damage_named():
                 self._skip(stream)
             blocks = _whole_lines(stream, size or self.block)
-            self._ahead = self._reading.submit(_counted, blocks)
+            self._ahead = self._reading.submit(_next_block, blocks)
             while True:
                 with self._damage_named():
                     block, n_lines = self._ahead.result()
                 if not block:
                     return
-                self._ahead = self._reading.submit(_counted, blocks)
+                self._ahead = self._reading.submit(_next_block, blocks)
                 first = self.position.lines + 1
                 self.position = Position(self.position.offset + len(block), self.position.lines + n_lines)
                 yield first, block
@@ -171,10 +171,10 @@ class UpstreamFile:
         try:
             yield
         except _DAMAGE as error:
-            raise _damaged(self.path, str(error), self.position.lines + 1) from error
+            raise _damage_found(self.path, str(error), self.position.lines + 1) from error
         except _LongLineError as error:
             cure = "is this the upstream release, in its own format?"
-            what = "a line is too long to be one"
+            what = "a line is too long"
             raise InvalidInput(Problem(what, str(self.path), str(error), cure, row=self.position.lines + 1)) from error
 
 
@@ -224,7 +224,7 @@ class _Disk:
         read = self._stream.read(size)
         if self._in_order:
             self._hashing.append(self._hasher.submit(self._hash.update, read))
-            if len(self._hashing) > 2:  # what waits to be hashed is held
+            if len(self._hashing) > 2:  # blocks that wait to be hashed stay in memory
                 self._hashing.popleft().result()
         if self._progress is not None:
             self._progress(len(read))
@@ -260,7 +260,7 @@ class _Gunzip:
         self._compressed: bytes | memoryview = b""
 
     def read(self, size: int, /) -> bytes:
-        """Give some bytes, at most so many; none at the end."""
+        """Return some bytes, at most so many; none at the end."""
         while True:
             if not self._member.eof:
                 # With nothing to undo, too: content may be waiting inside that was more than asked for.
@@ -272,7 +272,7 @@ class _Gunzip:
                 return b""
 
     def _more(self) -> bool:
-        """Have compressed bytes at hand, those of the next member where one ended; False at the end of the file."""
+        """Return whether there are compressed bytes, those of the next gzip member where one ended."""
         if self._member.eof:
             self._compressed = self._member.unused_data.lstrip(b"\0")  # members may be padded
             while not self._compressed and (piece := self._piece()):
@@ -283,11 +283,11 @@ class _Gunzip:
         elif not self._compressed:
             self._compressed = self._piece()
             if not self._compressed:
-                raise EOFError("the end of the file inside compressed content")
+                raise EOFError("the file ends inside compressed content")
         return True
 
     def _piece(self) -> memoryview:
-        """Give the next compressed bytes: few, so that what comes of them stays in the processor's cache."""
+        """Return the next compressed bytes: few, so that their content stays in the processor's cache."""
         if not self._read:
             self._read = memoryview(self._disk.read())
         piece, self._read = self._read[:_PIECE], self._read[_PIECE:]
@@ -304,7 +304,7 @@ def _refuse_long_line(length: int) -> None:
 
 
 def _whole_lines(stream: Stream, size: int) -> Iterator[bytes]:
-    """Give content in blocks of about so many bytes that end with a line, and the last line in any case."""
+    """Yield content in blocks of about so many bytes, each ending with a line, and the last line in any case."""
     parts: list[bytes | memoryview] = []
     n_bytes = n_of_line = 0
     while True:
@@ -312,7 +312,7 @@ def _whole_lines(stream: Stream, size: int) -> Iterator[bytes]:
         try:
             read = stream.read(wanted)
         except _DAMAGE:
-            whole, _, _ = b"".join(parts).rpartition(b"\n")  # what was read before the damage, so its line is told
+            whole, _, _ = b"".join(parts).rpartition(b"\n")  # read before the damage; counts its line
             if whole:
                 yield whole + b"\n"
             raise
@@ -342,7 +342,7 @@ def _content(path: Path, disk: _Disk) -> Iterator[Stream]:
                 archive = opened.enter_context(zipfile.ZipFile(disk))
                 stream = opened.enter_context(archive.open(_only_member(path, archive)))
             except _DAMAGE as error:
-                raise _damaged(path, str(error), 1) from error
+                raise _damage_found(path, str(error), 1) from error
             yield stream
     else:
         yield disk
@@ -353,17 +353,17 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     if len(members) != 1:
         names = ", ".join(repr(member.filename) for member in members[:12]) or "none"
         cure = "unpack the zip, or make one of that file alone"
-        raise InvalidInput(Problem("a zip of one file is wanted here", str(path), names, cure))
+        raise InvalidInput(Problem("the zip must hold one file", str(path), names, cure))
     if members[0].flag_bits & 1:
         raise InvalidInput(Problem("the zip is encrypted", str(path), repr(members[0].filename), "unpack it"))
     return members[0]
 
 
-def _damaged(path: Path, found: str, line: int) -> InvalidInput:
+def _damage_found(path: Path, found: str, line: int) -> InvalidInput:
     return InvalidInput(Problem("the compressed file is cut off or damaged", str(path), found, _AGAIN, row=line))
 
 
-def _counted(blocks: Iterator[bytes]) -> tuple[bytes, int]:
-    """Give the next block and its number of lines; nothing and 0 at the end."""
+def _next_block(blocks: Iterator[bytes]) -> tuple[bytes, int]:
+    """Return the next block and its number of lines; an empty block and 0 at the end."""
     block = next(blocks, b"")
     return block, block.count(b"\n") + (bool(block) and not block.endswith(b"\n"))

@@ -18,7 +18,7 @@ from validation.vocabulary import SPLITS, TaskKind
 
 CLASS_SHARE_TOLERANCE = 0.05
 """Largest difference of a class share between domains. With 2,000 rows a domain two shares of one half differ by 0.03
-in one draw of twenty, so this tells a prior shift from chance; DR's unbalanced QA (table 10) differs by far more."""
+in one draw of twenty, so this bound separates a prior shift from chance; DR's unbalanced QA (table 10) exceeds it."""
 
 NO_ANSWER_TOLERANCE = 0.01
 """Largest distance from the no-answer share that the spec asks for: it is filled by count, so only whole groups that
@@ -80,46 +80,46 @@ def _train_sizes(statistics: TaskStatistics, *, equal: bool) -> Assumption:
     }
     measured = (_gap("train", sizes),) if len(sizes) > 1 else ()
     name = "difference of train sizes between domains"
-    return _checked(name, measured, "rows", 0) if equal else _informed(name, measured, "rows")
+    return _assumption(name, measured, "rows", 0) if equal else _measurement(name, measured, "rows")
 
 
 def _priors(statistics: TaskStatistics) -> Iterator[Assumption]:
     if statistics.kind is TaskKind.CLASSIFICATION:
         name = "difference of a class share between domains"
-        yield _checked(name, _share_gaps(statistics, lambda split: split.shares), "share", CLASS_SHARE_TOLERANCE)
+        yield _assumption(name, _share_gaps(statistics, lambda split: split.shares), "share", CLASS_SHARE_TOLERANCE)
         name = "distance of a class share from that of equally frequent classes"
-        yield _informed(name, _distances(statistics, lambda split: 1 / len(split.shares)), "share")
+        yield _measurement(name, _distances(statistics, lambda split: 1 / len(split.shares)), "share")
     elif statistics.kind is TaskKind.EXTRACTIVE_QA:
         wanted = statistics.no_answer_wanted
         if wanted is not None:
             name = f"distance of the no-answer share from {100 * wanted:.0f} points"
-            yield _checked(name, _distances(statistics, lambda _: wanted), "share", NO_ANSWER_TOLERANCE)
+            yield _assumption(name, _distances(statistics, lambda _: wanted), "share", NO_ANSWER_TOLERANCE)
         else:
             name = "difference of the no-answer share between domains"
-            yield _checked(name, _share_gaps(statistics, _no_answer), "share", CLASS_SHARE_TOLERANCE)
+            yield _assumption(name, _share_gaps(statistics, _no_answer), "share", CLASS_SHARE_TOLERANCE)
     elif statistics.kind is TaskKind.TAGGING:
         name = "difference of a tag share between domains"
-        yield _informed(name, _share_gaps(statistics, lambda split: split.shares), "share")
+        yield _measurement(name, _share_gaps(statistics, lambda split: split.shares), "share")
     else:
         measured = [
             (found.distance, f"{found.split}: {', '.join(found.domains)}") for found in statistics.target_lengths
         ]
-        yield _checked("distance between domains' target lengths", measured, "distance", LENGTH_DISTANCE)
+        yield _assumption("distance between domains' target lengths", measured, "distance", LENGTH_DISTANCE)
 
 
 def _separation(statistics: TaskStatistics) -> Iterator[Assumption]:
     found = statistics.duplicates
     many = {domain: facts for domain, facts in statistics.domains.items() if len(facts.splits) > 1}
     groups = [(facts.groups_in_several_splits, domain) for domain, facts in many.items()]
-    yield _checked("groups in two splits of a domain", groups, "groups", 0)
+    yield _assumption("groups in two splits of a domain", groups, "groups", 0)
     across = [(repeats.exact, _pair(repeats)) for repeats in found.across_splits]
-    yield _checked("rows repeated in another split", across, "rows", 0)
+    yield _assumption("rows repeated in another split", across, "rows", 0)
     near = [(repeats.near / repeats.rows, _pair(repeats)) for repeats in found.across_splits]
-    yield _checked("near-duplicates in another split", near, "share", NEAR_SHARE)
-    yield _informed("rows repeated within a split", _repeat_shares(found.within, "exact"), "share")
-    yield _informed("near-duplicates within a split", _repeat_shares(found.within, "near"), "share")
-    yield _informed("rows repeated in another domain", _repeat_shares(found.across_domains, "exact"), "share")
-    yield _informed("near-duplicates in another domain", _repeat_shares(found.across_domains, "near"), "share")
+    yield _assumption("near-duplicates in another split", near, "share", NEAR_SHARE)
+    yield _measurement("rows repeated within a split", _repeat_shares(found.within, "exact"), "share")
+    yield _measurement("near-duplicates within a split", _repeat_shares(found.within, "near"), "share")
+    yield _measurement("rows repeated in another domain", _repeat_shares(found.across_domains, "exact"), "share")
+    yield _measurement("near-duplicates in another domain", _repeat_shares(found.across_domains, "near"), "share")
 
 
 def _pair(repeats: SplitRepeats) -> str:
@@ -159,22 +159,22 @@ def _distances(statistics: TaskStatistics, wanted: Callable[[SplitStatistics], f
 
 
 def _gap(what: str, values: Mapping[str, float]) -> Measured:
-    """Give the largest difference among named values, and between which."""
+    """Find the largest difference among named values, and between which two."""
     low, high = min(values, key=lambda name: values[name]), max(values, key=lambda name: values[name])
     return values[high] - values[low], f"{what}: {high}, {low}"
 
 
-def _checked(
+def _assumption(
     name: str, measured: Iterable[Measured], unit: Literal["share", "distance", "rows", "groups"], at_most: float
 ) -> Assumption:
-    found = _informed(name, measured, unit)
+    found = _measurement(name, measured, unit)
     # Rounding must not break an assumption that counts keep: 0.21 - 0.2 is a little more than 0.01.
     holds = None if found.worst is None else found.worst <= at_most + 1e-9
-    wanted = f"at most {_shown(at_most, unit)}" if at_most else "none"
+    wanted = f"at most {_format_value(at_most, unit)}" if at_most else "none"
     return Assumption(name, holds, found.worst, unit, found.where, wanted)
 
 
-def _informed(
+def _measurement(
     name: str, measured: Iterable[Measured], unit: Literal["share", "distance", "rows", "groups"]
 ) -> Assumption:
     worst, where = max(measured, key=lambda found: found[0], default=(None, ""))
@@ -197,7 +197,7 @@ def print_assumptions(assumptions: Iterable[Assumption], console: Console) -> No
     for assumption in assumptions:
         if not judged and assumption.worst is None:
             continue
-        worst = "nothing to compare" if assumption.worst is None else _shown(assumption.worst, assumption.unit)
+        worst = "nothing to compare" if assumption.worst is None else _format_value(assumption.worst, assumption.unit)
         verdict = _verdict(assumption)
         style = {"not met": "bold red", "met": "green"}.get(verdict, "")
         if judged:
@@ -214,7 +214,7 @@ def _verdict(assumption: Assumption) -> str:
     return "met" if assumption.holds else "not met"
 
 
-def _shown(value: float, unit: str) -> str:
+def _format_value(value: float, unit: str) -> str:
     if unit == "share":
         return f"{100 * value:.1f} points"
     if unit == "distance":

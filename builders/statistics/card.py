@@ -9,7 +9,7 @@ UNDEFINED = "n/a"
 
 
 def statistics_section(name: str, statistics: TaskStatistics) -> str:
-    """Write a task's section of the card.
+    """Build a task's section of the card.
 
     Args:
         name: the task, as in ``picture_path``.
@@ -31,8 +31,8 @@ def statistics_section(name: str, statistics: TaskStatistics) -> str:
         parts.append(_matrix("", pairs))
     if statistics.depths:
         parts.append(
-            "Q, the chance that a train text of the source (row) is no deeper in it than a test text of the target "
-            "(column), and these test texts' mean depth:"
+            "Q, the chance that a train text of the source (row) is at most as deep in it as a test text of the "
+            "target (column), and in brackets the mean depth of these test texts:"
         )
         cells = {(pair.source, pair.target): f"{pair.q:.2f} ({pair.mean_depth:.3f})" for pair in statistics.depths}
         parts.append(_matrix("source", cells))
@@ -56,7 +56,7 @@ def _lengths_and_words(statistics: TaskStatistics) -> str:
 
 
 def _duplicates(statistics: TaskStatistics) -> str:
-    """Show the test rows' duplicates, which inflate scores; those of other splits are in the data."""
+    """Format the test rows' duplicates, which inflate scores; those of other splits are in the data."""
     found = statistics.duplicates
     within = {repeats.domain: repeats for repeats in found.within if repeats.split == "test"}
     train = {
@@ -70,10 +70,10 @@ def _duplicates(statistics: TaskStatistics) -> str:
         cells = [UNDEFINED if other is None else f"{other.exact:,} + {other.near:,}" for other in others]
         rows.append([domain, f"{within[domain].rows:,}", *cells])
     if not rows:
-        return "No test rows to look for duplicates of."
+        return "There are no test rows."
     said = "Test rows with a duplicate: exact + near (Jaccard similarity of word 3-shingles at least 0.8, other group)."
     if found.uncompared:
-        said += " Some texts are so frequent in like form that not all were compared: there may be more near ones."
+        said += " Some similar texts are so frequent that not all were compared: there may be more near-duplicates."
     return f"{said}\n\n{_table(columns, rows)}"
 
 
@@ -81,7 +81,7 @@ _TEST_IN_TRAIN = ("test", "train")
 
 
 def _annotators(statistics: TaskStatistics) -> list[str]:
-    """Show what single annotators score, where upstream has their votes."""
+    """Format the scores of single annotators, where upstream has their votes."""
     rows = [
         [
             domain,

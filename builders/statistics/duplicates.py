@@ -27,7 +27,7 @@ from validation.vocabulary import SPLITS, TOKENS
 _MATCHED_AT_ONCE = 1_000_000
 """Pairs that are joined with their rows at a time."""
 _SAMPLED = 200
-"""Texts of a frame that tell where the ranges begin in which texts are sorted."""
+"""Texts of a frame from which the bounds of the sorted ranges are estimated."""
 _PREFIX = 256
 """Characters of such a text."""
 
@@ -63,7 +63,7 @@ class ComparisonRows:
 
 
 def input_text(inputs: Sequence[str]) -> pl.Expr:
-    """Give the inputs of a row as one text: joined by a newline, tokens among themselves by spaces."""
+    """Join the inputs of a row to one text: fields by a newline, tokens by spaces."""
     columns = [pl.col(name).list.join(" ") if name == TOKENS else pl.col(name) for name in inputs]
     return pl.concat_str(columns, separator="\n")
 
@@ -137,7 +137,7 @@ _WHERE = {
 
 @dataclass(frozen=True)
 class _Counter:
-    """Counts rows among matches (columns id, domain, split, other_domain, other_split)."""
+    """A counter of rows among matches (columns id, domain, split, other_domain, other_split)."""
 
     sizes: Mapping[tuple[str, str], int]
     exact: pl.DataFrame
@@ -174,7 +174,7 @@ _SPLIT = pl.Enum(sorted(SPLITS))
 
 
 def _without_texts(texts: Iterable[pl.DataFrame], place: Path) -> tuple[pl.DataFrame, pl.Series, Sorter]:
-    """Collect what is held of the rows: few bytes each.
+    """Collect the few bytes that are kept of each row: all but its texts.
 
     Returns: id (its rank among all), domain, split, and owner (the number of the domain's group); the ids in order; and
         a sorter for the texts, as yet without any.
@@ -201,7 +201,7 @@ def _without_texts(texts: Iterable[pl.DataFrame], place: Path) -> tuple[pl.DataF
 
 
 def _distinct(texts: Iterable[pl.DataFrame], sorter: Sorter, numbers: NDArray[np.uint32]) -> Iterator[pl.Series]:
-    """Sort the texts, and return each once, in parts; ``numbers`` gets each row's place among these texts."""
+    """Sort the texts, and yield each once, in parts; ``numbers`` gets each row's place among these texts."""
     start = n_texts = 0
     for frame in texts:
         sorter.add(frame.select("text", row=pl.int_range(start, start + pl.len())))
@@ -214,7 +214,7 @@ def _distinct(texts: Iterable[pl.DataFrame], sorter: Sorter, numbers: NDArray[np
 
 
 def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
-    """Tell which rows have a duplicate where: id, number, owner, domain, split, other_domain, other_split.
+    """Find the rows that have a duplicate: id, number, owner, domain, split, other_domain, other_split.
 
     Going by cells (domain and split) instead of rows, a text repeated n times costs n, not n squared. ``pairs`` are
     ascending by a.
@@ -256,7 +256,7 @@ def _repeated_tests(near: pl.DataFrame, exact: pl.DataFrame, ids: pl.Series) -> 
 def _examples(
     rows: pl.DataFrame, matches: pl.DataFrame, pairs: pl.DataFrame, ids: pl.Series
 ) -> tuple[tuple[str, str], ...]:
-    """Name the first rows of some matches, each with one that it matches: the least id of one cell."""
+    """Return the first rows of some matches, each with one row that it matches: the smallest ids of one cell."""
     chosen = matches.sort("id", "other_domain", "other_split").unique("id", keep="first", maintain_order=True)
     others = rows.rename(lambda name: name if name.startswith("other") else f"other_{name}")
     candidates = chosen.head(N_EXAMPLES).join(pairs, left_on="number", right_on="a")

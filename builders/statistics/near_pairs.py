@@ -64,7 +64,7 @@ def near_pairs(texts: Iterable[pl.Series], place: Path) -> NearPairs:
     """
     found = _Shingles.of(texts, place)
     candidates, uncompared = _candidates(found)
-    pairs = np.concatenate([np.zeros((0, 2), np.int64), *_similar(found, candidates)])
+    pairs = np.concatenate([np.zeros((0, 2), np.int64), *_keep_similar(found, candidates)])
     return NearPairs(pairs.astype(np.uint32), found.n_texts, uncompared)
 
 
@@ -168,7 +168,7 @@ def _candidates(found: _Shingles) -> tuple[Ints, int]:
         mates = np.sort(members[_bucket_mates(key)], axis=1)
         codes = _distinct(mates @ np.array([found.n_texts, 1]))
         codes = codes[~np.isin(codes, pairs, assume_unique=True, kind="sort")]
-        codes = codes[_alike(found, codes)]
+        codes = codes[_signatures_agree(found, codes)]
         pairs = _distinct(np.concatenate([pairs, codes]))
         edges = np.flatnonzero(key[1:] != key[:-1]) + 1
         beyond = np.maximum(0, np.diff(edges, prepend=0, append=len(key)) - _NEIGHBOURS)
@@ -193,7 +193,7 @@ def _bucket_mates(keys: U64) -> Ints:
     return np.concatenate(found)
 
 
-def _alike(found: _Shingles, codes: Ints) -> NDArray[np.bool_]:
+def _signatures_agree(found: _Shingles, codes: Ints) -> NDArray[np.bool_]:
     """Mark the pairs whose signatures agree in ``_ESTIMATE`` of their values."""
     equal = [np.zeros(0)]
     for part in np.split(codes, range(_PAIR_CHUNK, len(codes), _PAIR_CHUNK)):
@@ -202,7 +202,7 @@ def _alike(found: _Shingles, codes: Ints) -> NDArray[np.bool_]:
     return np.asarray(np.concatenate(equal) >= _ESTIMATE)
 
 
-def _similar(found: _Shingles, codes: Ints) -> Iterator[Ints]:
+def _keep_similar(found: _Shingles, codes: Ints) -> Iterator[Ints]:
     """Compare pairs exactly, some at a time. Returns: those that are near-duplicates, shape (n_pairs, 2)."""
     sizes = np.diff(found.starts)
     a, b = np.divmod(codes, max(1, found.n_texts))

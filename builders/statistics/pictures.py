@@ -61,7 +61,7 @@ def _panels(statistics: TaskStatistics) -> list[Panel]:
     divergence = {(a, b): value for a, row in statistics.divergence.items() for b, value in row.items()}
     shares = _shares(shown)
     panels: list[tuple[bool, Panel]] = [
-        (True, lambda axis: _rows(axis, statistics)),
+        (True, lambda axis: _draw_rows(axis, statistics)),
         (bool(shares), lambda axis: _stacked(axis, f"{_SHARES.get(statistics.kind, '')}, {split}", shares)),
         (bool(targets), lambda axis: _boxes(axis, f"length of targets, {split} (words)", targets)),
         (True, lambda axis: _boxes(axis, f"length of inputs, {split} ({unit})", inputs)),
@@ -89,7 +89,7 @@ def _main_split(statistics: TaskStatistics) -> str:
 
 
 def _shares(shown: Mapping[str, SplitStatistics]) -> dict[str, dict[str, float]]:
-    """Give each domain's shares, the less frequent names together as 'others' where there are too many."""
+    """Return each domain's shares, the less frequent names joined as 'others' where there are too many."""
     shares = {name: _by_type(facts.shares) if facts.tags else facts.shares for name, facts in shown.items()}
     shares = {name: of for name, of in shares.items() if of}
     labels = list(dict.fromkeys(label for of in shares.values() for label in of))
@@ -114,7 +114,7 @@ def _by_type(tags: Mapping[str, float]) -> dict[str, float]:
     return shares
 
 
-def _rows(axis: "Axes", statistics: TaskStatistics) -> None:
+def _draw_rows(axis: "Axes", statistics: TaskStatistics) -> None:
     domains = list(statistics.domains)
     splits = [split for split in SPLITS if any(split in facts.splits for facts in statistics.domains.values())]
     height = 0.8 / len(splits)
@@ -217,7 +217,7 @@ def _domain_axis(axis: "Axes", domains: Sequence[str]) -> None:
 
 
 def _legend(axis: "Axes", title: str) -> None:
-    """Put the legend between title and bars, where no bar can lie under it."""
+    """Draw the legend between title and bars, where it covers no bar."""
     names = axis.get_legend_handles_labels()[1]
     columns = 4 if max(map(len, names)) <= 11 else 3
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.02, 0.99), "ncols": columns}

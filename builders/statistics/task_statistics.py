@@ -90,7 +90,7 @@ def task_statistics(
                 splits={split: _split(spec, rows) for split, rows in splits.items()},
                 vocabulary=vocabularies[domain].size,
                 unseen_test_share=vocabularies[domain].unseen_test_share,
-                groups_in_several_splits=_straddling(splits),
+                groups_in_several_splits=_count_split_groups(splits),
                 annotators=(annotators or {}).get(domain),
             )
             for domain, splits in kept.items()
@@ -176,11 +176,11 @@ def _word_counts(rows: Rows, inputs: Sequence[str]) -> pl.DataFrame:
         listed = texts.select(words("word").explode(empty_as_null=False))
         new.append(compact(listed.group_by("word").agg(n=pl.len().cast(pl.Int64))))
         if sum(map(len, new)) > len(counts):
-            counts, new = _added([counts, *new]), []
-    return _added([counts, *new]).sort("word")
+            counts, new = _sum_counts([counts, *new]), []
+    return _sum_counts([counts, *new]).sort("word")
 
 
-def _added(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _sum_counts(counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return compact(pl.concat(counts).group_by("word").agg(pl.col("n").sum()))
 
 
@@ -190,7 +190,7 @@ def _unseen_share(train: pl.DataFrame | None, test: pl.DataFrame | None) -> floa
     return int(test.join(train, on="word", how="anti")["n"].sum()) / int(test["n"].sum())
 
 
-def _straddling(splits: Mapping[str, Rows]) -> int:
+def _count_split_groups(splits: Mapping[str, Rows]) -> int:
     """Count the groups that more than one split has."""
     groups = pl.concat([pl.Series("group", [], dtype=pl.String), *(rows["group"].unique() for rows in splits.values())])
     return int((groups.value_counts()["count"] > 1).sum())
@@ -247,14 +247,14 @@ def _length_distances(domains: Mapping[str, Mapping[str, Rows]]) -> Iterator[Len
 
 
 def _ks_distance(a: NDArray[np.integer], b: NDArray[np.integer]) -> float:
-    """Kolmogorov-Smirnov distance of two samples, both ascending."""
+    """Compute the Kolmogorov-Smirnov distance of two samples, both ascending."""
     points = np.concatenate([a, b])
     shares = [np.searchsorted(sample, points, side="right") / len(sample) for sample in (a, b)]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
 def _no_answer_wanted(spec: Spec, domains: Mapping[str, Mapping[str, Rows]]) -> float | None:
-    """Look up the share that the spec's balance gives to the stratum of a question without an answer."""
+    """Return the share of questions without an answer that the spec's balance sets."""
     rows = next((rows for splits in domains.values() for rows in splits.values()), None)
     if spec.kind is not TaskKind.EXTRACTIVE_QA or rows is None:
         return None

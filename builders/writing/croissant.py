@@ -72,7 +72,7 @@ _CONTEXT = {
 
 
 def croissant(manifest: Manifest) -> str:
-    """Write the metadata of a folder from its manifest. Withheld domains are no part of it, nor are their licences.
+    """Build the metadata of a folder from its manifest; withheld domains and their licences are left out.
 
     Returns: JSON-LD of Croissant 1.1, the same for the same manifest.
     """
@@ -93,7 +93,7 @@ def croissant(manifest: Manifest) -> str:
 
 
 def croissant_text(facts: Mapping[str, Any], found: Sequence[Config]) -> str:
-    """Write the metadata of configs.
+    """Build the metadata of configs, as text.
 
     Args:
         facts: of the whole dataset, such as name, description and license; empty ones are left out.
@@ -112,7 +112,7 @@ def croissant_text(facts: Mapping[str, Any], found: Sequence[Config]) -> str:
 
 
 def _sources(manifest: Manifest) -> Iterator[SourceFacts]:
-    """Give the sources of the rows that are here."""
+    """Return the sources of the rows that are here."""
     domains = [facts for task in manifest.tasks.values() for facts in task.domains.values()]
     for name in dict.fromkeys(source for facts in domains for source in facts.sources):
         yield manifest.sources[name]
@@ -146,7 +146,7 @@ def _files_id(config: Config) -> str:
 
 
 def _splits() -> dict[str, Any]:
-    """Name the splits, in the form that Croissant has for them."""
+    """Describe the splits, in the form that Croissant has for them."""
     uses = {"train": "cr:TrainingSplit", "validation": "cr:ValidationSplit", "test": "cr:TestSplit"}
     name, use = f"{_SPLITS_ID}/name", f"{_SPLITS_ID}/use"
     return {
@@ -164,7 +164,7 @@ def _splits() -> dict[str, Any]:
 
 
 def _label_sets(found: Sequence[Config]) -> Iterator[dict[str, Any]]:
-    """Name each task's labels: what its codes stand for."""
+    """List each task's labels: what its codes stand for."""
     for task, labels in {config.task: config.labels for config in found if config.labels}.items():
         code, name = f"{_labels_id(task)}/code", f"{_labels_id(task)}/name"
         yield {
@@ -198,7 +198,7 @@ def _record_set(config: Config) -> dict[str, Any]:
 
 
 def _split_field(config: Config) -> list[dict[str, Any]]:
-    """Read a row's split off its file's name; none for depth tables, which hold texts of two splits."""
+    """Return how a row's split is read from its file's name; none for depth tables, which hold texts of two splits."""
     if any(f"/{split}-" not in path for split, path in config.paths.items()):
         return []
     (folder,) = {path.rpartition("/")[0] for path in config.paths.values()}

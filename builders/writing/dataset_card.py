@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from builders.folder.citations import cite
 from builders.folder.configs import config_name
-from builders.folder.manifest import DomainFacts, Manifest, TaskManifest
+from builders.folder.manifest import DomainFacts, Manifest, TaskInfo
 from builders.folder.paper_sizes import paper_sizes
 from builders.folder.papers import GENBENCH, READ_OFF, TAXONOMY, papers_to_cite
 from builders.folder.statistics import PairDepth, TaskStatistics
@@ -19,7 +19,7 @@ Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
 
 
 def dataset_card(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -> str:
-    """Write the card of a folder from its manifest. Withheld domains have their sizes in it, but no config.
+    """Build the card of a folder from its manifest. Withheld domains are listed with their sizes, without a config.
 
     Args:
         manifest: what the folder holds.
@@ -62,15 +62,15 @@ def _warnings(manifest: Manifest) -> list[str]:
     if manifest.unverified:
         n_files = counted(len(manifest.unverified_files), "upstream file")
         lines.append(
-            f"> **Unverified.** Nothing is recorded to tell by whether {n_files} of the sources below are whole, or "
-            "they are of another revision than the recorded one: compare with scores on other builds with care.\n"
+            f"> **Unverified.** Nothing is recorded to compare {n_files} of the sources below with, or they are of "
+            "another revision than the recorded one: compare with scores on other builds with care.\n"
         )
     if manifest.withholds_labels:
         gold = ", ".join(dict.fromkeys(GOLD[task.kind] for task in manifest.tasks.values() if task.domains))
         lines.append(
-            f"> **Test labels are withheld.** In the test splits the columns to predict ({gold}) are null, and nothing "
-            "here is counted of them. Submit predictions to a leaderboard that has the gold folder, whose content "
-            f"hash is the same: `{manifest.content_hash}`.\n"
+            f"> **Test labels are withheld.** In the test splits the columns to predict ({gold}) are null, and no "
+            "statistic here is computed from them. Submit predictions to a leaderboard that has the gold folder, "
+            f"whose content hash is the same: `{manifest.content_hash}`.\n"
         )
     if manifest.label_key is not None:
         lines.append(
@@ -79,14 +79,14 @@ def _warnings(manifest: Manifest) -> list[str]:
         )
     if any(task.withheld for task in manifest.tasks.values()):
         lines.append(
-            "> **Some rows are not here.** Their licences do not allow publishing them; each task names its domains "
-            "that are rebuild only, and the command that builds them from their source. A full build has the content "
-            f"hash `{manifest.content_hash}`, as this folder has.\n"
+            "> **Some rows are not here.** Their licences do not allow publishing them; each task lists these "
+            "domains as rebuild only, with the command that builds them from their source. A full build has the same "
+            f"content hash as this folder, `{manifest.content_hash}`.\n"
         )
     return lines
 
 
-def _size_table(task: TaskManifest) -> str:
+def _size_table(task: TaskInfo) -> str:
     lines = ["| domain | " + " | ".join(SPLITS) + " |", "|---|" + "---:|" * len(SPLITS)]
     for domain, facts in (task.domains | task.withheld).items():
         cells = [
@@ -113,7 +113,7 @@ def _size_table(task: TaskManifest) -> str:
 
 
 def _paper_sizes(manifest: Manifest, name: str) -> str:
-    """Compare sizes with the paper's tables; nothing where these give none."""
+    """Format the comparison of sizes with the paper's tables; empty where these give none."""
     sizes = paper_sizes(manifest, name)
     if not sizes:
         return ""
@@ -124,8 +124,8 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
     )
 
 
-def pairing_lines(task: TaskManifest, statistics: TaskStatistics | None) -> list[str]:
-    """Write of a pairing what it is drawn from, how many texts, and its Q, all beside the paper's.
+def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str]:
+    """Describe a pairing: what it is drawn from, how many texts, and its Q, all beside the paper's.
 
     Args:
         task: facts of a task.
@@ -160,7 +160,7 @@ def _q_here(pair: PairDepth) -> str:
 
 
 def _rebuild_only(manifest: Manifest, name: str) -> str:
-    """Name the domains that may not be published, with the licence and what to do; nothing where all may."""
+    """List the domains that may not be published, with licence and what to do; empty where all may be."""
     task, command = manifest.tasks[name], manifest.build_command(name)
     withheld = [f"- {domain}: {_terms(manifest, facts)}" for domain, facts in task.withheld.items()]
     here = [f"- {domain}: {_terms(manifest, facts)}" for domain, facts in task.domains.items() if facts.rebuild_only]
@@ -169,7 +169,7 @@ def _rebuild_only(manifest: Manifest, name: str) -> str:
         parts.append(f"Not in this folder; build it with `{command}`:\n\n" + "\n".join(withheld) + "\n")
     if task.withheld_subsets:
         subsets = ", ".join(task.withheld_subsets)
-        parts.append(f"Not in this folder either, as they hold ids of these domains: the subsets {subsets}.\n")
+        parts.append(f"Also not in this folder, because they contain ids of these domains: the subsets {subsets}.\n")
     if here:
         what = "In this folder for your own use; `shiftbench publish` leaves it out"
         parts.append(f"{what}:\n\n" + "\n".join(here) + "\n")
@@ -181,7 +181,7 @@ def _terms(manifest: Manifest, facts: DomainFacts) -> str:
     return "rebuild only: " + "; ".join(source.terms for source in sources)
 
 
-def _row_counts(task: TaskManifest) -> str:
+def _row_counts(task: TaskInfo) -> str:
     counted_steps = [count for count in task.transforms if count.before != count.after or count.changed]
     if not counted_steps:
         return ""
@@ -189,7 +189,7 @@ def _row_counts(task: TaskManifest) -> str:
         f"| {c.domain} | {c.split} | {c.name} | {c.before:,} | {c.after:,} | {c.changed or ''} |" for c in counted_steps
     ]
     return (
-        "Steps that changed a row count, or rows:\n\n"
+        "Steps that dropped or changed rows:\n\n"
         "| domain | split | step | before | after | rows changed |\n|---|---|---|---:|---:|---:|\n"
         + "\n".join(lines)
         + "\n"
@@ -197,7 +197,7 @@ def _row_counts(task: TaskManifest) -> str:
 
 
 def _differences(manifest: Manifest) -> str:
-    """Compare data sets with what the paper's authors' code makes of them; nothing where nobody compared them."""
+    """Format what the paper's authors' code does differently; empty where nobody compared it."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for task_name, task in manifest.tasks.items():
         every = task.domains | task.withheld
@@ -212,7 +212,7 @@ def _differences(manifest: Manifest) -> str:
         "What the code that the paper's authors published does with each data set, and what is done here. Rows that it "
         "takes from the Hub are read here from their upstream release; the order of rows is not compared. Counts are "
         "of files that were at hand when the code was read.\n\n"
-        "| data set | the authors' code | here | what it touches |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
+        "| data set | the authors' code | here | what it affects |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
     )
 
 
@@ -236,14 +236,14 @@ def _sources(manifest: Manifest) -> str:
 
 
 def _taxonomy(manifest: Manifest) -> str:
-    """Place the benchmark in the GenBench taxonomy; nothing where no paper tells."""
+    """Format the benchmark's place in the GenBench taxonomy; empty where no paper states it."""
     categories = TAXONOMY.get(manifest.benchmark)
     if categories is None:
         return ""
     rows = "".join(f"| {axis} | {value} |\n" for axis, value in categories.items())
     return (
         "## What kind of generalisation it tests\n\n"
-        "In the categories of the GenBench taxonomy (Hupkes et al., 2023), read off "
+        "In the categories of the GenBench taxonomy (Hupkes et al., 2023), taken from "
         f"{READ_OFF[manifest.benchmark]}:\n\n"
         f"| axis | here |\n|---|---|\n{rows}\n```bibtex\n{cite(GENBENCH)}\n```\n"
     )
@@ -256,7 +256,7 @@ def _loading(manifest: Manifest) -> str:
         "## Loading\n\n"
         "```python\nfrom datasets import load_dataset\n\n"
         f'load_dataset(REPO, "{config}.{domain}")  # one domain\n'
-        f'load_dataset(REPO, "{config}")  # all domains, told apart by the column domain\n```\n\n'
+        f'load_dataset(REPO, "{config}")  # all domains; see the column domain\n```\n\n'
         "`croissant.json` describes the same files and columns in the Croissant vocabulary; its paths are relative to "
         "it, so load it from a copy of this folder.\n"
     )
@@ -290,7 +290,7 @@ def _submitting(manifest: Manifest) -> str:
 
 
 def _an_example(manifest: Manifest, split: str | None = None) -> tuple[str, str]:
-    """Give a task and a domain of it: the first that has this split, or any."""
+    """Return a task and a domain of it: the first that has this split, or any."""
     found = [
         (name, domain)
         for name, task in manifest.tasks.items()
@@ -301,7 +301,7 @@ def _an_example(manifest: Manifest, split: str | None = None) -> tuple[str, str]
 
 
 def _papers(manifest: Manifest) -> str:
-    """Give the papers to cite beside the sources: the benchmark's own, and that of the depths where there are any."""
+    """Return the papers to cite beside the sources: the benchmark's own, and that of the depths where there are any."""
     parts = [
         f"```bibtex\n{paper}\n```\n"
         for paper in papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None)

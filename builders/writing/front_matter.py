@@ -14,24 +14,24 @@ from validation.vocabulary import PLACEBO
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Writes repeated values out, where YAML would refer back to the first."""
+    """A YAML dumper that writes repeated values out, where YAML would refer back to the first."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def front_matter(manifest: Manifest) -> str:
-    """Write the YAML of a folder's card, its fences included."""
-    return fenced(_content(manifest))
+    """Build the YAML of a folder's card, with the ``---`` lines around it."""
+    return fence_yaml(_content(manifest))
 
 
-def fenced(content: Mapping[str, Any]) -> str:
-    """Write the front matter of a README, its fences included; repeated values are written out."""
+def fence_yaml(content: Mapping[str, Any]) -> str:
+    """Format the front matter of a README, with the ``---`` lines around it; repeated values are written out."""
     front = yaml.dump(dict(content), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     return f"---\n{front}---\n"
 
 
-def loadable(found: Sequence[Config]) -> dict[str, Any]:
+def loading_keys(found: Sequence[Config]) -> dict[str, Any]:
     """Build the keys by which ``load_dataset`` knows configs, the first of them the default one."""
     listed: list[dict[str, Any]] = [{"config_name": config.name, "data_files": _data_files(config)} for config in found]
     listed[0]["default"] = True
@@ -51,7 +51,7 @@ def _content(manifest: Manifest) -> dict[str, Any]:
         "task_categories": sorted({task_category(manifest, name) for name in here}),
         **({"task_ids": task_ids} if task_ids else {}),
         "tags": ["domain-shift", "robustness", "shiftbench"],
-        **loadable(configs(manifest)),
+        **loading_keys(configs(manifest)),
     }
 
 
@@ -60,7 +60,7 @@ def _data_files(config: Config) -> list[dict[str, str]]:
 
 
 def _task_ids(manifest: Manifest) -> list[str]:
-    """Give the Hub's finer tags of the tasks here; one's own tasks may be named alike and be something else."""
+    """Return the Hub's ``task_ids`` of the tasks here; own tasks with the same names may be something else."""
     if manifest.benchmark not in PAPERS:
         return []
     here = {plain_task(name) for name, task in manifest.tasks.items() if task.domains}
@@ -68,7 +68,7 @@ def _task_ids(manifest: Manifest) -> list[str]:
 
 
 def _size_category(manifest: Manifest) -> str:
-    """Put the number of rows in the Hub's words; the rows of placebo tasks are those of the real ones."""
+    """Return the Hub's size category of a folder; rows of placebo tasks repeat the real ones and do not count."""
     rows = sum(
         split.rows
         for name, task in manifest.tasks.items()
@@ -84,7 +84,7 @@ _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M
 
 
 def size_category(rows: int) -> str:
-    """Put a number of rows in the Hub's words.
+    """Return the Hub's size category of a number of rows.
 
     >>> size_category(999), size_category(1_000), size_category(97_320)
     ('n<1K', '1K<n<10K', '10K<n<100K')

@@ -1,6 +1,6 @@
 """Withheld test labels: a folder pair, ``OUT/public`` without them and ``OUT/gold`` with them, of one content hash.
 
-What could tell of a test label, and what is done about it, all with a random key that the gold manifest alone holds:
+What could reveal a test label, and what prevents it, always with a random key that only the gold manifest holds:
 
 - the gold column: null in every test row of the public folder, whatever the task kind. Null is no label, no answer
   ("no answer" is an empty list) and no text, so it cannot be taken for one, and ``datasets`` loads it under the
@@ -8,16 +8,16 @@ What could tell of a test label, and what is done about it, all with a random ke
 - hashes: a plain hash over ids and labels is found again by trying all labels of a small split, or the last few
   unknown ones. So the labels of test splits are hashed with the key (HMAC) in both manifests, and the content hash,
   which is over these, agrees. Checksums of upstream files cover labels, too: the public manifest has none.
-- the cut: rows of a label are drawn until its share is filled. Who knows the seed can see where the draws of each label
-  end, and so which label a row must have. So all draws of the build come from ``secret_seed``.
-- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order. ``exchanged`` deals their
-  gold among them anew. Where repeats leave, they leave whatever their gold (see ``assemble``): else two rows with equal
-  inputs could only be of two labels.
+- the cut: rows of a label are drawn until its share is filled. The seed alone would show where the draws of each
+  label end, and so which label a row must have. So all draws of the build come from ``secret_seed``.
+- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order.
+  ``shuffle_gold_among_duplicates`` therefore shuffles their gold. Repeats are dropped whatever their gold (see
+  ``assemble``): otherwise two rows with equal inputs could only have two different labels.
 - statistics: without what is counted of test gold; what is counted of inputs (duplicates, depths, words) stays.
 - row counts of steps on test splits leave. The sizes of splits stay, as anyone can count them; so do the shares that
   a task is balanced to, which are part of its definition.
 - other tasks: placebo tasks hold the same rows, withheld too, and are dealt without regard to labels (see
-  ``placebo_task``). A task whose inputs show another's gold is refused (``told_by``).
+  ``placebo_task``). A task whose inputs show another's gold is refused (``label_leaks``).
 
 What stays: a train or validation row with the inputs of a test row has its label. BOSS keeps such rows, as upstream has
 them; the card counts them ("in train").
@@ -36,7 +36,7 @@ from pathlib import Path
 import polars as pl
 
 from builders.assembling.assemble import AssembledTask
-from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskManifest
+from builders.folder.manifest import GOLD_FOLDER, MANIFEST, PUBLIC_FOLDER, Manifest, TaskInfo
 from builders.folder.statistics import TaskStatistics
 from builders.specs.spec import TaskSpec
 from builders.specs.transforms import as_texts
@@ -81,20 +81,20 @@ def secret_seed(seed: int, key: str | None) -> int:
     Args:
         seed: the one asked for.
         key: of withheld labels; None where none are withheld.
-    Returns: the seed itself, and with a key one that nobody can tell without it.
+    Returns: the seed itself; with a key, a seed that cannot be computed without it.
     """
     return seed if key is None else int.from_bytes(_keyed(key, f"seed/{seed}")[:16])
 
 
-def exchanged(task: AssembledTask, key: str) -> AssembledTask:
-    """Deal the gold of test rows with equal inputs and group among them, so that their ids tell nothing of it.
+def shuffle_gold_among_duplicates(task: AssembledTask, key: str) -> AssembledTask:
+    """Shuffle the gold of test rows with equal inputs and group, so that their ids reveal nothing of it.
 
     Which row gets which depends on the key, the rows and their gold, not on their order upstream.
     """
     spec = task.spec
     domains = {
         domain: {
-            split: _exchanged(in_memory(rows), spec, f"{key}/{spec.id}/{domain}") if split == "test" else rows
+            split: _shuffle_gold(in_memory(rows), spec, f"{key}/{spec.id}/{domain}") if split == "test" else rows
             for split, rows in splits.items()
         }
         for domain, splits in task.domains.items()
@@ -102,11 +102,11 @@ def exchanged(task: AssembledTask, key: str) -> AssembledTask:
     return replace(task, domains=domains)
 
 
-def _exchanged(frame: pl.DataFrame, spec: TaskSpec, key: str) -> pl.DataFrame:
+def _shuffle_gold(frame: pl.DataFrame, spec: TaskSpec, key: str) -> pl.DataFrame:
     gold = GOLD[spec.kind]
     texts = pl.DataFrame({"row": as_texts(frame.select(*spec.inputs, "group")), "gold": as_texts(frame.select(gold))})
     texts = texts.with_row_index("place").filter(pl.struct("row").is_duplicated())
-    # Rows that agree in gold as well are told apart by number, or they would always come side by side.
+    # Rows that agree in gold as well get a number each; otherwise they would always stand side by side.
     texts = texts.with_columns(number=pl.int_range(pl.len()).over("row", "gold"))
     order = list(range(len(frame)))
     for part in texts.partition_by("row"):
@@ -122,12 +122,12 @@ def _keyed(key: str, text: str) -> bytes:
 
 
 def without_gold(frame: pl.DataFrame, gold: str) -> pl.DataFrame:
-    """Give rows with null in place of their gold."""
+    """Return rows with null in place of their gold."""
     return frame.with_columns(pl.lit(None, dtype=frame.schema[gold]).alias(gold))
 
 
 def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
-    """Leave out of a task's statistics what is counted of test gold."""
+    """Return a task's statistics without what is counted from test gold."""
     domains = {
         domain: facts.model_copy(
             update={
@@ -145,7 +145,7 @@ def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
 
 
 def public_manifest(manifest: Manifest) -> Manifest:
-    """Give the manifest of the public folder from that of the gold one: no key, and nothing that tells of test gold."""
+    """Return the public folder's manifest, made from the gold one: no key, and nothing that reveals test gold."""
     sources = {
         slug: source.model_copy(
             update={"files": tuple(file.model_copy(update={"sha256": ""}) for file in source.files)}
@@ -156,7 +156,7 @@ def public_manifest(manifest: Manifest) -> Manifest:
     return manifest.model_copy(update={"label_key": None, "tasks": tasks, "sources": sources})
 
 
-def _public_task(task: TaskManifest) -> TaskManifest:
+def _public_task(task: TaskInfo) -> TaskInfo:
     domains = {
         domain: facts.model_copy(
             update={
@@ -172,8 +172,8 @@ def _public_task(task: TaskManifest) -> TaskManifest:
     return task.model_copy(update={"domains": domains, "transforms": steps})
 
 
-def told_by(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ...]:
-    """Find a task made from the same files to predict something else: what it shows in train, or asks, is gold here.
+def label_leaks(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ...]:
+    """Find tasks made from the same files that would show this task's withheld gold as their inputs or train labels.
 
     Args:
         spec: the task whose labels are to be withheld.

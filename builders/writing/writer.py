@@ -26,7 +26,7 @@ from builders.folder.manifest import (
     SizeFacts,
     SourceFacts,
     SplitFacts,
-    TaskManifest,
+    TaskInfo,
 )
 from builders.folder.paths import depth_path, repeats_path, subset_path
 from builders.folder.statistics import TaskStatistics, data_path, picture_path, read_statistics
@@ -35,7 +35,13 @@ from builders.statistics.task_statistics import task_statistics
 from builders.stored_rows import Rows, slices_of
 from builders.writing.croissant import CROISSANT, croissant
 from builders.writing.dataset_card import dataset_card
-from builders.writing.withhold import exchanged, public_manifest, public_statistics, withheld_folders, without_gold
+from builders.writing.withhold import (
+    public_manifest,
+    public_statistics,
+    shuffle_gold_among_duplicates,
+    withheld_folders,
+    without_gold,
+)
 from validation.output_files import check_place, replace_folder
 from validation.report import InvalidInput, Problem
 from validation.vocabulary import GOLD, PLACEBO
@@ -51,7 +57,7 @@ SHARD_BYTES = 256 * 2**20
 
 
 def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
-    """Refuse an output path that would lose something.
+    """Raise InvalidInput where writing to the output path would lose something.
 
     A pair of withheld labels is replaced by such a pair alone: otherwise its key would be lost, and whoever publishes
     the folder next would publish the labels.
@@ -74,7 +80,7 @@ def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
         return
     if not (out / MANIFEST).is_file() and withheld_folders(out) is None:
         raise InvalidInput(
-            Problem("the output path is taken by something else", str(out), cure="choose an empty or new folder")
+            Problem("the output path holds something else", str(out), cure="choose an empty or new folder")
         )
     if not overwrite:
         raise InvalidInput(
@@ -121,8 +127,8 @@ def write_folder(
     """
     out = out.resolve()  # '.' and links cannot be renamed
     if label_key is not None:
-        tasks = [exchanged(task, label_key) for task in tasks]
-    manifests = {task.spec.name: _task_manifest(task, sources, label_key) for task in tasks}
+        tasks = [shuffle_gold_among_duplicates(task, label_key) for task in tasks]
+    manifests = {task.spec.name: _task_info(task, sources, label_key) for task in tasks}
     benchmark = tasks[0].spec.benchmark
     manifest = Manifest(
         builder_version=BUILDER_VERSION,
@@ -180,7 +186,7 @@ def _write_whole(
 
 
 def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
-    """Write the folder without test labels beside the gold one, with which it shares the files that may be the same."""
+    """Write the folder without test labels beside the gold one, and share with it the files that are the same."""
     for file in sorted(gold.glob("*/**/*.parquet")):
         place = file.relative_to(gold)
         if place.parts[0] == "data" and place.name.startswith("test-"):
@@ -196,7 +202,7 @@ def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
 
 
 def place_file(file: Path, to: Path) -> None:
-    """Put a file at a second place: as a link, since rows take gigabytes, or as a copy where there are no links.
+    """Copy a file to a second place: as a link, since rows take gigabytes, or as a copy where links do not work.
 
     Args:
         file: the file; of a link the file that it leads to.
@@ -210,7 +216,7 @@ def place_file(file: Path, to: Path) -> None:
 
 
 def write_facts(folder: Path, manifest: Manifest) -> None:
-    """Write what a folder says of itself: the dataset card, its Croissant twin and, as the last file, the manifest.
+    """Write a folder's dataset card, its Croissant metadata and, as the last file, the manifest.
 
     Args:
         folder: a dataset folder with its rows, depths, ids and statistics.
@@ -266,14 +272,14 @@ def _write_rows(folder: Path, task: AssembledTask) -> None:
 
 
 def _shard_bounds(rows: Rows) -> list[int]:
-    """Cut rows, in their order, into parts of like numbers of rows: as many as keep the parts at ``SHARD_BYTES``."""
+    """Split rows, in their order, into equal parts: so many that each holds at most about ``SHARD_BYTES``."""
     n_bytes = _n_bytes(map(_arrow, slices_of(rows)))
     n_shards = min(max(1, len(rows)), -(-n_bytes // SHARD_BYTES) or 1)
     return [len(rows) * number // n_shards for number in range(n_shards + 1)]
 
 
 def _n_bytes(tables: Iterable[Any]) -> int:
-    """Count the bytes that rows take as Arrow, which do not depend on how they came to be or are cut."""
+    """Count the bytes that rows take as Arrow, which do not depend on how the frames were made or split."""
     return sum(table.nbytes for table in tables)
 
 
@@ -282,7 +288,7 @@ def _arrow(frame: pl.DataFrame) -> Any:
 
 
 def _features(schema: pl.Schema, labels: Sequence[str]) -> Any:
-    """Give the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
+    """Return the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
     from datasets import ClassLabel, Features, List, Value
 
     def feature(name: str, dtype: pl.DataType) -> Any:
@@ -322,7 +328,7 @@ def _write_parquet(path: Path, rows: Rows, features: Any, start: int = 0, end: i
 
 
 def _row_groups(tables: Iterable[Any], n_rows: int, schema: Any) -> Iterator[Any]:
-    """Cut tables anew into such of so many rows, and what is left; of no rows there is one."""
+    """Split tables anew into row groups of so many rows, and the rest; without rows there is one empty group."""
     held, n_held, is_empty = [], 0, True
     for table in tables:
         start = 0
@@ -338,11 +344,11 @@ def _row_groups(tables: Iterable[Any], n_rows: int, schema: Any) -> Iterator[Any
         yield pa.concat_tables(held).combine_chunks() if held else schema.empty_table()
 
 
-def _task_manifest(task: AssembledTask, sources: Mapping[str, SourceFacts], label_key: str | None) -> TaskManifest:
+def _task_info(task: AssembledTask, sources: Mapping[str, SourceFacts], label_key: str | None) -> TaskInfo:
     spec = task.spec
     keys = {"test": label_key}
     provenance = {domain.name: domain.provenance for domain in spec.domains}
-    return TaskManifest(
+    return TaskInfo(
         title=spec.title,
         kind=spec.kind,
         inputs=spec.inputs,

@@ -21,11 +21,11 @@ import polars as pl
 import pyarrow as pa
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import FileChecks, data_versions, score_predictions, task_facts
+from leaderboard.scoring.score import FileChecks, data_versions, prediction_tasks, score_predictions
 from validation.prediction_files import read_predictions
+from validation.prediction_task import PredictionTask
 from validation.predictions import checked_parts
 from validation.report import InvalidInput
-from validation.task_facts import TaskFacts
 
 MIB = 2**20
 WORN_MIB = 100
@@ -89,9 +89,9 @@ def _preview(file: str, folder: str, subset: str, out: str) -> None:
 
 
 @lru_cache(maxsize=4)
-def _dataset(folder: str, subset: str) -> tuple[DatasetFolder, list[TaskFacts]]:
+def _dataset(folder: str, subset: str) -> tuple[DatasetFolder, list[PredictionTask]]:
     opened = DatasetFolder.open(folder)
-    tasks = task_facts(opened, subset)
+    tasks = prediction_tasks(opened, subset)
     _size_at_start.cache_clear()
     return opened, tasks
 

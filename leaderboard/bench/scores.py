@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from builders.building.synthetic_grid import build_grid, noisy_predictions
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.bench.comparisons import compare_timings
 from leaderboard.metrics.depth import LAMBDAS, least_deep, tte_depth
@@ -180,7 +180,7 @@ class _Cell:
     """The predictions of one source for one target, joined with gold and depth weights."""
 
     key: tuple[str, str, str]
-    task: TaskManifest
+    task: TaskInfo
     rows: pl.DataFrame
     weightings: Sequence[Any]
 

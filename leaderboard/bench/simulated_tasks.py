@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import DomainFacts, SplitFacts, TaskManifest
+from builders.folder.manifest import DomainFacts, SplitFacts, TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.classification import accuracy, macro_f1
 from leaderboard.scoring.estimate import Estimate, Total
@@ -126,11 +126,11 @@ def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
 class _DepthTables:
     """The part of a dataset folder that scoring a target asks for."""
 
-    def __init__(self, info: TaskManifest, has_depth: bool, n_texts: int, rng: np.random.Generator) -> None:
+    def __init__(self, info: TaskInfo, has_depth: bool, n_texts: int, rng: np.random.Generator) -> None:
         self.has_depth = has_depth
         self._info, self._n_texts, self._rng = info, n_texts, rng
 
-    def task(self, name: str) -> TaskManifest:
+    def task(self, name: str) -> TaskInfo:
         return self._info
 
     def depths(self, task: str, sources: Sequence[str], target: str) -> dict[str, pl.DataFrame]:
@@ -142,11 +142,11 @@ def _ids(n_texts: int) -> list[str]:
     return [str(number) for number in range(n_texts)]
 
 
-def _manifest(setting: Setting) -> TaskManifest:
+def _manifest(setting: Setting) -> TaskInfo:
     train = SplitFacts(rows=_N_TRAIN, groups=_N_TRAIN, inputs_sha256="", labels_sha256="")
     facts = DomainFacts(sources=(), rebuild_only=False, splits={"train": train})
     kind = TaskKind.EXTRACTIVE_QA if setting.metric == "token_f1" else TaskKind.CLASSIFICATION
-    return TaskManifest(
+    return TaskInfo(
         title="simulated",
         kind=kind,
         inputs=("text",),

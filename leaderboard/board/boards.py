@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.board.rows import NO_INTERVAL, OOD, PARTS, SCHEMA
 from validation.report import InvalidInput, Problem, did_you_mean
@@ -37,7 +37,7 @@ class Board:
         return [domain for domain in info.domains if info.id_domain not in (None, domain)]
 
     @property
-    def info(self) -> TaskManifest:
+    def info(self) -> TaskInfo:
         """The task's facts."""
         return self.folder.task(self.task)
 

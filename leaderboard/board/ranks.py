@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.comparing.shape import RECIPES, TRAINED_MODELS
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.ranking import RankedReplicates, run_spread
@@ -51,7 +51,7 @@ class Replicates:
     n_runs: int
 
 
-def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskManifest) -> Replicates | None:
+def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> Replicates | None:
     """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that it averages.
 
     Args:
@@ -176,7 +176,7 @@ def _whole_runs(task: pl.DataFrame) -> pl.DataFrame:
     return counted.filter(whole | ~whole.any().over("source"))
 
 
-def _shifts(task: pl.DataFrame, row: Mapping[str, Any], info: TaskManifest) -> pl.DataFrame:
+def _shifts(task: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> pl.DataFrame:
     """Keep the shifts that the ranked figure averages."""
     if info.id_domain is not None:
         return task.filter(pl.col("source") == row["trained_on"], pl.col("target") != info.id_domain)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
 from leaderboard.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
 from leaderboard.scoring.gaps import small_domains
@@ -90,7 +90,7 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     return found
 
 
-def _groups(cells: Sequence[Cell], info: TaskManifest) -> list[list[Cell]]:
+def _groups(cells: Sequence[Cell], info: TaskInfo) -> list[list[Cell]]:
     """Group shifts by what a board's figure averages; the group that ranks comes first."""
     if info.id_domain is not None:
         away = [cell for cell in cells if cell[1] != info.id_domain] or list(cells)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.outcomes import folded_codes, outcomes
 from validation.probabilities import PROBABILITIES
@@ -176,7 +176,7 @@ def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None,
 
 
 def _split_by_run(
-    frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
+    frame: pl.DataFrame, info: TaskInfo, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
     if info.kind is not TaskKind.CLASSIFICATION:
         return _grade_by_run(frame, info, folder, task, split)
@@ -194,7 +194,7 @@ def _split_by_run(
 
 
 def _grade_by_run(
-    frame: pl.DataFrame, info: TaskManifest, folder: DatasetFolder, task: str, split: str
+    frame: pl.DataFrame, info: TaskInfo, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
     """Score answers and generated texts one by one."""
     found: dict[tuple[Run, str], Sample] = {}

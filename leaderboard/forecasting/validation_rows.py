@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
+from validation.prediction_task import PredictionTask
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
-from validation.task_facts import TaskFacts
 from validation.vocabulary import TOKENS, TaskKind
 
 
@@ -37,7 +37,7 @@ def read_validation(path: Path, folder: DatasetFolder) -> pl.DataFrame:
     return check_prediction_file(path, facts)
 
 
-def _gather_facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
+def _gather_facts(folder: DatasetFolder, task: str) -> PredictionTask | None:
     """Gather what checking predictions of a task's validation rows needs; None where it has none."""
     info = folder.task(task)
     domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]
@@ -45,4 +45,4 @@ def _gather_facts(folder: DatasetFolder, task: str) -> TaskFacts | None:
         return None
     lengths = [pl.col(TOKENS).list.len().alias("n_tokens")] if info.kind is TaskKind.TAGGING else []
     rows = [folder.split(task, name, "validation").select("id", "domain", *lengths) for name in domains]
-    return replace(folder.facts(task), domains=tuple(domains), test=pl.concat(rows), subsets={})
+    return replace(folder.prediction_task(task), domains=tuple(domains), test=pl.concat(rows), subsets={})

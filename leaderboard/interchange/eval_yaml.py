@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import yaml
 
 from builders.folder.configs import config_name
-from builders.folder.manifest import Manifest, TaskManifest
+from builders.folder.manifest import Manifest, TaskInfo
 from validation.vocabulary import PLACEBO, TaskKind
 
 EVAL_YAML = "eval.yaml"
@@ -34,7 +34,7 @@ class Words(Protocol):
         """Columns and names, in the order in which they are shown."""
 
 
-def benchmark_tasks(manifest: Manifest) -> dict[str, TaskManifest]:
+def benchmark_tasks(manifest: Manifest) -> dict[str, TaskInfo]:
     """Find the tasks of a dataset that can stand in its ``eval.yaml``.
 
     Args:
@@ -73,7 +73,7 @@ def eval_yaml(manifest: Manifest, words: Callable[[str], Words]) -> str | None:
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
 
 
-def _entries(name: str, task: TaskManifest, words: Words) -> Iterator[dict[str, Any]]:
+def _entries(name: str, task: TaskInfo, words: Words) -> Iterator[dict[str, Any]]:
     """List the entry of a task, over all its domains, and one for each domain."""
     whole = config_name(name, task)
     for config in (whole, *(f"{whole}.{domain}" for domain in _test_domains(task))):
@@ -99,11 +99,11 @@ def _template(words: Words) -> str:
     return "\n".join([words.instruction.replace("{", "{{").replace("}", "}}"), "", *shown])
 
 
-def _test_domains(task: TaskManifest) -> list[str]:
+def _test_domains(task: TaskInfo) -> list[str]:
     return [domain for domain, facts in task.domains.items() if "test" in facts.splits]
 
 
-def _description(manifest: Manifest, tasks: dict[str, TaskManifest]) -> str:
+def _description(manifest: Manifest, tasks: dict[str, TaskInfo]) -> str:
     """Describe what the values are, and what a run with Inspect is."""
     lines = [f"{manifest.title}: texts of several domains, to measure how models lose accuracy between them."]
     lines += [f"{config_name(name, task)}: {_headline(task)}." for name, task in tasks.items()]
@@ -118,7 +118,7 @@ def _description(manifest: Manifest, tasks: dict[str, TaskManifest]) -> str:
     return " ".join(lines)
 
 
-def _headline(task: TaskManifest) -> str:
+def _headline(task: TaskInfo) -> str:
     if task.pairing is not None:
         return "Depth F1 over all target texts (lambda 0)"
     if task.id_domain is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.interchange.every_eval_ever import COLLECTION, SCHEMA_VERSION, Place
 from leaderboard.interchange.shared_entry import SharedEntry
@@ -99,7 +99,7 @@ def _of_target(
             yield json.dumps(line, allow_nan=False)  # ASCII: some readers take more characters than \n for a line's end
 
 
-def _text(row: dict[str, Any], info: TaskManifest) -> dict[str, Any]:
+def _text(row: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
     """Build what a line says of a text itself."""
     given = {"raw": _input(row, info), "reference": _reference(row, info)}
     hashed = json.dumps(given, sort_keys=True, separators=(",", ":"))
@@ -126,14 +126,14 @@ def _answer(predicted: str, score: float) -> dict[str, Any]:
     }
 
 
-def _input(row: dict[str, Any], info: TaskManifest) -> str:
+def _input(row: dict[str, Any], info: TaskInfo) -> str:
     values = {name: " ".join(row[name]) if name == TOKENS else row[name] for name in info.inputs}
     if len(values) == 1:
         return str(next(iter(values.values())))
     return "\n".join(f"{name}: {value}" for name, value in values.items())
 
 
-def _reference(row: dict[str, Any], info: TaskManifest) -> list[str]:
+def _reference(row: dict[str, Any], info: TaskInfo) -> list[str]:
     gold: Any = row[GOLD[info.kind]]
     if info.kind is TaskKind.CLASSIFICATION:
         return [info.labels[gold]]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from builders.encoder import Encoder
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.protocol.choice import Facts, MeanWords, Probe, Study
 from leaderboard.protocol.rule import Candidate
@@ -65,7 +65,7 @@ def _notes(folder: DatasetFolder, task: str) -> list[str]:
     return notes
 
 
-def _facts(info: TaskManifest, task: str, domain: str, title: str, rows: dict[str, pl.DataFrame]) -> Facts:
+def _facts(info: TaskInfo, task: str, domain: str, title: str, rows: dict[str, pl.DataFrame]) -> Facts:
     provenance = info.domains[domain].provenance
     n_classes, smallest = _classes(info, rows)
     return Facts(
@@ -96,7 +96,7 @@ def _mean_words(rows: pl.DataFrame | None, column: str) -> float | None:
     return float(rows.select(counts.mean()).item())
 
 
-def _classes(info: TaskManifest, rows: dict[str, pl.DataFrame]) -> tuple[int | None, int | None]:
+def _classes(info: TaskInfo, rows: dict[str, pl.DataFrame]) -> tuple[int | None, int | None]:
     """Count the classes (tagging: types of spans) of a data set's rows, and the train rows of the smallest class."""
     if info.kind is TaskKind.CLASSIFICATION:
         seen = {code for frame in rows.values() for code in frame["label"].unique().to_list()}

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from builders.encoder import Encoder
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.release.halves import half_of
 from leaderboard.release.ladder import Measured, mean_of
@@ -35,7 +35,7 @@ class Predicted:
     unparsed: float
 
 
-def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskManifest) -> dict[str, Predicted]:
+def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> dict[str, Predicted]:
     """Arrange one task's checked predictions by target, over the sources that its board ranks by.
 
     These are single domains (of a task with an ID domain, that one alone). A file that has none is ranked by its joined
@@ -60,7 +60,7 @@ def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskManifest) 
     return found
 
 
-def is_complete(predicted: Mapping[str, Predicted], info: TaskManifest) -> bool:
+def is_complete(predicted: Mapping[str, Predicted], info: TaskInfo) -> bool:
     """Whether a file has every shift that the task's board ranks by."""
     tested = {domain for domain, facts in info.domains.items() if "test" in facts.splits}
     trained = {domain for domain, facts in info.domains.items() if "train" in facts.splits}
@@ -106,12 +106,12 @@ def shuffled(predicted: Predicted, rng: np.random.Generator) -> Predicted:
     return Predicted(pl.concat(dealt), predicted.unparsed)
 
 
-def can_be_guessed(info: TaskManifest) -> bool:
+def can_be_guessed(info: TaskInfo) -> bool:
     """Whether a file without any knowledge has a score that its sender could climb from: labels can be guessed."""
     return info.kind is TaskKind.CLASSIFICATION
 
 
-def _ranked_sources(info: TaskManifest, sources: list[str]) -> list[str]:
+def _ranked_sources(info: TaskInfo, sources: list[str]) -> list[str]:
     homes = list(info.domains) if info.id_domain is None else [info.id_domain]
     joined = [source for source in sources if source not in (*info.domains, *OUTSIDE_SOURCES)]
     single = [source for source in sources if source in homes]
@@ -125,7 +125,7 @@ def _gold_of_half(folder: DatasetFolder, task: str, subset: str, target: str, *,
 
 
 def _measured(
-    predictions: pl.DataFrame, gold: pl.DataFrame, info: TaskManifest, encoder: Encoder | None
+    predictions: pl.DataFrame, gold: pl.DataFrame, info: TaskInfo, encoder: Encoder | None
 ) -> Measured | None:
     """Score one source's runs, whole and with each group left out."""
     here = predictions.join(gold.select("id"), on="id", how="semi").sort("seed", "id")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.calibration import N_BINS, equal_mass_bins
 from leaderboard.metrics.selective import risk_coverage
@@ -68,7 +68,7 @@ def add_confidence(
     return scores.model_copy(update={"tasks": tuple(added(task) for task in scores.tasks)})
 
 
-def _given(rows: pl.DataFrame, info: TaskManifest) -> str | None:
+def _given(rows: pl.DataFrame, info: TaskInfo) -> str | None:
     """Name the column that a task's confidences are in; None where they are not there, or not for every row."""
     if info.kind is not TaskKind.CLASSIFICATION:
         return None

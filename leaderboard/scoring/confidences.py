@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.calibration import (
     MIN_BIN_GROUPS,
     N_BINS,
@@ -159,7 +159,7 @@ def _on_logs(values: Floats) -> Floats:
 
 
 def target_confidence(
-    target: TargetRuns, given: pl.Series, info: TaskManifest, full_gold: pl.Series, n_draws: int
+    target: TargetRuns, given: pl.Series, info: TaskInfo, full_gold: pl.Series, n_draws: int
 ) -> TargetConfidence:
     """Arrange the confidences of a target's rows.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
@@ -132,7 +132,7 @@ def sample_rows(folder: DatasetFolder, task: str, domain: str, n: int = 3) -> tu
     )
 
 
-def _worst(rows: pl.DataFrame, gold: pl.DataFrame, info: TaskManifest, n: int) -> pl.DataFrame:
+def _worst(rows: pl.DataFrame, gold: pl.DataFrame, info: TaskInfo, n: int) -> pl.DataFrame:
     scores = outcomes(info, rows, gold, rows["prediction"], None).example_scores[0]
     scored = rows.with_columns(score=pl.Series(scores))
     there = scored.filter(pl.col("at_home").is_not_null())
@@ -154,18 +154,18 @@ def _one_run(predictions: Path, prefix: str, source: str) -> pl.DataFrame:
     return rows.filter(pl.col("seed") == pl.col("seed").min()).drop("seed") if "seed" in columns else rows
 
 
-def _example(row: dict[str, Any], info: TaskManifest) -> WrongExample:
+def _example(row: dict[str, Any], info: TaskInfo) -> WrongExample:
     texts = tuple((name, _clipped(_as_text(row[name]))) for name in _shown(info))
     return WrongExample(row["id"], texts, _gold(row, info), _predicted(row, info), float(row["score"]), row["at_home"])
 
 
-def _shown(info: TaskManifest) -> list[str]:
+def _shown(info: TaskInfo) -> list[str]:
     """List the columns to quote, a question before the long text that it is about."""
     names = [name for name in info.inputs if name != "title" or info.kind is not TaskKind.EXTRACTIVE_QA]
     return sorted(names, key=lambda name: name == "context")
 
 
-def _gold(row: dict[str, Any], info: TaskManifest) -> str:
+def _gold(row: dict[str, Any], info: TaskInfo) -> str:
     gold: Any = row[GOLD[info.kind]]
     if info.kind is TaskKind.CLASSIFICATION:
         return info.labels[int(gold)]
@@ -176,7 +176,7 @@ def _gold(row: dict[str, Any], info: TaskManifest) -> str:
     return _clipped(str(gold))
 
 
-def _predicted(row: dict[str, Any], info: TaskManifest) -> str:
+def _predicted(row: dict[str, Any], info: TaskInfo) -> str:
     said: str = row["prediction"]
     if said == UNPARSED:
         return _UNPARSED

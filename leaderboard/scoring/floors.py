@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.scoring.estimate import Estimate
 from leaderboard.scoring.shape import OUTSIDE_BASES, FloorLevels, Scores, Shift, TaskScores
@@ -75,7 +75,7 @@ def task_floors(folder: DatasetFolder, task: str, subset: str = "all") -> dict[s
         task: its name.
         subset: the subset of test texts.
     """
-    info: TaskManifest = folder.task(task)
+    info: TaskInfo = folder.task(task)
     rows = folder.test(task, subset, ["id", "domain", GOLD[info.kind]])
     found = {
         str(domain): floor_of(info.kind, info.metric, part)

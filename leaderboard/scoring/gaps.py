@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.scoring.replicates import TaskValues, n_train
 from leaderboard.scoring.shape import Missing
 from validation.vocabulary import OUTSIDE_SOURCES, source_parts
@@ -35,7 +35,7 @@ def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
         yield Missing(task=values.name, source=None, target=None, what=NO_DEPTHS)
 
 
-def small_domains(info: TaskManifest, domains: Iterable[str]) -> dict[str, int]:
+def small_domains(info: TaskInfo, domains: Iterable[str]) -> dict[str, int]:
     """Find those of some domains of own data that have too few test texts for a mean: their number of texts by name."""
     least = info.min_texts or 0
     tests = {name: facts.splits["test"].rows for name, facts in info.domains.items() if "test" in facts.splits}

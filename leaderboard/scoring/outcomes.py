@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from builders.encoder import Encoder
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.metrics.classification import accuracy, macro_f1
 from leaderboard.metrics.generation import bert_score, rouge_l
 from leaderboard.metrics.priors import NO_ANSWER_SHARE, prior_fixed_accuracy, prior_fixed_macro_f1, prior_fixed_mean
@@ -118,7 +118,7 @@ class Outcomes:
 
 
 def outcomes(
-    info: TaskManifest, gold: pl.DataFrame, full_gold: pl.DataFrame, predictions: pl.Series, encoder: Encoder | None
+    info: TaskInfo, gold: pl.DataFrame, full_gold: pl.DataFrame, predictions: pl.Series, encoder: Encoder | None
 ) -> Outcomes:
     """Score predictions row by row, as far as rows can be scored alone.
 
@@ -140,7 +140,7 @@ def outcomes(
 
 
 def _classification(
-    info: TaskManifest, gold: pl.DataFrame, full_gold: pl.DataFrame, predictions: pl.Series, n_runs: int
+    info: TaskInfo, gold: pl.DataFrame, full_gold: pl.DataFrame, predictions: pl.Series, n_runs: int
 ) -> Outcomes:
     n_classes = len(info.labels)
     codes = {label: code for code, label in enumerate(info.labels)}
@@ -170,7 +170,7 @@ def _classification(
     )
 
 
-def folded_codes(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
+def folded_codes(info: TaskInfo, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return each label's code, or that of the label it counts as where gold never has it; unusable output's last.
 
     Args:
@@ -186,7 +186,7 @@ def folded_codes(info: TaskManifest, classes: NDArray[np.bool_]) -> NDArray[np.i
     return codes
 
 
-def _tagging(info: TaskManifest, gold: pl.DataFrame, predictions: pl.Series, n_runs: int) -> Outcomes:
+def _tagging(info: TaskInfo, gold: pl.DataFrame, predictions: pl.Series, n_runs: int) -> Outcomes:
     lengths = gold["tags"].list.len().to_numpy().astype(np.int64)
     unparsed = (predictions == UNPARSED).to_numpy()
     codes = {tag: code for code, tag in enumerate(info.labels)}

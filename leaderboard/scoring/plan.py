@@ -12,7 +12,7 @@ import numpy as np
 import pydantic
 
 from builders.encoder import Encoder
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.crossed import MIN_RUNS
 from leaderboard.metrics.depth import effective_size
@@ -138,7 +138,7 @@ def plan(
     return Plan(data=folder.content_hash, runs=runs, tasks=tuple(found))
 
 
-def _shifts(info: TaskManifest) -> list[tuple[str, str]]:
+def _shifts(info: TaskInfo) -> list[tuple[str, str]]:
     """List the shifts between domains of the task; with an ID domain those from it."""
     sources = [name for name, facts in info.domains.items() if "train" in facts.splits]
     if info.id_domain:

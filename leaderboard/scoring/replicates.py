@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from builders.encoder import Encoder
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.depth import LAMBDAS, depth_weights, effective_size, least_deep
 from leaderboard.metrics.depth_slope import DepthSlope, depth_slope
@@ -63,7 +63,7 @@ class TaskValues:
     """
 
     name: str
-    info: TaskManifest
+    info: TaskInfo
     domains: tuple[str, ...]
     scores: dict[str, dict[Cell, Floats]] = field(default_factory=dict)
     halves: dict[Cell, Floats] = field(default_factory=dict)
@@ -310,7 +310,7 @@ def _effective_sizes(counts: Floats) -> Floats:
     return np.asarray(counts.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
 
 
-def n_train(info: TaskManifest, source: str) -> int:
+def n_train(info: TaskInfo, source: str) -> int:
     """Give the number of a source's train rows; a domain of another task has none."""
     found = [info.domains[part].splits for part in source_parts(source) if part in info.domains]
     return sum(splits["train"].rows for splits in found if "train" in splits)

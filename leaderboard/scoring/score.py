@@ -24,9 +24,9 @@ from leaderboard.scoring.summary import summarise_values
 from leaderboard.scoring.without_shift import add_without_shift
 from validation.cards import card_beside
 from validation.prediction_files import PredictionFile
+from validation.prediction_task import PredictionTask
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput, Problem
-from validation.task_facts import TaskFacts
 from validation.vocabulary import TaskKind
 
 N_STORED = 400
@@ -145,13 +145,15 @@ def checked_predictions(
     Returns: rows in file order, as ``validation.predictions.CHECKED_PREDICTIONS`` has them.
     Raises: InvalidInput with every problem found in the file, or when no task has the subset.
     """
-    facts, versions = task_facts(folder, subset), data_versions(path, folder)
+    facts, versions = prediction_tasks(folder, subset), data_versions(path, folder)
     return check_prediction_file(path, facts, versions, labels_by_index=labels_by_index)
 
 
-def task_facts(folder: DatasetFolder, subset: str = "all") -> list[TaskFacts]:
+def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[PredictionTask]:
     """Return what checking predictions for a subset needs; InvalidInput when no task has it."""
-    tasks = [folder.facts(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets]
+    tasks = [
+        folder.prediction_task(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets
+    ]
     if not tasks:
         cure = f"it has {', '.join(sorted({name for info in folder.manifest.tasks.values() for name in info.subsets}))}"
         raise InvalidInput(Problem("the dataset has no such subset", str(folder.path), f"'{subset}'", cure))

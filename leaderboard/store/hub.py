@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from builders.hub_access import trying, writing_to_hub
+from builders.hub_access import retry, writing_to_hub
 from leaderboard.scoring.shape import METRIC_VERSION
 from leaderboard.store.derived import scores_path, table_path
 from leaderboard.store.entries import (
@@ -85,7 +85,7 @@ class HubPlace:
 
         try:
             with writing_to_hub(self._repo_id, _CURE):
-                return trying(attempt, overtaken_tries=OVERTAKEN_TRIES)
+                return retry(attempt, overtaken_tries=OVERTAKEN_TRIES)
         except InvalidInput:
             if sent and self._landed_after_all(sent):
                 return True
@@ -113,12 +113,12 @@ class HubPlace:
                 return self._look()
 
         with writing_to_hub(self._repo_id, "try again later"):
-            trying(attempt)
+            retry(attempt)
 
     def check_writable(self) -> None:
         """Refuse a repository that the token may not write to."""
         with writing_to_hub(self._repo_id, "try again later"):
-            trying(lambda _: self._ask(lambda: self._api.auth_check(self._repo_id, repo_type="dataset", write=True)))
+            retry(lambda _: self._ask(lambda: self._api.auth_check(self._repo_id, repo_type="dataset", write=True)))
 
     def require_private(self) -> None:
         """Refuse a public repository, now and whenever it is looked at."""
@@ -128,7 +128,7 @@ class HubPlace:
     def versions(self) -> set[str]:
         """Give the metric versions of which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
-            names = trying(lambda _: self._names(SCORES, self._head or "main"))
+            names = retry(lambda _: self._names(SCORES, self._head or "main"))
         return self._copy.versions() | {name for name in names if VERSION.fullmatch(name)}
 
     def fetch_scores(self, version: str) -> None:
@@ -141,7 +141,7 @@ class HubPlace:
         folder = f"{SCORES}/{METRIC_VERSION}"
         self.refresh()
         with writing_to_hub(self._repo_id, "try again later"):
-            there = trying(lambda _: self._names(folder, self._head or "main"))
+            there = retry(lambda _: self._names(folder, self._head or "main"))
         ids = self.ids() - self.withdrawn()
         lacking = {name for name in set(self._copy.names(folder)) - there if PurePosixPath(name).stem in ids}
         paths = sorted({*made, *(f"{folder}/{name}" for name in lacking)})
@@ -213,7 +213,7 @@ class HubPlace:
         """Fetch files of a commit into the copy; what is no file there (an entry without a card) is left out."""
 
         def get(path: str) -> bytes | None:
-            return trying(lambda _: self._get(path, head))
+            return retry(lambda _: self._get(path, head))
 
         with ThreadPoolExecutor(_THREADS) as pool:
             wanted = sorted(paths)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from builders.cache import cache_folder
-from builders.hub_access import unreachable
+from builders.hub_access import is_transient
 from leaderboard.store.entries import ENTRIES, RECORDS, SCORES, WITHDRAWN
 from leaderboard.store.hub import HubPlace
 from leaderboard.store.local import LocalPlace
@@ -57,7 +57,9 @@ def _open_repository(place: str, cache: Path, api: Any) -> Store:
 
     named = _REPOSITORY.fullmatch(place)
     if named is None:
-        raise InvalidInput(Problem("this is no repository of the Hub", place, cure="give hf://datasets/ORG/NAME"))
+        raise InvalidInput(
+            Problem("this is not the name of a Hub repository", place, cure="give hf://datasets/ORG/NAME")
+        )
     if not sys.stderr.isatty():
         disable_progress_bars()
     copy = LocalPlace(cache / named[1].replace("/", "--"))
@@ -65,6 +67,6 @@ def _open_repository(place: str, cache: Path, api: Any) -> Store:
     try:
         store.refresh()
     except InvalidInput as error:
-        if not unreachable(error) or not copy.ids():
+        if not is_transient(error) or not copy.ids():
             raise
     return store

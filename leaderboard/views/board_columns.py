@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.board import Board
 from leaderboard.board.released import ROUND
 from leaderboard.board.rows import LAMBDAS, OOD
@@ -217,7 +217,7 @@ def _id_ood(board: Board) -> list[Column]:
     ]
 
 
-def _texts(info: TaskManifest, domain: str) -> str:
+def _texts(info: TaskInfo, domain: str) -> str:
     """Write in brackets what texts a data set has, where its spec says so."""
     facts = info.domains[domain].provenance
     return f" (texts: {', '.join(facts.text_sources)})" if facts and facts.text_sources else ""

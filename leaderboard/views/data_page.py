@@ -6,7 +6,7 @@ from itertools import groupby
 
 import polars as pl
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import Annotators, TaskStatistics, read_statistics
 from leaderboard.views.addresses import data_address
@@ -103,7 +103,7 @@ def _task(folder: DatasetFolder, task: str) -> Markup:
     )
 
 
-def _domains(info: TaskManifest, statistics: TaskStatistics | None) -> Markup:
+def _domains(info: TaskInfo, statistics: TaskStatistics | None) -> Markup:
     agreed = {domain: facts.annotators for domain, facts in (statistics.domains if statistics else {}).items()}
     has_votes = any(agreed.values())
     names = (
@@ -223,7 +223,7 @@ def _read(path: str, content_hash: str, task: str) -> TaskStatistics | None:
     return read_statistics(folder.path, task) if (folder.path / "statistics" / f"{task}.json").is_file() else None
 
 
-def _sources(folder: DatasetFolder, info: TaskManifest) -> Markup:
+def _sources(folder: DatasetFolder, info: TaskInfo) -> Markup:
     names = dict.fromkeys(source for facts in info.domains.values() for source in facts.sources)
     items = []
     for name in names:
@@ -232,7 +232,7 @@ def _sources(folder: DatasetFolder, info: TaskManifest) -> Markup:
         since = f"public since {min(years)}" if years else "year unknown"
         words = f", revision {source.revision}, licence: {source.licence}, {since}"
         unverified = [file.path for file in source.files if file.unverified]
-        note = f"unverified, not known to be whole: {', '.join(unverified)}"
+        note = f"unverified, so perhaps incomplete: {', '.join(unverified)}"
         notes = [tag("span", note, class_="sb-note")] if unverified else []
         items.append(tag("li", link(source.url, source.title), words, *notes))
     return tag("ul", *items)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from builders.folder.reader import DatasetFolder
-from leaderboard.scoring.score import checked_predictions, score_predictions, task_facts
+from leaderboard.scoring.score import checked_predictions, prediction_tasks, score_predictions
 from leaderboard.scoring.shape import TaskScores
 from shiftbench.inputs import as_folder
 from validation.predictions import check_predictions
@@ -53,7 +53,7 @@ def shift_callback(
                 trainer.data_collator = before
             predicted = pl.Series([labels[code] for code in codes])
             frame = rows.select("id", source=pl.lit(source), prediction=predicted, seed=pl.lit(0, pl.Int64))
-            frame = check_predictions(frame, task_facts(folder), "ShiftCallback")
+            frame = check_predictions(frame, prediction_tasks(folder), "ShiftCallback")
             figures = _metric_values(score_predictions(frame, folder, n_draws=0, reference=pinned).scores.tasks[0])
             kwargs["metrics"].update(figures)
             trainer.log(dict(figures))

@@ -47,7 +47,7 @@ def test_answers_are_written_within_their_length_by_a_search_with_beams(kinds: D
     model = save_t5(tmp_path / "t5", [*WORDS, "No", "answer"])
     finetune_seq2seq.main("questions", kinds.path, out, model=model, source=["open"], **options)
     frame = read_predictions(out)
-    assert len(check_predictions(frame, [kinds.facts("questions")], "p")) == 60
+    assert len(check_predictions(frame, [kinds.prediction_task("questions")], "p")) == 60
     assert frame["prediction"].str.split(" ").list.len().max() <= 3
 
 

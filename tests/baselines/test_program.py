@@ -63,7 +63,7 @@ def test_by_default_every_domain_is_source_and_target_of_one_run(synthetic: Data
     ids = sorted(synthetic.test("nli")["id"])
     for (_,), run in frame.group_by("source"):
         assert sorted(run["id"]) == ids
-    assert len(check_predictions(frame, [synthetic.facts("nli")], "p")) == len(frame) == 4 * 120
+    assert len(check_predictions(frame, [synthetic.prediction_task("nli")], "p")) == len(frame) == 4 * 120
 
 
 def test_sources_targets_and_seeds_are_those_asked_for(synthetic: DatasetFolder) -> None:

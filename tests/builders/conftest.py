@@ -78,7 +78,7 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> DatasetFolder:
 
 
 def _task(spec: TaskSpec, folder: DatasetFolder, closed: tuple[str, ...]) -> AssembledTask:
-    """Give a task with the subsets ``all``, ``early`` (of its first two domains) and ``late`` (of the others)."""
+    """Return a task with the subsets ``all``, ``early`` (of its first two domains) and ``late`` (of the others)."""
     domains: dict[str, Splits] = {
         domain: {split: folder.split(spec.name, domain, split).head(n) for split, n in ROWS.items()}
         for domain in folder.task(spec.name).domains
@@ -121,7 +121,7 @@ def _hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackHub]:
 
 @pytest.fixture
 def hub(_hub: LoopbackHub) -> LoopbackHub:
-    """Give the Hub without repositories, objects, log and faults."""
+    """Return the Hub without repositories, objects, log and faults."""
     _hub.stored.by_name.clear()
     for stored in _hub.stored.objects.iterdir():
         stored.unlink()

@@ -12,7 +12,7 @@ from builders.assembling.assemble import AssembledTask, assemble
 from builders.assembling.placebo import placebo_task
 from builders.folder.manifest import SourceFacts
 from builders.specs.spec import DomainSpec, TaskSpec
-from builders.stored_rows import RowWriter, Sorter, StoredRows, frame_bytes, in_memory, joined, slices_of
+from builders.stored_rows import RowWriter, Sorter, StoredRows, concat_rows, frame_bytes, in_memory, slices_of
 from builders.writing import writer
 from validation.report import InvalidInput
 from validation.schemas import ANSWERS
@@ -29,7 +29,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def questions(n_rows: int, seed: int) -> pl.DataFrame:
-    """Questions about contexts, most of them about several rows' context, some repeated whole or but for the answer."""
+    """Return questions about contexts; several share a context, some are repeated whole or but for the answer."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(n_rows):
@@ -66,7 +66,7 @@ def test_stored_rows_are_those_of_the_frame(tmp_path: Path) -> None:
     for start, end in ((0, 0), (0, 1), (7, 41), (59, 60)):
         assert_frame_equal(pl.concat([frame.clear(), *slices_of(rows, start=start, end=end)]), frame[start:end])
     again = StoredRows.at(rows.paths)
-    assert_frame_equal(in_memory(joined([again, rows])), pl.concat([frame, frame]))
+    assert_frame_equal(in_memory(concat_rows([again, rows])), pl.concat([frame, frame]))
     assert len(stored(frame.clear(), tmp_path / "none")) == 0
 
 

@@ -62,7 +62,7 @@ print(json.dumps({"seconds": time.perf_counter() - start}))
 
 
 def large_folder(out: Path, gigabytes: float) -> int:
-    """Write a dataset folder whose train splits of task sa are large; gives its bytes."""
+    """Write a dataset folder whose train splits of task sa are large; returns its bytes."""
     build_synthetic(out, n_train=60, n_test=30)
     manifest = json.loads((out / "shiftbench.json").read_text())
     domains = manifest["tasks"]["sa"]["domains"]

@@ -38,7 +38,7 @@ def start_publish(
 
 
 def finish(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
-    """Wait for a process; gives its exit code, output and errors."""
+    """Wait for a process; returns its exit code, output and errors."""
     try:
         out, err = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -48,7 +48,7 @@ def finish(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
 
 
 def load(hub: LoopbackHub, home: Path, repo: str, config: str, how: str, revision: str = "main") -> dict[str, Any]:
-    """Give what ``load_dataset`` reads in a fresh process with an empty cache, by split."""
+    """Return what ``load_dataset`` reads in a fresh process with an empty cache, by split."""
     code, out, err = finish(start(hub, home, "-c", LOAD, repo, config, how, revision, token=None))
     assert code == 0, err
     loaded: dict[str, Any] = json.loads(out.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""The log of the loopback Hub, and what it can be told to do wrong: at the n-th request of a kind, or of any."""
+"""The log of the loopback Hub, and the faults it can be set to show: at the n-th request of a kind, or of any."""
 
 import asyncio
 import re
@@ -69,7 +69,7 @@ class Entry:
 
 
 class Faults:
-    """Counts requests by kind, keeps the log, and lets the faults happen that were asked for."""
+    """A counter of requests by kind, which keeps the log and triggers the planned faults."""
 
     def __init__(self, app: App) -> None:
         self.app = app
@@ -88,7 +88,7 @@ class Faults:
         self.faults = list(faults)
 
     def release(self) -> None:
-        """Let go of what is held: its connection is closed."""
+        """Release held requests: their connections are closed."""
         self._released.set()
 
     def kinds(self) -> Counter[str]:

@@ -14,7 +14,7 @@ REPO = "org/demo"
 
 
 def publish(hub: LoopbackHub, folder: DatasetFolder, token: str | bool = WRITE, **options: Any) -> list[str]:
-    """Publish in this process; gives what is told."""
+    """Publish in this process; returns what it printed."""
     told: list[str] = []
     api = HfApi(endpoint=hub.url, token=token)
     how: dict[str, Any] = {"describe": benchmark_file, "note": told.append, "api": api, **options}
@@ -23,7 +23,7 @@ def publish(hub: LoopbackHub, folder: DatasetFolder, token: str | bool = WRITE, 
 
 
 def files(folder: DatasetFolder) -> dict[str, bytes]:
-    """Return what a folder is at the Hub: its files, and what publishing adds."""
+    """Return the files that a folder has at the Hub: its own, and what publishing adds."""
     own = {str(path.relative_to(folder.path)): path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
     return own | {path: text.encode() for path, text in benchmark_file(folder.manifest).items()}
 

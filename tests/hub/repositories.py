@@ -32,11 +32,11 @@ class File:
 
     @property
     def oid(self) -> str:
-        """Give what clients compare: the sha256 of LFS files, the git blob id of others."""
+        """Return what clients compare: the sha256 of LFS files, the git blob id of others."""
         return self.sha256 if self.lfs else self.blob_id
 
     def listed(self, path: str) -> dict[str, Any]:
-        """Give the file as listings have it."""
+        """Return the file as listings have it."""
         lfs = {"lfs": {"oid": self.sha256, "size": self.size, "pointerSize": 134}} if self.lfs else {}
         return {"type": "file", "path": path, "size": self.size, "oid": self.blob_id, **lfs}
 
@@ -72,7 +72,7 @@ class Repository:
         return self.commits[oid]
 
     def add(self, branch: str, title: str, files: Tree) -> Commit:
-        """Put a commit on a branch."""
+        """Add a commit to a branch."""
         parent = self.branches.get(branch)
         content = json.dumps([self.name, parent, title, sorted((path, file.oid) for path, file in files.items())])
         commit = Commit(hashlib.sha1(content.encode()).hexdigest(), parent, title, dict(files))
@@ -99,7 +99,7 @@ class Repositories:
         self.lock = threading.RLock()
 
     def create(self, name: str, private: bool) -> Repository:
-        """Make a repository, with the first commit that the Hub gives every one."""
+        """Create a repository, with the first commit that the Hub makes in every one."""
         if name in self.by_name:
             raise Refused(409, "You already created this dataset repo")
         made = Repository(name, private)
@@ -117,7 +117,7 @@ class Repositories:
         return File(sha256, len(content), blob_id, lfs)
 
     def pointer(self, sha256: str, size: int) -> File:
-        """Give an uploaded LFS object as a file."""
+        """Return an uploaded LFS object as a file."""
         path = self.objects / sha256
         if not path.exists() or path.stat().st_size != size:
             raise Refused(400, f"LFS object {sha256} was not uploaded")
@@ -135,7 +135,7 @@ class Repositories:
 
 
 def is_lfs(path: str, size: int) -> bool:
-    """Say whether the Hub keeps a file as an LFS object."""
+    """Return whether the Hub keeps a file as an LFS object."""
     return path.endswith((".parquet", ".png")) or size > _LARGE
 
 
@@ -168,7 +168,7 @@ def _folders(paths: Iterable[str], prefix: str, *, recursive: bool) -> set[str]:
 
 
 def changed(files: Tree, operations: Iterable[Mapping[str, Any]], stored: Repositories) -> dict[str, File]:
-    """Give the files after a commit's operations, as the client sends them; the lines of its body but the header."""
+    """Return the files after a commit's operations, as the client sends them; the lines of its body but the header."""
     import base64
 
     after = dict(files)

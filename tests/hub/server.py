@@ -43,7 +43,7 @@ Authorization = Annotated[str, Header()]
 
 
 def make_app(stored: Repositories, page: int = PAGE) -> FastAPI:
-    """Give the Hub's application."""
+    """Return the Hub's application."""
     app = FastAPI(openapi_url=None)
 
     @app.exception_handler(Refused)
@@ -69,7 +69,7 @@ def _role(authorization: str) -> str | None:
 
 
 def _writer(authorization: Authorization = "") -> None:
-    """Let only a token with write access go on."""
+    """Check that a token has write access."""
     token = _role(authorization)
     if token is None:
         raise Refused(401, "Invalid username or password.")
@@ -81,7 +81,7 @@ def _found(stored: Repositories, name: str, authorization: str) -> Repository:
     token = _role(authorization)
     repository = stored.by_name.get(name)
     if repository is None or (repository.private and token is None):
-        # The Hub does not tell who is not signed in whether a repository is there.
+        # The Hub does not reveal to clients without a token whether a repository exists.
         raise Refused(404 if token else 401, "Repository not found", "RepoNotFound")
     return repository
 
@@ -280,7 +280,7 @@ class LoopbackHub:
     faults: Faults
 
     def environment(self, home: Path, token: str | None = WRITE) -> dict[str, str]:
-        """Give the variables that a client's process needs; it reads them at import."""
+        """Return the variables that a client's process needs; it reads them at import."""
         return {
             "HF_ENDPOINT": self.url,
             "HF_HUB_DISABLE_XET": "1",

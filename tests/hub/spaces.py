@@ -9,7 +9,7 @@ _FILE_OF_MODEL = re.compile(r"/(?!datasets/|spaces/|api/|lfs/)[^/]+/[^/]+/resolv
 
 
 def stored_name(name: str) -> str:
-    """Give the repository that keeps a Space."""
+    """Return the repository that keeps a Space."""
     return f"{PREFIX}{name}"
 
 

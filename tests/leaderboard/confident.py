@@ -37,4 +37,6 @@ def confident(folder: DatasetFolder, seeds: int = 2) -> pl.DataFrame:
 
 def score(frame: pl.DataFrame, folder: DatasetFolder, n_draws: int = 200) -> Scores:
     """Check and score a prediction frame."""
-    return score_predictions(check_predictions(frame, [folder.facts(TASK)], "p"), folder, n_draws=n_draws).scores
+    return score_predictions(
+        check_predictions(frame, [folder.prediction_task(TASK)], "p"), folder, n_draws=n_draws
+    ).scores

@@ -43,7 +43,9 @@ def test_what_the_hub_does_not_have_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         raise OfflineModeIsEnabled
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
-    with pytest.raises(InvalidInput, match=r"build/dr: the Hugging Face Hub did not give it.*a folder that is on this"):
+    with pytest.raises(
+        InvalidInput, match=r"build/dr: the Hugging Face Hub could not be read.*a folder that is on this"
+    ):
         sb.open_dataset("build/dr")
 
 
@@ -105,11 +107,11 @@ def test_own_data_is_built_once_for_the_same_rows(tmp_path: Path) -> None:
         (
             {},
             {"domain": "verdict"},
-            "column 'verdict': one column cannot be two things; found 'verdict' given twice",
+            "column 'verdict': one column is named for two purposes; found 'verdict' given twice",
         ),
         ({"site": pl.lit("shop")}, {}, "frame, column 'site': at least two different values"),
         ({"body": pl.lit(None, pl.String)}, {}, "frame, column 'body', row 1: a value is empty"),
-        ({}, {"text": ("body", "body", "body")}, "one column cannot be two things"),
+        ({}, {"text": ("body", "body", "body")}, "one column is named for two purposes"),
         ({"body": pl.concat_list("body")}, {}, "frame, column 'body': this column must hold text"),
     ],
     ids=["absent", "twice", "one-domain", "null", "three-texts", "list"],

@@ -84,12 +84,6 @@ def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(place: 
         assert by_name["mean-drop"]["reason"] == "no shift between other domains has labels"
 
 
-def test_a_home_domain_without_labels_is_refused(place: Path) -> None:
-    result = check("--trained-on", "north")
-    assert isinstance(result.exception, InvalidInput)
-    assert "the model's home has no labels" in str(result.exception)
-
-
 def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> None:
     result = check()
     assert isinstance(result.exception, InvalidInput)

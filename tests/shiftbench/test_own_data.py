@@ -133,7 +133,7 @@ def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
         (Columns("topc", "verdict", ("body",), "key"), "did you mean 'topic'?"),
         (Columns("topic", "verdict", "body", "ky"), "did you mean 'key'?"),
         (Columns("topic", "verdict", (), "key"), "or give --text-column"),
-        (Columns("topic", "topic", ("body",), "key"), "one column cannot be two things"),
+        (Columns("topic", "topic", ("body",), "key"), "one column is named for two purposes"),
     ],
 )
 def test_columns_that_are_not_there_are_named(tmp_path: Path, columns: Columns, words: str) -> None:

@@ -234,12 +234,12 @@ def test_scores_on_a_file_need_no_folder(kind: str, tmp_path: Path) -> None:
         ("tags", {"tags": ["B-per"]}, "column 'tags', row 2: tags and tokens differ in number; found ['B-per']"),
         ("tags", {"tokens": []}, "column 'tokens', row 2: a row has no tokens"),
         ("tags", {"tokens": ["a", " ", "c", "d", "e"]}, "column 'tokens', row 2: a token is empty"),
-        ("tags", {"tags": ["per", "O", "O", "O", "O"]}, "column 'tags': the tags are of no notation"),
+        ("tags", {"tags": ["per", "O", "O", "O", "O"]}, "column 'tags': the tags are not in BIO notation"),
         ("tags", {"tags": None}, "column 'tags', row 2: a value is empty"),
         (
             "answers",
             {"answers": {"text": ["nine"], "answer_start": [3]}},
-            "row 2: an answer does not stand in its context",
+            "row 2: an answer does not occur in its context",
         ),
         ("answers", {"question": " "}, "column 'question', row 2: a value is empty"),
         ("answers", {"context": None}, "column 'context', row 2: a value is empty"),
@@ -258,7 +258,11 @@ def test_what_is_wrong_is_told_by_kind(kind: str, change: dict[str, Any], words:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("own.xlsx", b"PK\x03\x04", "this is no form that own data may have; found 'own.xlsx'; save it as CSV (UTF-8)"),
+        (
+            "own.xlsx",
+            b"PK\x03\x04",
+            "own data cannot be read from this kind of file; found 'own.xlsx'; save it as CSV (UTF-8)",
+        ),
         ("own.jsonl", b'{"domain": "a"\n', "row 1: this line is not JSON"),
         ("own.jsonl", b'["a"]\n', "row 1: this is not an object with keys"),
         ("own.json", b'{"a": 1}', "this is not SQuAD's JSON"),

@@ -152,7 +152,7 @@ def test_a_refused_pull_request_leaves_no_file(
     words = ("--data", filled.folder.path, *names, "--create-pr", "--out", tmp_path / "out")
     done = run("share", *scored, "--to", "eval-results", *words)
     assert done.returncode == 1
-    assert "lab/none: the Hub has no such place, or the token may not see it" in done.stderr
+    assert "lab/none: there is no such repository, or the token may not see it" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -165,9 +165,9 @@ def test_a_refused_pull_request_leaves_no_file(
         (["{lonely}"], "results are shared with their card, and there is none"),
         (["{card}", "--card", "{card}"], "unknown column"),
         (["{broken}", "--card", "{card}"], "this file has no scores"),
-        (["{preds}", "--model", "model"], "this is no repository of the Hub"),
+        (["{preds}", "--model", "model"], "this is not the name of a Hub repository"),
         (["{preds}", "--report", "http://example.org"], "this is not an https address"),
-        (["{preds}", "--out", "{tmp}"], "the output folder is taken"),
+        (["{preds}", "--out", "{tmp}"], "the output folder is not empty"),
     ],
 )
 def test_bad_input_is_one_clear_message_and_no_file(

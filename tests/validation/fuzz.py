@@ -28,9 +28,9 @@ from validation import csv_text, parquet_file, prediction_lines
 from validation.cards import Card, parse_card
 from validation.limits import MAX_CHARACTERS
 from validation.prediction_files import read_predictions
+from validation.prediction_task import PredictionTask
 from validation.predictions import check_prediction_file
 from validation.report import InvalidInput
-from validation.task_facts import TaskFacts
 from validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("yes", "no", "it depends")
@@ -40,7 +40,7 @@ TEST = pl.DataFrame(
     schema=["id", "domain"],
     orient="row",
 )
-TASK = TaskFacts("own", "t", TaskKind.CLASSIFICATION, LABELS, DOMAINS, TEST, DOMAINS)
+TASK = PredictionTask("own", "t", TaskKind.CLASSIFICATION, LABELS, DOMAINS, TEST, DOMAINS)
 WANTED = {domain: sorted(TEST.filter(domain=domain)["id"]) for domain in DOMAINS}
 CARD = {"name": "A model", "paradigm": "fine-tuned", "data": "0123456789abcdef" * 4, "parameters": 110_000_000}
 TOKENS = [b'"', b'""', b",", b"\n", b"\r", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf", b"{", b"}", b"[", b"null"]

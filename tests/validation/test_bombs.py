@@ -15,7 +15,7 @@ Said = dict[str, tuple[int, str]]
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
-    """How many MiB the process that read all bombs had taken after each, and what it said."""
+    """Mebibytes that the process reading all bombs had taken after each, and what it printed."""
     folder = tmp_path_factory.mktemp("bombs")
     for name, (write, _) in BOMBS.items():
         write(folder / name)

@@ -139,7 +139,7 @@ def test_aliases_that_unfold_without_end_are_refused(text: str) -> None:
     message = refusal(text)
     assert time.monotonic() - start < 1
     assert message.startswith(
-        "m.card.yaml: the card is not valid YAML or JSON; found an alias (*), which has no place he"
+        "m.card.yaml: the card is not valid YAML or JSON; found an alias (*), which is not allowed h"
     )
     assert len(message) < 300
 
@@ -186,7 +186,7 @@ def test_the_published_schema_is_closed_and_describes_every_required_key() -> No
 
 
 def shows(text: str) -> bool:
-    """Whether a card takes the text: variation selectors and blank letters are refused whatever their category."""
+    """Return whether a card accepts the text: variation selectors and blank letters are always refused."""
     try:
         return bool(refuse_invisible(text))
     except PydanticCustomError:

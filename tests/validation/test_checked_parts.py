@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.validation.test_predictions import changed, facts, grid, refusal
+from tests.validation.test_predictions import build_task, changed, grid, refusal
 from validation import csv_text
 from validation.limits import MEAN_TEXT_BYTES, SPARE_TEXT_BYTES
 from validation.predictions import check_prediction_file, check_predictions, most_runs
@@ -16,7 +16,7 @@ from validation.vocabulary import TaskKind
 
 def test_of_parquet_what_is_wrong_with_ids_and_with_texts_comes_at_once(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
-    frame = changed(grid(facts()), 1, prediction="x" * 30_000)
+    frame = changed(grid(build_task()), 1, prediction="x" * 30_000)
     for bad, words in (
         (changed(frame, 4, source="zebra"), "row 4: a source is unknown; found 'zebra'"),
         (changed(frame, 4, id="7"), "row 4: an id has the wrong form; found '7'"),
@@ -25,18 +25,18 @@ def test_of_parquet_what_is_wrong_with_ids_and_with_texts_comes_at_once(tmp_path
     ):
         bad.write_parquet(path)
         with pytest.raises(InvalidInput) as refused:
-            check_prediction_file(path, [facts()])
+            check_prediction_file(path, [build_task()])
         assert words in str(refused.value)
         assert str(refused.value).count("a value is too long") == 1
     frame.write_parquet(path)
     with pytest.raises(InvalidInput, match="column 'prediction', row 1: a value is too long"):
-        check_prediction_file(path, [facts()])
+        check_prediction_file(path, [build_task()])
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_texts_are_capped_by_the_kind_of_their_task(tmp_path: Path, suffix: str) -> None:
-    answered = replace(facts(n=40), kind=TaskKind.EXTRACTIVE_QA, labels=())
-    frame = grid(facts(n=40), seeds=tuple(range(10))).with_columns(prediction=pl.lit("x" * 1_000))
+    answered = replace(build_task(n=40), kind=TaskKind.EXTRACTIVE_QA, labels=())
+    frame = grid(build_task(n=40), seeds=tuple(range(10))).with_columns(prediction=pl.lit("x" * 1_000))
     most = SPARE_TEXT_BYTES + len(frame) * MEAN_TEXT_BYTES[TaskKind.EXTRACTIVE_QA]
     assert len(frame) * 1_000 > most
     path = tmp_path / f"p{suffix}"
@@ -48,32 +48,37 @@ def test_texts_are_capped_by_the_kind_of_their_task(tmp_path: Path, suffix: str)
 
 
 def test_more_runs_than_any_experiment_has() -> None:
-    most = most_runs(facts())
-    assert len(check_predictions(grid(facts(), ("slate",), tuple(range(most))), [facts()], "p.csv")) == 9 * most
-    message = refusal(grid(facts(), ("slate",), tuple(range(most + 1))))
-    assert f"there are more runs of 'nli' than any experiment has; found {most + 1} runs; keep sources and" in message
+    most = most_runs(build_task())
+    assert (
+        len(check_predictions(grid(build_task(), ("slate",), tuple(range(most))), [build_task()], "p.csv")) == 9 * most
+    )
+    message = refusal(grid(build_task(), ("slate",), tuple(range(most + 1))))
+    assert (
+        f"there are too many runs of 'nli' (pairs of source and seed); found {most + 1} runs; keep sources and"
+        in message
+    )
 
 
 def test_reading_stops_after_the_first_part_with_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "p.csv"
-    frame = grid(facts(), seeds=tuple(range(4)))
+    frame = grid(build_task(), seeds=tuple(range(4)))
     monkeypatch.setattr(csv_text, "BLOCK_BYTES", frame.head(20).write_csv().__len__())
     changed(frame, 5, prediction="zebra").write_csv(path)
     with pytest.raises(InvalidInput) as refused:
-        check_prediction_file(path, [facts()])
+        check_prediction_file(path, [build_task()])
     label, rest = refused.value.problems
     assert (label.what, label.row) == ("a label is unknown", 5)
     assert str(rest) == (
         f"{path}: the rest of the file was not checked; found problems in the first 20 rows; "
-        "mend what comes before, and check the file again"
+        "correct these problems, and check the file again"
     )
     # Repeats and missing ids are found across parts.
     pl.concat([frame.head(-1), frame.head(1)]).write_csv(path)
     with pytest.raises(InvalidInput) as refused:
-        check_prediction_file(path, [facts()])
+        check_prediction_file(path, [build_task()])
     assert [(problem.what, problem.row) for problem in refused.value.problems] == [
         ("an id is repeated", len(frame)),
         ("test ids are missing", None),
     ]
     frame.write_csv(path)
-    assert check_prediction_file(path, [facts()]).equals(check_predictions(frame, [facts()], "p.csv"))
+    assert check_prediction_file(path, [build_task()]).equals(check_predictions(frame, [build_task()], "p.csv"))

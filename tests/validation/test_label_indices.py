@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.validation.test_predictions import LABELS, changed, facts, grid, refusal
+from tests.validation.test_predictions import LABELS, build_task, changed, grid, refusal
 from validation.predictions import check_prediction_file, check_predictions
 from validation.report import InvalidInput
 from validation.vocabulary import TaskKind
@@ -14,10 +14,10 @@ from validation.vocabulary import TaskKind
 
 @pytest.mark.parametrize("label", ["2", "-1", "7"])
 def test_class_numbers_are_refused_with_the_names_that_they_may_stand_for(label: str) -> None:
-    message = refusal(changed(changed(grid(facts()), 5, prediction=label), 9, prediction=label, source="zebra"))
+    message = refusal(changed(changed(grid(build_task()), 5, prediction=label), 9, prediction=label, source="zebra"))
     table = "0 is 'entailment', 1 is 'neutral', 2 is 'contradiction'"
     assert (
-        f"p.csv, column 'prediction', row 5: class numbers stand in the place of label names; found {label!r} "
+        f"p.csv, column 'prediction', row 5: predictions are class numbers, not label names; found {label!r} "
         f"(2 such values); write label names, not class numbers: {table}; where these are the numbers you mean, "
         "add --labels-by-index" in message
     )
@@ -25,16 +25,16 @@ def test_class_numbers_are_refused_with_the_names_that_they_may_stand_for(label:
 
 
 def test_labels_by_index_become_names_and_numbers_of_no_label_are_refused() -> None:
-    frame = grid(facts()).with_columns(prediction=pl.format("{}", pl.int_range(pl.len()) % 3))
-    named = check_predictions(frame, [facts()], "p.csv", labels_by_index=True)["prediction"]
+    frame = grid(build_task()).with_columns(prediction=pl.format("{}", pl.int_range(pl.len()) % 3))
+    named = check_predictions(frame, [build_task()], "p.csv", labels_by_index=True)["prediction"]
     assert named.to_list() == [LABELS[row % 3] for row in range(len(frame))]
     with pytest.raises(InvalidInput, match=r"row 2: no label has this number; found '3' .* labels of 'nli' are 0 is"):
-        check_predictions(changed(frame, 2, prediction="3"), [facts()], "p.csv", labels_by_index=True)
+        check_predictions(changed(frame, 2, prediction="3"), [build_task()], "p.csv", labels_by_index=True)
 
 
 def test_tags_by_index_become_names() -> None:
-    test = facts("ner").test.with_columns(n_tokens=2)
-    task = replace(facts("ner"), kind=TaskKind.TAGGING, labels=("O", "B-per"), test=test)
+    test = build_task("ner").test.with_columns(n_tokens=2)
+    task = replace(build_task("ner"), kind=TaskKind.TAGGING, labels=("O", "B-per"), test=test)
     frame = grid(task).with_columns(prediction=pl.lit("1 0"))
     assert set(check_predictions(frame, [task], "p.csv", labels_by_index=True)["prediction"]) == {"B-per O"}
     assert "0 is 'O', 1 is 'B-per'" in refusal(frame, task)
@@ -42,17 +42,17 @@ def test_tags_by_index_become_names() -> None:
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 def test_whole_numbers_in_files_are_labels_by_index_only_where_that_is_asked(tmp_path: Path, suffix: str) -> None:
-    frame = grid(facts()).with_columns(prediction=pl.int_range(pl.len()) % 3)
+    frame = grid(build_task()).with_columns(prediction=pl.int_range(pl.len()) % 3)
     path = tmp_path / f"p.{suffix}"
     (frame.write_parquet if suffix == "parquet" else frame.write_ndjson)(path)
     with pytest.raises(InvalidInput, match=r"found '0', '1', '2' \(27 such values\)"):
-        check_prediction_file(path, [facts()])
-    checked = check_prediction_file(path, [facts()], labels_by_index=True)
+        check_prediction_file(path, [build_task()])
+    checked = check_prediction_file(path, [build_task()], labels_by_index=True)
     assert checked["prediction"].to_list()[:4] == [*LABELS, LABELS[0]]
 
 
 def test_whole_numbers_are_no_answers(tmp_path: Path) -> None:
-    task = replace(facts(), kind=TaskKind.EXTRACTIVE_QA)
+    task = replace(build_task(), kind=TaskKind.EXTRACTIVE_QA)
     path = tmp_path / "p.parquet"
     grid(task).with_columns(prediction=pl.lit(7)).write_parquet(path)
     for by_index in (False, True):
@@ -62,39 +62,39 @@ def test_whole_numbers_are_no_answers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
 def test_extra_columns_and_class_numbers_hide_nothing(tmp_path: Path, suffix: str) -> None:
-    bad = changed(grid(facts(), seeds=(0, 1)), 2, source="zebra")
+    bad = changed(grid(build_task(), seeds=(0, 1)), 2, source="zebra")
     bad = changed(bad, 3, id="dr/nli/fiction/test/ffffffffffff")
     bad = changed(changed(bad, 4, prediction="1"), 5, prediction="Neutral").with_columns(index=pl.lit(1))
     path = tmp_path / f"p.{suffix}"
     bad = bad.with_columns(score=pl.lit(0.5))
     {"parquet": bad.write_parquet, "jsonl": bad.write_ndjson, "csv": bad.write_csv}[suffix](path)
     with pytest.raises(InvalidInput) as refused:
-        check_prediction_file(path, [facts()])
+        check_prediction_file(path, [build_task()])
     told = [problem.what for problem in refused.value.problems]
     once = {"a source is unknown", "an id is unknown", "a label is unknown"}
     assert {what: told.count(what) for what in once} == dict.fromkeys(once, 1)
-    assert told.count("class numbers stand in the place of label names") == 1
+    assert told.count("predictions are class numbers, not label names") == 1
     assert told.count("unknown column") == 2
     assert told.count("test ids are missing") > 0
 
 
 def test_every_row_of_class_numbers_lets_missing_ids_be_told(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
-    grid(facts()).with_columns(prediction=pl.lit(1)).head(-1).write_parquet(path)
+    grid(build_task()).with_columns(prediction=pl.lit(1)).head(-1).write_parquet(path)
     with pytest.raises(InvalidInput) as refused:
-        check_prediction_file(path, [facts()])
+        check_prediction_file(path, [build_task()])
     assert [problem.what for problem in refused.value.problems] == [
         "test ids are missing",
-        "class numbers stand in the place of label names",
+        "predictions are class numbers, not label names",
     ]
 
 
 def test_a_file_that_covers_a_subset_is_recognised() -> None:
-    few = facts().test.group_by("domain", maintain_order=True).head(1)["id"]
-    task = replace(facts(), subsets={"fewshot": few})
-    frame = grid(facts()).filter(pl.col("id").is_in(few.implode()))
+    few = build_task().test.group_by("domain", maintain_order=True).head(1)["id"]
+    task = replace(build_task(), subsets={"fewshot": few})
+    frame = grid(build_task()).filter(pl.col("id").is_in(few.implode()))
     assert refusal(frame, task) == (
         "p.csv, column 'id': the predictions of 'nli' cover the subset 'fewshot', not all test ids; add --subset "
         "fewshot, or 'subset: fewshot' to the card; predict the other test ids otherwise"
     )
-    assert "cover the subset" not in refusal(frame.head(-1).vstack(grid(facts()).tail(1)), task)
+    assert "cover the subset" not in refusal(frame.head(-1).vstack(grid(build_task()).tail(1)), task)

@@ -118,7 +118,9 @@ def deny(**_: object) -> None:
 
 def test_a_place_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(InvalidInput, match=r"leads through a file; found .*/thesis\.txt; choose another folder"):
+    with pytest.raises(
+        InvalidInput, match=r"a part of the output path is a file; found .*/thesis\.txt; choose another folder"
+    ):
         check_place(tmp_path / "thesis.txt/deeper/out")
     check_place(tmp_path / "new/out")
     assert contents(tmp_path) == {"thesis.txt": b"years of work"}

@@ -35,12 +35,12 @@ def refusal(**changes: str) -> str:
 
 @pytest.mark.parametrize(("letter", "named"), DECEIVING, ids=lambda value: value if value.startswith("U+") else "")
 def test_a_name_of_characters_that_do_not_show_is_refused(letter: str, named: str) -> None:
-    """Before: 8 of these 12 were taken, and two entries could not be told apart."""
+    """Test names of which 8 of 12 were once accepted, so that two entries looked the same."""
     for name in (f"Good{letter} model", f"A{letter}B", f"A{letter * 3}B"):
         message = refusal(name=name)
-        assert f"a character that does not show: {named}" in message
+        assert f"an invisible character: {named}" in message
         assert letter.isprintable() or letter not in message
-    assert "does not show" in refusal(contact=f"a{letter}b")
+    assert "an invisible character" in refusal(contact=f"a{letter}b")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_nothing_that_unicode_calls_a_control_or_a_format_passes() -> None:
     every = (chr(code) for code in range(sys.maxunicode + 1))
     for letter in every:
         if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            with pytest.raises(ValueError, match="does not show"):
+            with pytest.raises(ValueError, match="an invisible character"):
                 refuse_invisible(f"a{letter}")
 
 
@@ -81,7 +81,7 @@ def test_nothing_that_unicode_calls_a_control_or_a_format_passes() -> None:
     ],
 )
 def test_a_link_that_leads_elsewhere_than_it_seems_is_refused(url: str, says: str) -> None:
-    """Before: 8 of these 9 were shown as links."""
+    """Test links of which 8 of 9 were once shown as links."""
     assert says in refusal(url=url)
 
 

@@ -47,7 +47,7 @@ def test_what_is_none_of_the_formats_says_what_it_seems_to_be(tmp_path: Path, co
 def test_a_parquet_that_breaks_off(tmp_path: Path) -> None:
     path = write(frame_of(["neutral"] * 50), tmp_path / "p.parquet")
     message = refusal(path, path.read_bytes()[:-10])
-    assert message.startswith("p.parquet: the parquet file breaks off; found b")
+    assert message.startswith("p.parquet: the parquet file is cut off; found b")
     assert message.endswith(" at its end; write or copy it again")
 
 
@@ -62,7 +62,9 @@ def test_a_parquet_with_nothing_between_its_ends(tmp_path: Path, content: bytes)
 def test_too_many_rows_are_refused(tmp_path: Path, suffix: str) -> None:
     path = write(frame_of(["a", "b", "c"]), tmp_path / f"p{suffix}")
     assert len(read_predictions(path, max_rows=3)) == 3
-    with pytest.raises(InvalidInput, match="more rows than any grid of shifts has; found 3 rows; keep it under 2"):
+    with pytest.raises(
+        InvalidInput, match="more rows than a full grid of predictions has; found 3 rows; keep it under 2"
+    ):
         read_predictions(path, max_rows=2)
 
 
@@ -117,7 +119,7 @@ def test_a_damaged_parquet_is_refused_or_read_but_never_a_crash(
 
 
 def test_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
-    """Before, a changed letter of a page that is not compressed was read as it was."""
+    """Test a changed letter of an uncompressed page, which was once read as it was."""
     path, rows = tmp_path / "p.parquet", frame_of(["neutral"] * 9).to_arrow()
     options: dict[str, Any] = {"compression": "none", "use_dictionary": False, "write_statistics": False}
     for checksum in (False, True):
@@ -132,7 +134,7 @@ def test_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [pa.decimal128(38, 2), pa.decimal256(76, 2), pa.float64(), pa.float32()])
 def test_decimals_are_what_floats_are(tmp_path: Path, kind: pa.DataType) -> None:
-    """Before, a seed of 1.5 in decimals was read as 1, and decimals of 256 bits ended the process."""
+    """Test decimals: a seed of 1.5 was once read as 1, and decimals of 256 bits ended the process."""
 
     def written(**columns: list[float]) -> Path:
         rows = frame_of(["a", "b"]).to_arrow()

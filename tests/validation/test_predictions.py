@@ -9,22 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from validation import prediction_problems
+from validation.prediction_task import PredictionTask
 from validation.predictions import CHECKED_PREDICTIONS, check_prediction_file, check_predictions
 from validation.report import InvalidInput
-from validation.task_facts import TaskFacts
 from validation.vocabulary import UNPARSED, TaskKind
 
 LABELS = ("entailment", "neutral", "contradiction")
 DOMAINS = ("fiction", "slate", "travel")
 
 
-def facts(name: str = "nli", labels: tuple[str, ...] = LABELS, n: int = 3, benchmark: str = "dr") -> TaskFacts:
+def build_task(
+    name: str = "nli", labels: tuple[str, ...] = LABELS, n: int = 3, benchmark: str = "dr"
+) -> PredictionTask:
     rows = [(f"{benchmark}/{name}/{domain}/test/{number:012x}", domain) for domain in DOMAINS for number in range(n)]
     test = pl.DataFrame(rows, schema=["id", "domain"], orient="row")
-    return TaskFacts(benchmark, name, TaskKind.CLASSIFICATION, labels, DOMAINS, test, sources=DOMAINS)
+    return PredictionTask(benchmark, name, TaskKind.CLASSIFICATION, labels, DOMAINS, test, sources=DOMAINS)
 
 
-def grid(task: TaskFacts, sources: tuple[str, ...] = DOMAINS, seeds: tuple[int, ...] = (0,)) -> pl.DataFrame:
+def grid(task: PredictionTask, sources: tuple[str, ...] = DOMAINS, seeds: tuple[int, ...] = (0,)) -> pl.DataFrame:
     ids = task.test["id"].to_list()
     rows = [(source, id_, task.labels[0], seed) for source in sources for seed in seeds for id_ in ids]
     schema = {"source": pl.String, "id": pl.String, "prediction": pl.String, "seed": pl.Int64}
@@ -40,19 +42,19 @@ def changed(frame: pl.DataFrame, row: int, **values: object) -> pl.DataFrame:
     )
 
 
-def refusal(frame: pl.DataFrame, *tasks: TaskFacts) -> str:
+def refusal(frame: pl.DataFrame, *tasks: PredictionTask) -> str:
     with pytest.raises(InvalidInput) as refused:
-        check_predictions(frame, tasks or [facts()], "p.csv")
+        check_predictions(frame, tasks or [build_task()], "p.csv")
     return str(refused.value)
 
 
 def test_a_full_grid_gains_task_and_target_and_loses_nothing() -> None:
-    frame = grid(facts(), seeds=(0, 1))
-    checked = check_predictions(frame, [facts()], "p.csv")
+    frame = grid(build_task(), seeds=(0, 1))
+    checked = check_predictions(frame, [build_task()], "p.csv")
     names = [name for name in CHECKED_PREDICTIONS if name not in ("confidence", "probabilities")]
     assert checked.schema == pl.Schema({name: CHECKED_PREDICTIONS[name] for name in names})
     more = frame.with_columns(confidence=pl.lit(0.5), probabilities=pl.lit([0.5, 0.25, 0.25]))
-    sure = check_predictions(more, [facts()], "p.csv")
+    sure = check_predictions(more, [build_task()], "p.csv")
     assert sure.schema == CHECKED_PREDICTIONS
     assert checked.select(frame.columns).equals(frame)
     assert checked["target"].to_list() == [id_.split("/")[2] for id_ in frame["id"]]
@@ -61,30 +63,30 @@ def test_a_full_grid_gains_task_and_target_and_loses_nothing() -> None:
 
 @pytest.mark.parametrize("source", ["none", "fiction+slate", "fiction+slate+travel"])
 def test_zero_shot_and_joined_sources_are_sources(source: str) -> None:
-    assert len(check_predictions(grid(facts(), (source,)), [facts()], "p.csv")) == 9
+    assert len(check_predictions(grid(build_task(), (source,)), [build_task()], "p.csv")) == 9
 
 
 def test_two_tasks_in_one_file_are_told_apart_by_their_ids() -> None:
-    other = facts("sa", ("negative", "positive"))
-    checked = check_predictions(pl.concat([grid(facts()), grid(other)]), [facts(), other], "p.csv")
+    other = build_task("sa", ("negative", "positive"))
+    checked = check_predictions(pl.concat([grid(build_task()), grid(other)]), [build_task(), other], "p.csv")
     assert checked.group_by("task").len().sort("task").rows() == [("nli", 27), ("sa", 27)]
 
 
 def test_a_grid_may_be_partial_but_not_a_test_set() -> None:
-    partial = grid(facts(), ("slate",)).filter(pl.col("id").str.contains("/travel/"))
-    assert len(check_predictions(partial, [facts()], "p.csv")) == 3
+    partial = grid(build_task(), ("slate",)).filter(pl.col("id").str.contains("/travel/"))
+    assert len(check_predictions(partial, [build_task()], "p.csv")) == 3
 
 
 def test_an_unusable_output_is_a_prediction() -> None:
-    frame = changed(grid(facts()), 2, prediction=UNPARSED)
-    assert check_predictions(frame, [facts()], "p.csv")["prediction"][1] == UNPARSED
+    frame = changed(grid(build_task()), 2, prediction=UNPARSED)
+    assert check_predictions(frame, [build_task()], "p.csv")["prediction"][1] == UNPARSED
 
 
 # Ids
 
 
 def test_missing_ids_name_run_target_and_first_id() -> None:
-    frame = grid(facts(), seeds=(0, 1))
+    frame = grid(build_task(), seeds=(0, 1))
     gone = "dr/nli/slate/test/000000000001"
     message = refusal(frame.filter(~((pl.col("source") == "travel") & (pl.col("seed") == 1) & (pl.col("id") == gone))))
     assert message == (
@@ -94,14 +96,14 @@ def test_missing_ids_name_run_target_and_first_id() -> None:
 
 
 def test_many_short_runs_are_counted_not_all_listed() -> None:
-    frame = grid(facts(), seeds=tuple(range(4))).filter(~pl.col("id").str.ends_with("2"))
+    frame = grid(build_task(), seeds=tuple(range(4))).filter(~pl.col("id").str.ends_with("2"))
     lines = refusal(frame).splitlines()
     assert len(lines) == 9
     assert lines[-1] == "p.csv, column 'id': test ids are missing in 28 more runs"
 
 
 def test_a_file_cut_where_a_spreadsheet_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = grid(facts()).head(-2)
+    frame = grid(build_task()).head(-2)
     monkeypatch.setattr(prediction_problems, "EXCEL_ROWS", len(frame))
     message = refusal(frame)
     assert "1 of 3 test ids of 'travel' for source 'travel', seed 0" in message
@@ -115,7 +117,7 @@ def test_the_row_limit_of_spreadsheets() -> None:
 
 
 def test_a_repeated_id_names_row_run_and_cure() -> None:
-    frame = grid(facts())
+    frame = grid(build_task())
     again = pl.concat([frame, frame[4:6]])
     assert refusal(again) == (
         "p.csv, column 'id', row 28: an id is repeated; found 'dr/nli/slate/test/000000000001' again for source "
@@ -125,7 +127,7 @@ def test_a_repeated_id_names_row_run_and_cure() -> None:
 
 
 def test_a_repeat_does_not_hide_a_missing_id() -> None:
-    frame = grid(facts())
+    frame = grid(build_task())
     message = refusal(changed(frame, 2, id=frame["id"][0]))
     assert "row 2: an id is repeated" in message
     assert "2 of 3 test ids of 'fiction' for source 'fiction', seed 0" in message
@@ -134,7 +136,10 @@ def test_a_repeat_does_not_hide_a_missing_id() -> None:
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ("7", "an id has the wrong form; found '7'; '7' is no example id; ids look like <benchmark>/<task>/<domain>"),
+        (
+            "7",
+            "an id has the wrong form; found '7'; '7' is not an example id; ids look like <benchmark>/<task>/<domain>",
+        ),
         ("dr/nli/fiction/test/00000000000", "an id has the wrong form"),
         ("dr/nli/fiction/dev/000000000000", "an id has the wrong form"),
         ("dr/nli/fiction/test/000000000000\n", "an id has the wrong form"),
@@ -146,7 +151,7 @@ def test_a_repeat_does_not_hide_a_missing_id() -> None:
     ],
 )
 def test_an_unknown_id_says_what_is_wrong_with_it(bad: str, words: str) -> None:
-    frame = pl.concat([grid(facts()), grid(facts()).head(1).with_columns(id=pl.lit(bad))])
+    frame = pl.concat([grid(build_task()), grid(build_task()).head(1).with_columns(id=pl.lit(bad))])
     message = refusal(frame)
     assert len(message.splitlines()) == 1
     assert message.startswith("p.csv, column 'id', row 28: ")
@@ -154,43 +159,45 @@ def test_an_unknown_id_says_what_is_wrong_with_it(bad: str, words: str) -> None:
 
 
 def test_unknown_ids_are_counted() -> None:
-    frame = grid(facts()).with_columns(pl.col("id").str.replace("dr/", "ab/"))
+    frame = grid(build_task()).with_columns(pl.col("id").str.replace("dr/", "ab/"))
     assert "found 'ab/nli/fiction/test/000000000000' (and 26 more unknown ids)" in refusal(frame)
 
 
-def subset_facts() -> TaskFacts:
-    """A subset with two ids of fiction and one of slate; none of travel, though models train on it."""
-    whole = facts()
+def subset_task() -> PredictionTask:
+    """Return a subset with two ids of fiction and one of slate; none of travel, though models train on it."""
+    whole = build_task()
     test = whole.test[[0, 1, 3]]
     outside = frozenset(whole.test["id"]) - frozenset(test["id"])
     return replace(whole, domains=("fiction", "slate"), test=test, subset="fewshot", outside=outside)
 
 
 def test_a_test_id_outside_the_subset_is_called_that() -> None:
-    few = subset_facts()
-    extra = pl.concat([grid(few), grid(facts()).filter(pl.col("id").is_in(few.outside)).head(3)])
+    few = subset_task()
+    extra = pl.concat([grid(few), grid(build_task()).filter(pl.col("id").is_in(few.outside)).head(3)])
     assert refusal(pl.concat([extra, changed(grid(few).head(1), 1, id="7")]), few).splitlines() == [
         "p.csv, column 'id', row 10: a test id is outside the subset 'fewshot'; found "
         "'dr/nli/fiction/test/000000000002' (and 2 more such ids); "
         "predict the ids of 'fewshot' only, or name the subset that the predictions are for",
-        "p.csv, column 'id', row 13: an id has the wrong form; found '7'; '7' is no example id; "
+        "p.csv, column 'id', row 13: an id has the wrong form; found '7'; '7' is not an example id; "
         "ids look like <benchmark>/<task>/<domain>/<split>/<12 hex digits>",
     ]
 
 
 def test_an_id_of_another_task_may_be_of_a_task_without_the_subset() -> None:
-    frame = pl.concat([grid(subset_facts()), changed(grid(facts()).head(1), 1, id="dr/qa/fiction/test/000000000000")])
-    assert "the subset 'fewshot' of this dataset has dr/nli; give the matching --data" in refusal(frame, subset_facts())
+    frame = pl.concat(
+        [grid(subset_task()), changed(grid(build_task()).head(1), 1, id="dr/qa/fiction/test/000000000000")]
+    )
+    assert "the subset 'fewshot' of this dataset has dr/nli; give the matching --data" in refusal(frame, subset_task())
 
 
 # Sources
 
 
 def test_a_model_may_be_trained_on_a_domain_without_rows_in_the_subset() -> None:
-    assert set(check_predictions(grid(subset_facts()), [subset_facts()], "p.csv")["source"]) == set(DOMAINS)
-    untrained = replace(facts(), sources=("fiction", "slate"))
+    assert set(check_predictions(grid(subset_task()), [subset_task()], "p.csv")["source"]) == set(DOMAINS)
+    untrained = replace(build_task(), sources=("fiction", "slate"))
     assert "row 19: a source is unknown; found 'travel'; use one of 'fiction', 'slate'" in refusal(
-        grid(facts()), untrained
+        grid(build_task()), untrained
     )
 
 
@@ -206,13 +213,13 @@ def test_a_model_may_be_trained_on_a_domain_without_rows_in_the_subset() -> None
     ],
 )
 def test_a_source_that_is_none(source: str, words: str) -> None:
-    frame = pl.concat([grid(facts()), grid(facts(), (source,))])
+    frame = pl.concat([grid(build_task()), grid(build_task(), (source,))])
     assert refusal(frame).startswith(f"p.csv, column 'source', row 28: {words}")
 
 
 def test_an_empty_source_or_id_is_named() -> None:
-    assert "column 'source', row 3: an empty text; found ''" in refusal(changed(grid(facts()), 3, source=""))
-    assert "column 'id', row 3: an empty text; found ''" in refusal(changed(grid(facts()), 3, id=""))
+    assert "column 'source', row 3: an empty text; found ''" in refusal(changed(grid(build_task()), 3, source=""))
+    assert "column 'id', row 3: an empty text; found ''" in refusal(changed(grid(build_task()), 3, id=""))
 
 
 # Labels
@@ -233,38 +240,38 @@ def test_an_empty_source_or_id_is_named() -> None:
     ],
 )
 def test_an_unknown_label_gets_its_cure(label: str, cure: str) -> None:
-    message = refusal(changed(grid(facts()), 5, prediction=label))
+    message = refusal(changed(grid(build_task()), 5, prediction=label))
     assert message.startswith(f"p.csv, column 'prediction', row 5: a label is unknown; found {label!r}; {cure}")
     assert len(message.splitlines()) == 1
 
 
 def test_unknown_labels_are_counted_by_label() -> None:
-    frame = changed(grid(facts()).with_columns(prediction=pl.lit("Neutral")), 4, prediction="zebra")
+    frame = changed(grid(build_task()).with_columns(prediction=pl.lit("Neutral")), 4, prediction="zebra")
     first, second = refusal(frame).splitlines()
     assert "row 1: a label is unknown; found 'Neutral' in 26 rows; did you mean 'neutral'?" in first
     assert "row 4: a label is unknown; found 'zebra'; use one of" in second
 
 
 def test_many_unknown_labels_and_sources_are_counted_not_all_listed() -> None:
-    frame = grid(facts()).with_columns(prediction=pl.format("x{}", pl.int_range(pl.len()) % 10))
+    frame = grid(build_task()).with_columns(prediction=pl.format("x{}", pl.int_range(pl.len()) % 10))
     lines = refusal(frame).splitlines()
     assert len(lines) == prediction_problems.MAX_LISTED + 1
     assert lines[-1] == "p.csv, column 'prediction', row 9: 2 more unknown labels"
-    frame = pl.concat([grid(facts(), (f"zebra{number}",)) for number in range(9)])
+    frame = pl.concat([grid(build_task(), (f"zebra{number}",)) for number in range(9)])
     lines = refusal(frame).splitlines()
     assert len(lines) == prediction_problems.MAX_LISTED + 1
     assert lines[-1] == "p.csv, column 'source': 1 more source unknown or out of order"
 
 
 def test_labels_that_look_like_nothing_are_labels_where_the_task_has_them() -> None:
-    odd = facts(labels=("null", "NA", "None", "TRUE", "1"))
+    odd = build_task(labels=("null", "NA", "None", "TRUE", "1"))
     for label in odd.labels:
         frame = grid(odd).with_columns(prediction=pl.lit(label))
         assert check_predictions(frame, [odd], "p.csv")["prediction"].to_list() == [label] * 27
 
 
 def test_a_label_none_is_suggested_where_the_task_has_it() -> None:
-    message = refusal(changed(grid(facts()), 1, prediction="None"), facts(labels=("entailment", "none")))
+    message = refusal(changed(grid(build_task()), 1, prediction="None"), build_task(labels=("entailment", "none")))
     assert message.endswith("did you mean 'none'?")
 
 
@@ -272,28 +279,28 @@ def test_a_label_none_is_suggested_where_the_task_has_it() -> None:
 
 
 def test_a_negative_seed_and_a_confidence_out_of_range() -> None:
-    message = refusal(changed(grid(facts()), 2, seed=-1))
+    message = refusal(changed(grid(build_task()), 2, seed=-1))
     assert message.startswith("p.csv, column 'seed', row 2: a value is too small; found -1; number the runs from 0 up")
     for bad in (1.5, -0.1, float("inf")):
-        frame = changed(grid(facts()).with_columns(confidence=pl.lit(0.5)), 3, confidence=bad)
+        frame = changed(grid(build_task()).with_columns(confidence=pl.lit(0.5)), 3, confidence=bad)
         assert refusal(frame).startswith(f"p.csv, column 'confidence', row 3: a value is out of range; found {bad}")
         assert refusal(frame).endswith("; give fractions from 0 to 1: 95% is 0.95")
 
 
 def test_confidences_of_0_and_1_are_in_range() -> None:
-    frame = changed(grid(facts()).with_columns(confidence=pl.lit(1.0)), 3, confidence=0.0)
-    assert len(check_predictions(frame, [facts()], "p.csv")) == 27
+    frame = changed(grid(build_task()).with_columns(confidence=pl.lit(1.0)), 3, confidence=0.0)
+    assert len(check_predictions(frame, [build_task()], "p.csv")) == 27
 
 
 def test_all_kinds_of_problem_come_at_once() -> None:
-    frame = changed(changed(grid(facts()), 1, prediction="zebra"), 4, source="zebra")
+    frame = changed(changed(grid(build_task()), 1, prediction="zebra"), 4, source="zebra")
     message = refusal(pl.concat([frame, frame[8:9]]).filter(pl.int_range(pl.len()) != 20))
     for words in ("an id is repeated", "a source is unknown", "a label is unknown", "test ids are missing"):
         assert words in message
 
 
 def test_a_bad_confidence_hides_no_bad_label_nor_a_missing_id() -> None:
-    frame = changed(grid(facts()).with_columns(confidence=pl.lit(0.5)), 3, confidence=95.0, prediction="zebra")
+    frame = changed(grid(build_task()).with_columns(confidence=pl.lit(0.5)), 3, confidence=95.0, prediction="zebra")
     lines = refusal(frame.head(-1)).splitlines()
     assert [line.split(";")[0].split(": ")[1] for line in lines] == [
         "a value is out of range",
@@ -303,7 +310,7 @@ def test_a_bad_confidence_hides_no_bad_label_nor_a_missing_id() -> None:
 
 
 def test_columns_that_are_no_prediction_file_s_are_told_alone() -> None:
-    frame = changed(grid(facts()), 1, prediction="zebra")
+    frame = changed(grid(build_task()), 1, prediction="zebra")
     assert "unknown column" in refusal(frame.with_columns(note=pl.lit("x")))
     assert "a column is missing" in refusal(frame.drop("source"))
     assert refusal(frame.with_columns(id=pl.int_range(pl.len()))) == (
@@ -313,10 +320,10 @@ def test_columns_that_are_no_prediction_file_s_are_told_alone() -> None:
 
 def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
-    frame = changed(grid(facts()).with_columns(confidence=pl.lit("0.5")), 3, confidence="high", prediction="zebra")
+    frame = changed(grid(build_task()).with_columns(confidence=pl.lit("0.5")), 3, confidence="high", prediction="zebra")
     frame.head(-1).write_csv(path)
     with pytest.raises(InvalidInput) as refused:
-        check_prediction_file(path, [facts()])
+        check_prediction_file(path, [build_task()])
     assert [str(problem).split(";")[0].removeprefix(str(path)) for problem in refused.value.problems] == [
         ", column 'confidence', row 3: a confidence is not a number",
         ", column 'prediction', row 3: a label is unknown",
@@ -325,22 +332,24 @@ def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
     # Without its seed a row belongs to no run: that ids are missing cannot be told.
     changed(frame.cast({"seed": pl.String}), 5, seed="x", id="7").write_csv(path)
     with pytest.raises(InvalidInput) as refused:
-        check_prediction_file(path, [facts()])
+        check_prediction_file(path, [build_task()])
     assert [problem.what for problem in refused.value.problems] == [
         "a seed is not a whole number",
         "a confidence is not a number",
         "an id has the wrong form",
         "a label is unknown",
     ]
-    grid(facts()).write_csv(path)
-    assert check_prediction_file(path, [facts()]).equals(check_predictions(grid(facts()), [facts()], "p.csv"))
+    grid(build_task()).write_csv(path)
+    assert check_prediction_file(path, [build_task()]).equals(
+        check_predictions(grid(build_task()), [build_task()], "p.csv")
+    )
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(0, 26))
 def test_row_order_does_not_matter_and_any_dropped_row_is_noticed(shuffler, gone: int) -> None:  # type: ignore[no-untyped-def]
-    frame = grid(facts())
+    frame = grid(build_task())
     order = list(range(len(frame)))
     shuffler.shuffle(order)
-    assert len(check_predictions(frame[order], [facts()], "p.csv")) == 27
+    assert len(check_predictions(frame[order], [build_task()], "p.csv")) == 27
     assert "test ids are missing" in refusal(frame[order].filter(pl.int_range(pl.len()) != gone))

@@ -17,10 +17,10 @@ from validation.predictions import CHECKED_PREDICTIONS, check_prediction_file
 from validation.report import InvalidInput
 from validation.vocabulary import UNPARSED, TaskKind
 
-from .test_predictions import LABELS, facts, grid
+from .test_predictions import LABELS, build_task, grid
 
 SUFFIXES = (".parquet", ".jsonl", ".csv")
-TASK = facts()
+TASK = build_task()
 SOUND = [0.5, 0.25, 0.25]
 
 
@@ -73,7 +73,7 @@ def test_an_array_of_numpy_in_a_polars_frame(tmp_path: Path) -> None:
     assert check_prediction_file(tmp_path / "p", [TASK])["probabilities"].list.len().unique().to_list() == [3]
 
 
-NOT_NUMBERS = "the probabilities are no list of numbers; found "
+NOT_NUMBERS = "the probabilities are not a list of numbers; found "
 LENGTH = "probabilities and labels differ in number; found "
 OUTSIDE = "a probability is not between 0 and 1; found "
 SUM = "the probabilities of a row do not add up to 1; found "
@@ -122,8 +122,8 @@ def test_a_column_of_numbers_is_no_list(tmp_path: Path) -> None:
 
 
 def test_tasks_without_labels_have_none(tmp_path: Path) -> None:
-    questions = replace(facts("qa"), kind=TaskKind.EXTRACTIVE_QA, labels=())
-    frame = pl.concat([grid(TASK, ("fiction",)), grid(facts("qa"), ("fiction",))])
+    questions = replace(build_task("qa"), kind=TaskKind.EXTRACTIVE_QA, labels=())
+    frame = pl.concat([grid(TASK, ("fiction",)), grid(build_task("qa"), ("fiction",))])
     lists = pl.Series([SOUND] * 9 + [None] * 9, dtype=pl.List(pl.Float64))
     frame.with_columns(probabilities=lists).write_parquet(tmp_path / "p")
     assert check_prediction_file(tmp_path / "p", [TASK, questions])["probabilities"].null_count() == 9

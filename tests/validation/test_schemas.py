@@ -115,7 +115,7 @@ def told(frame: pl.DataFrame, kind: TaskKind, inputs: tuple[str, ...]) -> list[s
 
 
 def tagged(tokens: object, tags: object) -> pl.DataFrame:
-    """Three rows, of which the second is this one."""
+    """Return three rows, of which the second is this one."""
     return BASE.with_columns(
         pl.Series("tokens", [["a"], tokens, ["b"]], dtype=pl.List(pl.String)),
         pl.Series("tags", [[0], tags, [1]], dtype=pl.List(pl.Int64)),
@@ -123,7 +123,7 @@ def tagged(tokens: object, tags: object) -> pl.DataFrame:
 
 
 def answered(answers: object, context: str | None = "abc") -> pl.DataFrame:
-    """Three rows, of which the second is this one."""
+    """Return three rows, of which the second is this one."""
     return BASE.with_columns(
         pl.Series("title", ["", "t", "t"]),
         pl.Series("context", ["abc", context, "abc"]),

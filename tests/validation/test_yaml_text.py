@@ -72,14 +72,14 @@ def test_an_attack_is_refused_quickly(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\nb: *x", "an alias (*), which has no place here, line 2, column 4"),
-        ("a: 1\nb: !!int '3'", "a tag (!), which has no place here, line 2, column 4"),
+        ("a: 1\nb: *x", "an alias (*), which is not allowed here, line 2, column 4"),
+        ("a: 1\nb: !!int '3'", "a tag (!), which is not allowed here, line 2, column 4"),
         ("a: 1\nb: 1\na: 2", "a key that is given twice, line 3, column 1"),
         ('{"a": 1,\n "b": {"c": 1, "c": 2}}', "a key that is given twice, line 2, column 16"),
-        ("a:\n  ? [b]\n  : c", "a key that is no text, line 2, column 5"),
+        ("a:\n  ? [b]\n  : c", "a key that is not text, line 2, column 5"),
         ('a: b\nc: "\\ud800"', "half a surrogate pair, which is no text, line 2, column 4"),
         ('{"a": "\\udc00\\ud800"}', "half a surrogate pair, which is no text, line 1, column 7"),
-        ("a: b\nc: d\x00", "a character that does not show, line 2, column 5"),
+        ("a: b\nc: d\x00", "an invisible character, line 2, column 5"),
         ("a: b\nc: 'd", "unexpected end of stream, line 2, column 6"),
         ('a: "\\UFFFFFFFF"', "a character or number that cannot be, line 1"),
         (f"a: {'9' * (MAX_DIGITS + 1)}", f"a number of more than {MAX_DIGITS} digits, line 1, column 4"),
@@ -122,7 +122,7 @@ def test_plain_words_are_what_json_has(written: str, value: Any) -> None:
 
 
 def test_json_is_read_as_json() -> None:
-    """YAML would refuse the tab and the pair of halves, and read the number as text."""
+    """Test what YAML would refuse or change: a tab, a pair of surrogate halves, a number as text."""
     text = '{\n\t"name":"\\ud83d\\ude00",\n\t"cost_usd":1e3}'
     assert parse_mapping(text, "card", "c") == {"name": "\U0001f600", "cost_usd": 1000.0}
     assert parse_mapping("\ufeff" + json.dumps({"a": "\U0001f600"}), "card", "c") == {"a": "\U0001f600"}

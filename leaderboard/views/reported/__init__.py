@@ -16,7 +16,7 @@ from typing import Literal
 
 import pydantic
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.board import Board
 from leaderboard.board.rows import OOD
 
@@ -106,7 +106,7 @@ def reported_tables(board: Board) -> list[ReportedTable]:
     return found
 
 
-def _rows(table: _Table, benchmark: str, task: str, info: TaskManifest) -> Iterator[ReportedRow]:
+def _rows(table: _Table, benchmark: str, task: str, info: TaskInfo) -> Iterator[ReportedRow]:
     by_model: dict[tuple[str, str], list[dict[str, str]]] = {}
     for line in _lines(table.file):
         if (line["benchmark"], line["task"]) == (benchmark, task):
@@ -127,12 +127,12 @@ def _rows(table: _Table, benchmark: str, task: str, info: TaskManifest) -> Itera
             )
 
 
-def titles(info: TaskManifest) -> dict[str, str]:
+def titles(info: TaskInfo) -> dict[str, str]:
     """Give the papers' names of a task's domains; ours where none is known."""
     return {domain: facts.provenance.title if facts.provenance else domain for domain, facts in info.domains.items()}
 
 
-def _by_domain(printed: dict[str, float | None], info: TaskManifest, first: str) -> dict[str, float | None]:
+def _by_domain(printed: dict[str, float | None], info: TaskInfo, first: str) -> dict[str, float | None]:
     """Name scores on data sets as the board does; none where no domain that is here has a score."""
     names = {name: domain for domain, name in titles(info).items()} | {domain: domain for domain in info.domains}
     if all(score is None for name, score in printed.items() if name in names):

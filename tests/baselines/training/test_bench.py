@@ -8,7 +8,7 @@ import pytest
 from baselines.training import bench
 from baselines.training.bench import run_training_bench, texts
 from validation.command_line import console
-from validation.timing import compared_rates, print_timing
+from validation.timing import compare_rates, print_timing
 
 
 @pytest.mark.long
@@ -37,7 +37,7 @@ def test_the_ratio_is_that_of_the_figures_shown() -> None:
     """Medians of 3 rounds: 30 beside 20 and 5; the ratios of the single rounds have other medians."""
     ours, theirs, other = iter([10.0, 30.0, 40.0]), iter([20.0, 90.0, 10.0]), iter([5.0, 5.0, 5.0])
     sides = {"": lambda: next(ours), "defaults": lambda: next(theirs), "lengths": lambda: next(other)}
-    first, second = compared_rates("training", "tokens", {"defaults": 1.4, "lengths": 1.0}, 1.0, sides, 3)
+    first, second = compare_rates("training", "tokens", {"defaults": 1.4, "lengths": 1.0}, 1.0, sides, 3)
     assert (first.rate, first.yardstick_rate, first.ratio, first.met) == (30, 20, 1.5, True)
     assert (second.yardstick, second.yardstick_rate, second.ratio, second.met) == ("lengths", 5, 6, True)
 

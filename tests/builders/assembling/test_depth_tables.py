@@ -12,7 +12,7 @@ from builders.folder.reader import DatasetFolder
 
 
 def pairwise_depths(vectors: np.ndarray, source: np.ndarray, *, leave_one_out: bool) -> np.ndarray:
-    """Depth by the definition: 2 minus the mean cosine distance to every source text, pair by pair."""
+    """Compute depths by the definition: 2 minus the mean cosine distance to every source text, pair by pair."""
     depths = []
     for row, x in enumerate(vectors):
         others = [y for number, y in enumerate(source) if not (leave_one_out and number == row)]

@@ -38,7 +38,7 @@ def spec() -> TaskSpec:
 
 
 def upstream(seed: int) -> dict[str, pl.DataFrame]:
-    """Rows whose gold is the majority of five votes; a few repeat another, with its votes in another order."""
+    """Return rows whose gold is the majority of five votes; a few repeat another, with its votes in another order."""
     rng = np.random.default_rng(seed)
     votes = [rng.choice(LABELS, size=5, p=(0.3, 0.7)).tolist() for _ in range(80)]
     texts = [f"claim {seed} {number}" for number in range(80)]
@@ -132,7 +132,7 @@ def annotators_of(raw: Path, task: TaskSpec, domain: DomainSpec) -> Annotators |
 
 @pytest.mark.real
 def test_annotators_of_real_rows_agree_as_their_paper_says(real_raw: Path) -> None:
-    """MultiNLI's paper, Table 2: 89.0% of SNLI's single annotators chose the gold label, 88.7% of its own."""
+    """Test Table 2 of MultiNLI's paper: 89.0% of SNLI's single annotators chose the gold label, 88.7% of its own."""
     snli = next(domain for domain in NLI_CANDIDATES.domains if domain.name == "snli")
     found = annotators_of(real_raw, NLI_CANDIDATES, snli)
     assert found is not None

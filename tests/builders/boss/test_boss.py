@@ -283,8 +283,8 @@ def test_sizes_are_compared_with_the_papers(suite: DatasetFolder, capsys: pytest
     assert sizes["mnli", "train"][2:4] == (14, 392_662)
     assert sizes["mnli", "train"].why == (
         "+40: the authors' code: writes rows to a file and reads it with pandas, which takes texts such as NA, null or "
-        "n/a for missing: these rows are skipped; -392,688: no count is recorded of "
-        "multinli_1.0/multinli_1.0_train.jsonl; 15 rows were read, 14 are left"
+        "n/a for missing: these rows are skipped; -392,688: no row count is recorded for "
+        "multinli_1.0/multinli_1.0_train.jsonl; 15 rows were read, 14 remain"
     )
     for task in suite.manifest.tasks:
         assert all(

@@ -24,7 +24,7 @@ NAMES = [f"{task.name}.{domain.name}" for task in boss.TASKS for domain in task.
 
 
 def test_every_data_set_has_a_line_of_its_own() -> None:
-    """Lines of all data sets of a task and its candidates, which say nothing of one of them, do not count."""
+    """Test that each data set has its own line; lines about all data sets of a task do not count."""
     own = {name for line in read_differences() if not of_all(line.data_sets) for name in line.data_sets}
     assert own == set(NAMES)
     assert len(own) == 20 + 16
@@ -58,7 +58,7 @@ def test_the_card_has_the_table_once(suite: DatasetFolder) -> None:
     card = (suite.path / "README.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"## Data sets beside the authors' code\n.*?\n\n(\|.*?\n)\n", card, re.DOTALL)
     rows = [row.strip("| ").split(" | ") for row in table.splitlines()]
-    assert rows[0] == ["data set", "the authors' code", "here", "what it touches"]
+    assert rows[0] == ["data set", "the authors' code", "here", "what it affects"]
     assert sorted([*row[0].split(", "), *row[1:]] for row in rows[2:]) == sorted(
         [*line.data_sets, line.theirs, line.here, line.touches] for line in read_differences()
     )
@@ -79,7 +79,7 @@ def test_data_that_nobody_compared_has_no_table(synthetic: DatasetFolder) -> Non
 
 @pytest.mark.real
 def test_e_ner_counts_are_those_of_the_file() -> None:
-    """Their rule: an entity begins where the whole tag is not that of the word before."""
+    """Test the authors' rule: an entity begins where the whole tag is not that of the word before."""
     path = WHOLE / "e_ner" / "edgar_all_4.csv"
     if not path.is_file():
         pytest.skip("no whole E-NER at ../shared/data/whole/e_ner")

@@ -18,7 +18,7 @@ MISSING = ("n/a", "null", "None", "NA")
 
 
 class Writer:
-    """Writes a file of each source; each text is its own by a running number."""
+    """A writer of a file of each source; each text is made distinct by a running number."""
 
     def __init__(self, raw: Path) -> None:
         self.raw = raw

@@ -79,12 +79,12 @@ BROKEN = {
     ),
     "web page saved as CSV": Broken("boss td_candidates.hsol", HSOL, PAGE, "this is a web page", "'raw' or 'download'"),
     "web page as .gz": Broken("boss sa.sst", SST + ".gz", PAGE, "this is a web page", "'raw' or 'download'"),
-    "404 of a host": Broken("boss sa.sst", SST, b"404: Not Found", "this is a server's refusal", "check its link"),
+    "404 of a host": Broken("boss sa.sst", SST, b"404: Not Found", "a server's error message", "check its link"),
     "expired link": Broken(
         "boss sa.sst",
         SST,
         b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code></Error>',
-        "this is a server's refusal",
+        "this is a server's error message",
         "its link may have expired",
     ),
     "JSON list, lines wanted": Broken(
@@ -94,7 +94,7 @@ BROKEN = {
         "boss eqa.squad", SQUAD, b'{"data": []}\n{"data": []}\n', "the file is not JSON", "JSON lines"
     ),
     "JSON lines, list wanted": Broken(
-        "boss nli_candidates.docnli", "docnli/test.json", PAIR, "the file is no JSON list", "is it JSON lines"
+        "boss nli_candidates.docnli", "docnli/test.json", PAIR, "the file is not a JSON list", "is it JSON lines"
     ),
     "JSON lines cut off": Broken(
         "boss nli.mnli", MNLI, PAIR + PAIR[:40], "row 2: this line is not JSON", "it may be cut off"
@@ -138,7 +138,7 @@ BROKEN = {
         ("sst/trees/test.zip", zipped("test.txt")),
     ),
     "zip of several": Broken(
-        "boss sa.sst", SST + ".zip", zipped("test.txt", "dev.txt"), "a zip of one file is wanted", "unpack the zip"
+        "boss sa.sst", SST + ".zip", zipped("test.txt", "dev.txt"), "the zip must hold one file", "unpack the zip"
     ),
     "zip cut off": Broken(
         "boss sa.sst", SST + ".zip", zipped("test.txt")[:60], "the zip is cut off", "fetch the file itself again"
@@ -154,7 +154,7 @@ BROKEN = {
         "boss ner.e_ner",
         "e_ner/edgar_all_4.csv",
         b"-DOCSTART-\tO\n\nAcme\tI-BUSINESS\n",
-        "row 1: tabs part the fields here, where spaces are wanted",
+        "row 1: tabs separate the fields here, where spaces are wanted",
         "another file of the same project",
     ),
     "gz that is none": Broken("boss sa.sst", SST + ".gz", TREE, "ends in .gz, but this is not gzip", "name it"),
@@ -216,12 +216,12 @@ BROKEN = {
         "fetch the file again",
     ),
     "PDF": Broken("boss sa.sst", SST, b"%PDF-1.7\n%x", "this is a PDF", "fetch the file itself"),
-    "zeros": Broken("boss sa.sst", SST, bytes(4096), "begins with zeros alone", "fetch the file itself again"),
+    "zeros": Broken("boss sa.sst", SST, bytes(4096), "begins with nothing but zeros", "fetch the file itself again"),
     "empty": Broken("boss sa.sst", SST, b"", "the file is empty", "fetch the file itself again"),
     "header alone": Broken(
         "boss td_candidates.hsol", HSOL, TWEETS.splitlines(keepends=True)[0], "no domain of boss/td_candidates", "fetch"
     ),
-    "a folder": Broken("boss sa.sst", SST, folder, "a folder lies where a file is wanted", "move test.txt out of it"),
+    "a folder": Broken("boss sa.sst", SST, folder, "there is a folder where a file should be", "move test.txt out"),
     "link in a circle": Broken("boss sa.sst", SST, loop, "the link leads in a circle or to nothing", "the file itself"),
     "link to nothing": Broken("boss sa.sst", SST, dangling, "found a link to elsewhere.txt", "the file itself"),
     "wrong columns": Broken(
@@ -241,7 +241,7 @@ BROKEN = {
         "boss td.implicit_hate", IMPLICIT, POSTS + b"x\thateful\n", "row 3: a label is unknown", "implicit_hate"
     ),
     "trees without brackets": Broken(
-        "boss sa.sst", SST, TREE + b"It works.\n", "row 2: a tree begins with a bracket", "edited"
+        "boss sa.sst", SST, TREE + b"It works.\n", "row 2: a tree must begin with a bracket", "edited"
     ),
     "XML cut off": Broken(
         "dr ab.mams", "mams/MAMS-ATSA/raw/test.xml", b"<sentences><text>Good", "not XML", "fetch the file again"
@@ -310,7 +310,7 @@ def test_a_broken_file_does_not_stop_the_other_data_sets_of_its_task(tmp_path: P
     assert list(built.manifest.tasks["ner"].domains) == ["wnut"]
     assert set(built.failed) == {"ner.conll", "ner.e_ner"}
     assert "web page" in str(built.failed["ner.conll"][0])
-    with pytest.raises(InvalidInput, match="a folder lies"):
+    with pytest.raises(InvalidInput, match="there is a folder"):
         build("boss", "ner", raw, tmp_path / "other")
 
 
@@ -331,7 +331,7 @@ def test_one_domain_is_built_as_listed(tmp_path: Path) -> None:
     assert words in str(refused.value)
     with pytest.raises(InvalidInput, match="no such domain of sa; found 'sts'; did you mean 'sst'"):
         build("boss", "sa.sts", raw, tmp_path / "out", overwrite=True)
-    with pytest.raises(InvalidInput, match="a pairing is built whole"):
+    with pytest.raises(InvalidInput, match="a pairing cannot be built from one"):
         build("df1", "sis-1." + _a_domain_of_a_pairing(), raw, tmp_path / "out", overwrite=True)
 
 

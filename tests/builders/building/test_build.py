@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from builders import boss, dr
 from builders.building import build as build_module
 from builders.building.build import build, list_domains
 from builders.building.report import print_build
@@ -27,7 +26,7 @@ ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ an
 
 
 def pairs(genre: str, n_rows: int, start: int = 0) -> list[dict[str, str]]:
-    """Make pairs, three a premise."""
+    """Build pairs, three a premise."""
     return [
         {
             "gold_label": LABELS[number % 3],
@@ -218,12 +217,12 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert again.unverified
     assert again.unverified_files == (TEST,)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "> **Unverified.** Nothing is recorded to tell by whether 1 upstream file of the sources below" in card
+    assert "> **Unverified.** Nothing is recorded to compare 1 upstream file of the sources below with" in card
     assert f"| {TEST} | 60 | not known; unverified |" in card
     told = io.StringIO()
     print_build(tmp_path / "out", built.manifest, (), Console(file=told, width=200))
     assert f"content {again.content_hash[:12]}, unverified\n" in told.getvalue()
-    assert f"unverified, not known to be whole: {TEST}\n" in told.getvalue()
+    assert f"unverified, so perhaps incomplete: {TEST}\n" in told.getvalue()
     older = again.model_dump(mode="json")
     del older["unverified"]
     for file in older["sources"]["multinli_1.0"]["files"]:
@@ -304,7 +303,7 @@ def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: P
 def test_listed_domains_are_those_recorded() -> None:
     assert [name for name in list_domains("dr") if "/nli" in name] == [f"dr/nli.{genre}" for genre in GENRES]
     assert set(build_module.upstream().rows) <= set(list_domains())
-    tasks = (*dr.TASKS, *boss.TASKS)
+    tasks = [task for _, tasks in build_module.BENCHMARKS.values() for task in tasks]
     files = [file for task in tasks for domain in task.domains for of in domain.files.values() for file in of]
     places = {str(Path(file.path).with_name(name)) for file in files for name in file.beside}
     places |= {str(form) for file in files for form in forms(Path(file.path))}
@@ -364,7 +363,7 @@ def test_gzipped_and_zipped_files_are_found_and_give_the_same_rows(raw: Path, fa
 
 
 def test_a_checksum_is_of_the_file_it_was_taken_of(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    """The same content packed otherwise has another checksum, and that is no fault."""
+    """Test that the same content in another archive format, with another checksum, is no fault."""
     folder = tmp_path / "raw/multinli_1.0"
     folder.mkdir(parents=True)
     for place in (TRAIN, TEST):
@@ -392,7 +391,7 @@ def test_a_damaged_file_is_told_of_in_a_partial_build_too(raw: Path, facts: Upst
 
 @pytest.mark.real
 def test_a_file_stands_for_one_place_only(real_raw: Path, tmp_path: Path) -> None:
-    """A source's own folder as RAW holds that source's files, not those of another with like names."""
+    """Test that a source's own folder given as RAW supplies that source's files, not others with like names."""
     manifest = build("dr", "qg", real_raw / "squad_v2", tmp_path / "out", partial=True).manifest
     assert [file.path for file in manifest.sources["squad_v2"].files] == [
         "squad_v2/train-v2.0.json",

@@ -49,8 +49,8 @@ def test_states_of_files(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (FileFacts(rows=2), "whole", "rows", ""),
         (FileFacts(rows=3), "there", "", "2 rows, 1 too few"),
         (FileFacts(rows=1, sha256="0" * 64), "there", "", "2 rows, 1 too many"),
-        (FileFacts(rows=2, sha256="0" * 64), "there", "rows", "another checksum: another revision?"),
-        (FileFacts(sha256="0" * 64), "there", "", "another checksum: another revision?"),
+        (FileFacts(rows=2, sha256="0" * 64), "there", "rows", "the checksum differs: another revision?"),
+        (FileFacts(sha256="0" * 64), "there", "", "the checksum differs: another revision?"),
     ],
 )
 def test_a_file_beside_its_records(
@@ -109,7 +109,7 @@ def test_options_that_check_leaves_unread_are_refused(raw: Path) -> None:
 
 
 def test_the_command_prints_every_file_and_fails_where_one_is_not_as_recorded(raw: Path) -> None:
-    """The invented trees are none of SST's 8,544."""
+    """Test with invented trees, which are fewer than SST's 8,544."""
     run = CliRunner().invoke(app, ["build", "boss", "sa", "--check", "--raw", str(raw), "--json", str(raw / "a.json")])
     assert run.exit_code == 1
     assert "2 rows, 8,542 too few" in " ".join(run.output.split())
@@ -138,7 +138,7 @@ def test_all_benchmarks_are_checked_and_no_other_name(tmp_path: Path) -> None:
 
 
 def test_few_files_have_nothing_recorded(tmp_path: Path) -> None:
-    """Of these no count is known that two sources agree on; no other file may lose its record."""
+    """Test that only these files lack a record, because no two sources agree on a count; no other may lose its own."""
     unknown = {
         file.path
         for file in check_files(None, None, [tmp_path])

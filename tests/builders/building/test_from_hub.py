@@ -96,7 +96,7 @@ def test_a_repository_with_other_files_is_told(api: HfApi, tmp_path: Path) -> No
 
 
 def test_files_whose_names_lead_elsewhere_are_none(tmp_path: Path) -> None:
-    """Before: the client's ValueError, which a user saw as a traceback; an older client writes the file there."""
+    """Test names that once raised the client's ValueError as a traceback; an older client writes the file there."""
     outside = "data/train-/../../../outside.parquet"
     repository = from_hub._Repository(None, REPO, "0" * 40, (outside,))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="the Hub's repository has no file 'data/train-\\*"):

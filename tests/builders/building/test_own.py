@@ -131,7 +131,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "c.csv: the file is empty; found no header; give it a header and a row an example"),
+        ("", "c.csv: the file is empty; found no header; write a header, then one row for each example"),
         (
             HEAD,
             "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'",
@@ -187,7 +187,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (
             GOOD.replace("Toys", "Books"),
             "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'; "
-            "found 'Books'; add rows of another one",
+            "found 'Books'; add rows with another value",
         ),
         (
             GOOD + "books ,good,nice\n",
@@ -197,7 +197,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (GOOD + "书,good,nice\n", "c.csv, column 'domain', row 5: a domain has no name of its own"),
         (
             GOOD + "None,good,nice\n",
-            "c.csv, column 'domain', row 5: 'none' stands for models without a source domain; found 'None'; "
+            "c.csv, column 'domain', row 5: 'none' is reserved for models without a source domain; found 'None'; "
             "give it another name",
         ),
         (
@@ -226,7 +226,7 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
 
 
 def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Path) -> None:
-    """Before: a traceback of the system for the name; 37 s for the names of 40,000 domains."""
+    """Test names that once gave a traceback of the system, and 40,000 domains, which once took 37 s."""
     long = "a" * 300
     assert "row 5: a domain's name is longer than 100 letters; found 'aaaa" in refusal(tmp_path, f"{GOOD}{long},x,y\n")
     rows = "".join(f"d{number},l{number % 2},text {number}\n" for number in range(40_000))
@@ -243,7 +243,7 @@ def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Pa
     ],
 )
 def test_json_that_nests_too_deep_is_refused(name: str, content: str, words: str, tmp_path: Path) -> None:
-    """Before: a RecursionError."""
+    """Test JSON that once raised a RecursionError."""
     (tmp_path / name).write_text(content)
     with pytest.raises(InvalidInput, match=words):
         build_own("reviews", tmp_path / name, tmp_path / "out")

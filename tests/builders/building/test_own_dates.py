@@ -51,7 +51,7 @@ def test_day_and_month_are_not_guessed() -> None:
 
 def test_what_is_no_date_is_named_with_its_row() -> None:
     message = refusal(["2024-01-01", "soon", "2024-02-01"], domain_by="month")
-    assert "column 'day', row 2: a value is no date; found 'soon'" in message
+    assert "column 'day', row 2: a value is not a date; found 'soon'" in message
     assert not look_like_dates(pl.Series(["books", "2024-01-01"]))
     assert not look_like_dates(pl.Series(["r20240101", "r20240102"]))
 

@@ -31,7 +31,10 @@ REFUSED = {
     "domain missing": ("k4,,1,text d,train,g4,x", "column 'Site', row 84: a value is empty; found rows 84, 99"),
     "domain without letters": ("k5,书,1,text e,test,g5,x", "row 85: a domain has no name of its own"),
     "domain that looks like another": ("k6,Sci-Fi,1,text f,train,g6,x", "row 86: a domain has no name of its own"),
-    "domain called none": ("k7,None,1,text g,test,g7,x", "row 87: 'none' stands for models without a source domain"),
+    "domain called none": (
+        "k7,None,1,text g,test,g7,x",
+        "row 87: 'none' is reserved for models without a source domain",
+    ),
     "label missing": ("k8,toys,,text h,train,g8,x", "column 'Verdict', row 88: a value is empty; found rows 88, 89"),
     "label of blanks": ("k9,toys,  ,text i,train,g9,x", "rows 88, 89"),
     "text missing": ("k10,toys,1,,train,g10,x", "column 'Body text', row 90: a value is empty; found rows 90, 91"),
@@ -49,17 +52,17 @@ REFUSED = {
     "everything missing but the id": ("k19,,1,text s,train,g19,x", "rows 84, 99"),
 }
 ODD = {
-    "labels 1 and 1.0": ("k1,toys,1.0,text one,train,g1,x", "labels that stand once: '#REF!', '1.0'"),
+    "labels 1 and 1.0": ("k1,toys,1.0,text one,train,g1,x", "labels that occur only once: '#REF!', '1.0'"),
     "label with a blank": ("k2,toys,Good ,text two,train,g2,x", "'Good', 'Good '"),
-    "label in another case": ("k3,toys,Good,text three,train,g3,x", "labels that differ in case or spaces alone"),
-    "row repeated": ("k4,Sci Fi,1,Sci Fi number 1 is fine,train,p-Sci Fi-1,x", "word for word leave: row 84"),
+    "label in another case": ("k3,toys,Good,text three,train,g3,x", "labels that differ only in case or spaces"),
+    "row repeated": ("k4,Sci Fi,1,Sci Fi number 1 is fine,train,p-Sci Fi-1,x", "word for word: row 84"),
     "text with two labels": ("k5,Sci Fi,0,Sci Fi number 2 is fine,train,p-Sci Fi-2,x", "have different labels: rows"),
     "text in two domains": ("k6,toys,1,Sci Fi number 5 is fine,train,g6,x", "in more than one domain: rows 6, 86"),
     "domain too small": ("k7,films,1,text seven,test,g7,x", "domain 'films' has 1 test text, fewer than 10"),
-    "domain with one label": ("k8,films,1,text eight,train,g8,x", "domain 'films' has one label alone: '1'"),
+    "domain with one label": ("k8,films,1,text eight,train,g8,x", "domain 'films' has only one label: '1'"),
     "a group in train and test": ("k9,toys,1,text nine,test,p-toys-1,x", ""),
     "texts that look like nothing": ("k10,toys,NA,null,train,g10,x", "'NA'"),
-    "label of a failed formula": ("k12,toys,#REF!,text twelve,train,g12,x", "where a formula fails: row 91"),
+    "label of a failed formula": ("k12,toys,#REF!,text twelve,train,g12,x", "errors of a spreadsheet: row 91"),
     "quotes, commas and lines": ('k11,toys,0,"a ""b"", c\nd",train,g11,x', ""),
 }
 

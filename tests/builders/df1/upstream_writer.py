@@ -15,7 +15,7 @@ _WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath"
 
 
 class Writer:
-    """Writes the files; each text is its own by a running number."""
+    """A writer of the files; each text is made distinct by a running number."""
 
     def __init__(self, raw: Path) -> None:
         self.raw = raw

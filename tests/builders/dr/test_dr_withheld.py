@@ -55,7 +55,7 @@ def test_no_task_has_test_gold_in_public(invented_raw: Path, benchmark: DatasetF
 def test_draws_do_not_come_from_the_seed_that_the_manifest_names(
     invented_raw: Path, benchmark: DatasetFolder, tmp_path: Path
 ) -> None:
-    """Who could draw again would see where the draws of each label end."""
+    """Test that nobody can repeat the draws and see where the draws of each label end."""
     built = build("dr", "sa", invented_raw, tmp_path / "out", withhold_labels=True)
     assert built.manifest.seed == benchmark.manifest.seed == 0
     gold = DatasetFolder.open(tmp_path / "out/gold")

@@ -47,7 +47,7 @@ print(json.dumps(loaded))
 
 
 def load(folder: Path, home: Path, *configs: str) -> dict[str, Any]:
-    """Everything that load_dataset gives of a folder, by config and split."""
+    """Return all rows that load_dataset returns of a folder, by config and split."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HF_"))}
     environment |= {"HF_HOME": str(home / "hf"), "HF_HUB_OFFLINE": "1", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
     command = [sys.executable, "-I", "-c", SCRIPT, str(folder), *configs]

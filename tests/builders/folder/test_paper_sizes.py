@@ -9,7 +9,7 @@ from builders.folder.manifest import (
     Provenance,
     SizeFacts,
     SplitFacts,
-    TaskManifest,
+    TaskInfo,
     TransformCount,
     UpstreamRows,
 )
@@ -52,7 +52,7 @@ def sizes(
         provenance=Provenance(title="Letters", text_sources=("Post",), paper_rows=paper),
         upstream=upstream,
     )
-    task = TaskManifest(
+    task = TaskInfo(
         title="Letters",
         kind=TaskKind.CLASSIFICATION,
         inputs=("text",),
@@ -83,7 +83,7 @@ def sizes(
 
 
 def test_a_file_that_was_not_there_is_named_with_its_rows() -> None:
-    """As WNUT without its train file: the empty sentence of the authors' code is one row of it."""
+    """Test a file that is missing, as WNUT without its train file, where the authors' code adds an empty sentence."""
     upstream = {"train": (rows("letters/train", None, 94),), "test": (rows("letters/test", 20, 20),)}
     found = sizes({"test": 20}, {"train": 95, "test": 21}, upstream, differences=(EMPTY,))
     assert found["train"].parts == (
@@ -104,7 +104,7 @@ def test_a_file_with_surplus_rows_is_named_and_what_left_of_them() -> None:
     found = sizes({"train": 66}, {"train": 60}, upstream, step("train", "label_from_root", 120, 66))
     assert found["train"].parts == (
         SizePart(20, "letters/train has 120 rows, 100 are recorded"),
-        SizePart(-14, "54 rows left by label_from_root, 40 by the paper's size"),
+        SizePart(-14, "54 rows dropped by label_from_root, 40 by the paper's size"),
     )
 
 
@@ -112,18 +112,18 @@ def test_files_in_part_stand_for_one_that_is_absent() -> None:
     upstream = {"train": (rows("whole", None, 100), rows("one", 12, 0), rows("two", 10, 0))}
     found = sizes({"train": 19}, {"train": 100}, upstream, step("train", "copies_leave", 22, 19))
     assert [part.rows for part in found["train"].parts] == [-100, 12, 10, -3]
-    assert found["train"].parts[1].why == "one, which holds a part, was read"
+    assert found["train"].parts[1].why == "one, which holds only a part, was read"
 
 
 def test_files_without_a_recorded_count_are_named() -> None:
     upstream = {"train": (rows("one", 40, None), rows("two", None, None))}
     found = sizes({"train": 35}, {"train": 100}, upstream, step("train", "keep_labelled", 40, 35))
-    why = "no count is recorded of 2 files, such as one; 40 rows were read, 35 are left"
+    why = "no row count is recorded for 2 files, such as one; 40 rows were read, 35 remain"
     assert found["train"].parts == (SizePart(-65, why),)
 
 
 def test_copies_of_test_texts_are_no_posts() -> None:
-    """As Hate Speech: the cut gives the paper's test rows; rows leave train since their text is in test."""
+    """Test rows that leave train because their text is in test, as in Hate Speech, where the paper cuts by post."""
     found = sizes(
         {"train": 73, "test": 20},
         {"train": 80, "test": 20},
@@ -131,7 +131,9 @@ def test_copies_of_test_texts_are_no_posts() -> None:
         step("train", "label_from_label", 110, 100),
         step("train", "test_inputs_leave_train", 80, 73),
     )
-    assert found["train"].parts == (SizePart(-7, "train rows with a text of test left (test_inputs_leave_train)"),)
+    assert found["train"].parts == (
+        SizePart(-7, "train rows whose text is in test too, dropped (test_inputs_leave_train)"),
+    )
     assert found["test"].parts == ()
 
 
@@ -169,17 +171,17 @@ def test_splits_filled_to_a_size_name_the_domain_that_has_the_fewest() -> None:
     filled = {"train": SizeFacts(paper=100, rows=60, smallest="notes")}
     found = sizes({"train": 60}, {}, {}, step("train", "fill_to_size", 90, 60), filled=filled)
     assert found["train"].parts == (
-        SizePart(-10, "there are 90 rows to fill it"),
-        SizePart(-30, "left out for the size of notes, which has the fewest"),
+        SizePart(-10, "only 90 rows to draw from"),
+        SizePart(-30, "left out for the size of notes, the smallest domain"),
     )
 
 
 @pytest.mark.parametrize("upstream", [{}, {"test": (rows("letters", 50, 50),)}])
 def test_folders_that_do_not_know_say_so(upstream: dict[str, tuple[UpstreamRows, ...]]) -> None:
-    """Older builds, and the public folder of withheld labels, whose steps on test rows are not in it."""
+    """Test older builds and public folders of withheld labels, which lack the steps on test rows."""
     (part,) = sizes({"test": 40}, {"test": 41}, upstream)["test"].parts
     older = "older builds do not state from which files their rows are"
-    assert part == SizePart(-1, "left by steps whose counts are withheld" if upstream else older)
+    assert part == SizePart(-1, "dropped by steps whose counts are withheld" if upstream else older)
 
 
 def test_the_reason_of_an_older_folder_is_left_out() -> None:

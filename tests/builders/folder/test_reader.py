@@ -56,14 +56,14 @@ def test_rows_come_back_sorted_by_id(synthetic: DatasetFolder) -> None:
 
 
 def test_facts_are_what_predictions_are_checked_with(synthetic: DatasetFolder) -> None:
-    facts = synthetic.facts("nli", "fewshot")
+    facts = synthetic.prediction_task("nli", "fewshot")
     assert facts.domains == ("harbour", "kitchen", "orchard")
     assert facts.labels == ("entailment", "neutral", "contradiction")
     assert set(facts.test["id"]) == set(synthetic.subset("nli", "fewshot")["id"])
     assert set(facts.sources) == set(synthetic.task("nli").domains) > set(facts.domains)
     assert facts.outside | set(facts.test["id"]) == set(synthetic.test("nli")["id"])
     assert not facts.outside & set(facts.test["id"])
-    assert synthetic.facts("nli").outside == frozenset()
+    assert synthetic.prediction_task("nli").outside == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_all_damage_is_listed_at_once(copy: DatasetFolder) -> None:
 def test_a_content_hash_of_other_rows_is_found(copy: DatasetFolder) -> None:
     edit_manifest(copy, content_hash="ab" * 32)
     assert damage(copy) == (
-        f"shiftbench.json: the content hash is not that of the splits listed; found abababababab; {AGAIN}"
+        f"shiftbench.json: the content hash does not match the splits in the manifest; found abababababab; {AGAIN}"
     )
 
 
@@ -222,7 +222,7 @@ def test_a_withheld_domain_is_explained(mixed: DatasetFolder, tmp_path: Path) ->
         f"{public.path}: subset 'early' is not in this folder, as it needs rows that may not be published; found 'nli' "
         f"without harbour; {cure}"
     )
-    facts = public.facts("nli")
+    facts = public.prediction_task("nli")
     assert (facts.domains, facts.withheld) == (("kitchen", "orchard", "workshop"), ("harbour",))
     assert facts.sources == facts.domains
 
@@ -240,7 +240,7 @@ def test_files_of_a_withheld_domain_are_found(path: str, mixed: DatasetFolder, t
     (public.path / path).parent.mkdir(exist_ok=True)
     shutil.copy(mixed.path / path, public.path / path)
     cure = "delete it, or build the folder again"
-    assert damage(public) == f"{path}: a withheld domain has a file in the folder; {cure}"
+    assert damage(public) == f"{path}: a file of a domain that may not be published is in the folder; {cure}"
 
 
 def test_the_content_hash_is_over_all_domains_in_any_order(mixed: DatasetFolder, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def files(folder: DatasetFolder) -> dict[str, Path]:
 
 
 def words(path: Path) -> str:
-    """All that a file says: the values of every column, or its text."""
+    """Return all values of a file: those of every column, or its text."""
     if path.suffix == ".png":
         return path.read_bytes().decode("latin-1")
     if path.suffix != ".parquet":
@@ -42,7 +42,7 @@ def any_in(secrets: set[str], said: str) -> list[str]:
 
 
 def secrets(folder: DatasetFolder, closed: tuple[str, ...] = CLOSED) -> set[str]:
-    """Every id, group and text of the closed domains."""
+    """Return every id, group and text of the closed domains."""
     found: set[str] = set()
     for task, _, domain in (name.partition(".") for name in closed):
         for split in folder.task(task).domains[domain].splits:
@@ -122,7 +122,7 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
     ]
     text = text_of_card(public)
     assert "**Some rows are not here.**" in text
-    assert f"content hash `{mixed.content_hash}`" in text
+    assert f"content hash as this folder, `{mixed.content_hash}`" in text
     assert (
         "Not in this folder; build it with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
         "- harbour: rebuild only: Closed texts, licence: research use only\n"
@@ -218,7 +218,7 @@ def test_rows_are_copied_where_they_cannot_be_linked(
 def test_what_is_in_the_way_is_not_touched(mixed: DatasetFolder, tmp_path: Path) -> None:
     (tmp_path / "public").mkdir()
     (tmp_path / "public/thesis.txt").write_text("years of work")
-    with pytest.raises(InvalidInput, match="the place of the public copy is taken; give an empty folder"):
+    with pytest.raises(InvalidInput, match="the folder for the public copy is not empty; give an empty folder"):
         public_copy(mixed, tmp_path / "public")
     assert [path.name for path in (tmp_path / "public").iterdir()] == ["thesis.txt"]
 

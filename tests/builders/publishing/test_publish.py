@@ -12,7 +12,7 @@ from huggingface_hub.errors import RepositoryNotFoundError
 
 from builders.folder.reader import DatasetFolder
 from builders.publishing.public import public_copy
-from builders.publishing.publish import plan
+from builders.publishing.publish import plan_publishing
 from builders.publishing.repository import Target
 from shiftbench import publish_command
 from validation.report import InvalidInput
@@ -43,13 +43,13 @@ def test_a_damaged_folder_is_not_published(synthetic: DatasetFolder, hub: EmptyH
     copy = DatasetFolder.open(shutil.copytree(synthetic.path, tmp_path / "copy"))
     (copy.path / "subsets/sa/all.parquet").unlink()
     with pytest.raises(InvalidInput, match="a file of the dataset folder is missing"):
-        plan(copy, TARGET, hub)
+        plan_publishing(copy, TARGET, hub)
     assert hub.asked == 0
 
 
 def test_rows_that_may_not_be_published_are_refused(mixed: DatasetFolder, hub: EmptyHub) -> None:
     with pytest.raises(InvalidInput) as refused:
-        plan(mixed, TARGET, hub)
+        plan_publishing(mixed, TARGET, hub)
     assert str(refused.value).splitlines() == [
         f"{mixed.path}: {domain} may not be published: the licence of Closed texts does not allow publishing its "
         "rows; publish the folder's public copy"
@@ -79,11 +79,11 @@ def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
 
 def test_hidden_files_are_nobodys_data(synthetic: DatasetFolder, hub: EmptyHub, tmp_path: Path) -> None:
     copy = DatasetFolder.open(shutil.copytree(synthetic.path, tmp_path / "copy"))
-    whole = plan(copy, TARGET, hub).add
+    whole = plan_publishing(copy, TARGET, hub).add
     for path in (".DS_Store", "data/.cache/part"):
         (copy.path / path).parent.mkdir(exist_ok=True)
         (copy.path / path).write_text("x")
-    assert plan(copy, TARGET, hub).add == whole
+    assert plan_publishing(copy, TARGET, hub).add == whole
 
 
 def test_rows_are_checked_where_files_are_not_as_the_build_wrote_them(
@@ -92,9 +92,9 @@ def test_rows_are_checked_where_files_are_not_as_the_build_wrote_them(
     checked: list[Path] = []
     monkeypatch.setattr(DatasetFolder, "check", lambda folder: checked.append(folder.path))
     copy = Path(shutil.copytree(synthetic.path, tmp_path / "copy"))
-    plan(DatasetFolder.open(copy), TARGET, hub)
+    plan_publishing(DatasetFolder.open(copy), TARGET, hub)
     assert checked == []
     path = next((copy / "data/sa").rglob("test-*.parquet"))
     path.write_bytes(path.read_bytes() + b" ")
-    plan(DatasetFolder.open(copy), TARGET, hub)
+    plan_publishing(DatasetFolder.open(copy), TARGET, hub)
     assert checked == [copy]

@@ -79,7 +79,7 @@ def test_two_publishers_at_once_both_end(
     last = next(each for each in versions if each.content_hash[:12] == titles(hub)[0])
     assert hub.stored.files(REPO) == files(last)
     assert set(hub.stored.by_name[REPO].tags) == {tag_of(each) for each in versions}
-    assert sum("the Hub refused for now; trying again" in err for _, _, err in results) == 1
+    assert sum("the Hub is busy; trying again" in err for _, _, err in results) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_it_waits_as_long_as_the_hub_asks(
     hub.faults.plan(Fault("refs", status=429, headers=busy), Fault("commit", status=429, headers=busy))
     told = publish(hub, versions[0])
     assert waits.count(7.0) == 2
-    assert "the Hub refused for now; trying again in 7.0 s" in told
+    assert "the Hub is busy; trying again in 7.0 s" in told
     hub.faults.plan(Fault("refs", status=429, headers={"Retry-After": "4000"}))
     with pytest.raises(InvalidInput, match="the Hub asks to wait 4,000 seconds"):
         publish(hub, versions[0])
@@ -140,12 +140,12 @@ def test_it_waits_as_long_as_the_hub_asks(
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        (Fault("commit", status=500, times=99), "org/demo: the Hub did not take it; found Server error '500"),
+        (Fault("commit", status=500, times=99), "org/demo: the Hub refused it; found Server error '500"),
         (Fault("commit", status=412, times=99), "org/demo: others keep publishing there; found Client error '412"),
-        (Fault("commit", does="cut", times=99), "org/demo: the Hub did not take it; found Server disconnected"),
-        (Fault("refs", status=503, times=99), "org/demo: the Hub did not take it; found Server error '503"),
+        (Fault("commit", does="cut", times=99), "org/demo: the Hub refused it; found Server disconnected"),
+        (Fault("refs", status=503, times=99), "org/demo: the Hub refused it; found Server error '503"),
         (Fault("lfs_put", status=403, times=99), "org/demo: the token may not write there; found 403 Forbidden"),
-        (Fault("validate_yaml", status=400), "org/demo: the Hub did not take the content; found Invalid metadata"),
+        (Fault("validate_yaml", status=400), "org/demo: the Hub refused the content; found Invalid metadata"),
     ],
     ids=lambda value: f"{value.kind}-{value.does}-{value.status}" if isinstance(value, Fault) else "",
 )

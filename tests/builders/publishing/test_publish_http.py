@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("
 
 
 def changed_row(folder: DatasetFolder, out: Path) -> DatasetFolder:
-    """Give a copy in which one label of one test split is another, and the manifest knows."""
+    """Return a copy in which one label of one test split is another, and the manifest agrees."""
     copy = Path(shutil.copytree(folder.path, out))
     path = next((copy / "data/nli/kitchen").glob("test-*"))
     schema = pl.read_parquet(path).schema
@@ -193,7 +193,7 @@ def test_without_write_access_nothing_is_written(
         hub.stored.create(REPO, private=False)
     with pytest.raises(InvalidInput) as refused:
         publish(hub, versions[0], token=token)
-    what = "the token may not write there" if token == READ else "the Hub does not know who is asking"
+    what = "the token may not write there" if token == READ else "the Hub got no valid token"
     said = str(refused.value)
     assert said.startswith(f"{REPO}: {what}; found ")
     assert said.endswith("; give a token with write access: HF_TOKEN, or 'hf auth login'")
@@ -220,13 +220,16 @@ def test_tags_and_branches_that_cannot_be(hub: LoopbackHub, versions: tuple[Data
     assert hub.stored.by_name[REPO].tags == {"v1": head, "v1.0": head}
     hub.faults.plan()
     for options, says in (
-        ({"tag": "v1"}, f"{REPO}: the tag stands at another version; found v1 at {head[:12]}; give another --tag"),
-        ({"revision": "v1"}, f"{REPO}: this is a tag, no branch; found 'v1'"),
-        ({"revision": head}, f"{REPO}: this is no branch; found '{head}'"),
-        ({"revision": "refs/pr/1"}, f"{REPO}: this is no branch; found 'refs/pr/1'"),
-        ({"revision": "a..b"}, f"{REPO}: this is no branch; found 'a..b'"),
+        (
+            {"tag": "v1"},
+            f"{REPO}: the tag is already used for another version; found v1 at {head[:12]}; give another --tag",
+        ),
+        ({"revision": "v1"}, f"{REPO}: this is a tag, not a branch; found 'v1'"),
+        ({"revision": head}, f"{REPO}: this is not the name of a branch; found '{head}'"),
+        ({"revision": "refs/pr/1"}, f"{REPO}: this is not the name of a branch; found 'refs/pr/1'"),
+        ({"revision": "a..b"}, f"{REPO}: this is not the name of a branch; found 'a..b'"),
         ({"tag": "two words"}, f"{REPO}: this cannot be a tag; found 'two words'"),
-        ({"repo_id": "one/two/three"}, "one/two/three: the Hub takes no such name"),
+        ({"repo_id": "one/two/three"}, "one/two/three: this cannot be the name of a Hub repository"),
     ):
         with pytest.raises(InvalidInput) as refused:
             publish(hub, versions[1], **options)
@@ -245,8 +248,8 @@ def test_gold_goes_to_a_private_repository_or_nowhere(
     assert hub.stored.by_name.keys() == {REPO}
     hub.stored.create(gold, private=False)
     for options, says in (
-        ({"private_gold": gold}, f"{gold}: gold may not go into a public repository"),
-        ({"private_gold": REPO.upper()}, f"{REPO.upper()}: gold may not go where everybody reads"),
+        ({"private_gold": gold}, f"{gold}: withheld labels may not go into a public repository"),
+        ({"private_gold": REPO.upper()}, f"{REPO.upper()}: withheld labels may not go into the public repository"),
     ):
         with pytest.raises(InvalidInput) as refused:
             publish(hub, pair, **options)
@@ -266,17 +269,17 @@ def test_gold_is_not_taken_for_a_dataset_to_publish(
 ) -> None:
     both = tmp_path / "both"
     build_synthetic(both, n_train=30, n_test=10, withhold_labels=True)
-    with pytest.raises(InvalidInput, match="this is the gold of a build that withholds labels"):
+    with pytest.raises(InvalidInput, match="this folder holds test labels that are withheld"):
         publish(hub, DatasetFolder.open(both / "gold"))
     moved = DatasetFolder.open(shutil.copytree(both / "gold", tmp_path / "moved"))
-    with pytest.raises(InvalidInput, match="this is the gold of a build that withholds labels"):
+    with pytest.raises(InvalidInput, match="this folder holds test labels that are withheld"):
         publish(hub, moved)
-    with pytest.raises(InvalidInput, match="this folder holds no gold of its own"):
+    with pytest.raises(InvalidInput, match="this folder holds no withheld labels to publish"):
         publish(hub, versions[0], private_gold="org/gold")
     pair = DatasetFolder(both, versions[0].manifest)
     shutil.rmtree(both / "public")
     shutil.copytree(versions[0].path, both / "public")
-    with pytest.raises(InvalidInput, match="the public folder withholds no labels"):
+    with pytest.raises(InvalidInput, match="the public folder has test labels"):
         publish(hub, pair, private_gold="org/gold")
     assert hub.faults.log == []
 

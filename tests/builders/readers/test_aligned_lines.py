@@ -53,23 +53,23 @@ def test_frames_of_a_long_file_stay_in_step(tmp_path: Path) -> None:
             "a\nb\n",
             "1\n",
             5,
-            "text.txt: text.txt and label.txt have not as many lines, so no text has a sure rating; "
+            "text.txt: text.txt and label.txt differ in number of lines, so ratings cannot be matched to texts; "
             f"found 2 texts, 1 ratings; {AGAIN}",
         ),
         (
             "a\n",
             "1\n2\n3\n",
             5,
-            "text.txt: text.txt and label.txt have not as many lines, so no text has a sure rating; "
+            "text.txt: text.txt and label.txt differ in number of lines, so ratings cannot be matched to texts; "
             f"found 1 texts, 3 ratings; {AGAIN}",
         ),
-        ("a\nb\n", "1\n0\n", 5, "label.txt, row 2: this line is no rating from 1 to 5; found '0'; "),
-        ("a\nb\n", "6\n1\n", 5, "label.txt, row 1: this line is no rating from 1 to 5; found '6'; "),
-        ("a\nb\n", "10\n11\n", 10, "label.txt, row 2: this line is no rating from 1 to 10; found '11'; "),
-        ("a\nb\n", "1\n2.5\n", 5, "label.txt, row 2: this line is no rating from 1 to 5; found '2.5'; "),
-        ("a\nb\n", "1\n\n", 5, "label.txt, row 2: this line is no rating from 1 to 5; found ''; "),
+        ("a\nb\n", "1\n0\n", 5, "label.txt, row 2: this line is not a rating from 1 to 5; found '0'; "),
+        ("a\nb\n", "6\n1\n", 5, "label.txt, row 1: this line is not a rating from 1 to 5; found '6'; "),
+        ("a\nb\n", "10\n11\n", 10, "label.txt, row 2: this line is not a rating from 1 to 10; found '11'; "),
+        ("a\nb\n", "1\n2.5\n", 5, "label.txt, row 2: this line is not a rating from 1 to 5; found '2.5'; "),
+        ("a\nb\n", "1\n\n", 5, "label.txt, row 2: this line is not a rating from 1 to 5; found ''; "),
         ("a\n", "", 5, f"label.txt: the file is empty; {AGAIN}"),
-        ("", "1\n", 5, "text.txt: text.txt and label.txt have not as many lines"),
+        ("", "1\n", 5, "text.txt: text.txt and label.txt differ in number of lines"),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -17,7 +17,7 @@ def term(start: int, end: int, text: str, polarity: str = "positive") -> str:
 
 
 def sentence(text: str, *terms: str) -> str:
-    """Give a sentence as MAMS writes it, in five lines and one for each term."""
+    """Return a sentence as MAMS writes it, in five lines and one for each term."""
     aspects = f"\t\t<aspectTerms>\n{''.join(terms)}\t\t</aspectTerms>\n" if terms else ""
     return f"\t<sentence>\n\t\t<text>{text}</text>\n{aspects}\t</sentence>\n"
 

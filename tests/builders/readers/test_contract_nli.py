@@ -67,7 +67,7 @@ TWICE["annotation_sets"] *= 2
             release({"id": 1, "annotation_sets": []}),
             "a.json: this is not ContractNLI's JSON; found Object missing required field `text` - at `$.documents[0]`",
         ),
-        (release(TWICE), f"a.json, row 1: document '1' has not one annotation set; found 2 of them; {CURE}"),
+        (release(TWICE), f"a.json, row 1: document '1' must have one annotation set; found 2 of them; {CURE}"),
         (
             release(document(1, "a", x="Entailment", y="Entailment"), document(2, "a", x="Entailment")),
             "a.json, row 2: document '2' is not annotated for the hypotheses of the release; "

@@ -229,7 +229,7 @@ def test_a_line_of_another_width_is_refused_by_its_number(
     content = b"a\ttext\n" + b"1\ta longer text\n" * before + line + after
     assert tsv_refusal(tmp_path / "a.tsv", content, "text") == (
         f"a.tsv, row {before + 2}: this line has {n_fields} fields, the header 2; found {line!r}; "
-        f"{CUT}; a tab or a line break within a text parts it"
+        f"{CUT}; a tab or line break inside a text splits it"
     )
 
 

@@ -77,10 +77,10 @@ def test_an_empty_list_has_no_rows_but_its_columns(tmp_path: Path) -> None:
         (b'[\n{"premise": "a", "la', 'a.json, row 2: the list is not JSON; found \'{"premise": "a", "la\'; ' + CUT),
         (b'[\n{"premise": "a"]', 'a.json, row 2: the list is not JSON; found \'{"premise": "a"]\'; ' + CUT),
         (b'[{"premise": "\\ud83d", "label": "b"}]', "a.json, row 1: the list is not JSON; found '{"),
-        (b'{"premise": "a"}', "a.json, row 1: the file is no JSON list; found '"),
-        (b'[{"premise": "a", "label": "b"} {}]', "a.json, row 1: the file is no JSON list; found '"),
+        (b'{"premise": "a"}', "a.json, row 1: the file is not a JSON list; found '"),
+        (b'[{"premise": "a", "label": "b"} {}]', "a.json, row 1: the file is not a JSON list; found '"),
         (b'[{"premise": "a", "label": "b"},]', "a.json, row 1: the list is not JSON; found ']'; " + CUT),
-        (b"[]\n\n]", f"a.json, row 3: something stands behind the list; found ']'; {RELEASE}"),
+        (b"[]\n\n]", f"a.json, row 3: there is more text after the list; found ']'; {RELEASE}"),
         (
             b'[{"premise": "a"}]',
             f"a.json, key 'label', row 1: a key is missing, or neither text nor a whole number; found None; {RELEASE}",

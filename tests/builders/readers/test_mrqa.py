@@ -116,12 +116,12 @@ CURE = (
         (("{]",), "row 1: this line is not JSON; found JSON is malformed: "),
         (
             (HEADER, line(detected("two", (TWO[0], TWO[1] + 9)))),
-            "row 2: an answer to question 'q1' does not stand at its span; "
+            "row 2: an answer to question 'q1' is not at its span; "
             f"found 'two wells; t' at 42 to 53, where 'two' should stand; {CURE}",
         ),
         (
             (line(detected("two", (TWO[0], TWO[1] + 1)), detected("two", (TWO[0], TWO[1] - 1))),),
-            "row 1: an answer to question 'q1' does not stand at its span; "
+            "row 1: an answer to question 'q1' is not at its span; "
             f"found 'tw' at 42 to 43, where 'two' should stand; {CURE}",
         ),
         (

@@ -86,8 +86,8 @@ def test_what_is_refused_is_named(tmp_path: Path) -> None:
     )
     path.with_suffix(".parquet.gz").write_bytes(b"")
     assert refusal(path.with_suffix(".parquet.gz"), "text") == (
-        "a.parquet.gz: Parquet cannot be read out of a compressed file; found 'a.parquet.gz'; "
-        "unpack it; Parquet is compressed"
+        "a.parquet.gz: compressed Parquet files cannot be read; found 'a.parquet.gz'; "
+        "unpack it; Parquet itself is compressed"
     )
     whole = path.read_bytes()
     for damaged in (b"", b"text\n", whole[:-20], whole[:4] + b"\0" * 60 + whole[64:]):

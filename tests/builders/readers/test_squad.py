@@ -74,7 +74,7 @@ def refusal(path: Path, content: str) -> str:
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> str:
-    """Give the release as JSON after a change."""
+    """Return the release as JSON after a change."""
     release = copy.deepcopy(RELEASE)
     change(release)
     return json.dumps(release)
@@ -196,7 +196,7 @@ def test_an_answer_at_another_offset_is_refused_with_the_nearest(tmp_path: Path)
     # Bytes would be four more: a letter and an emoji stand before. "well" stands at 25 and 40.
     content = changed(lambda release: questions(release)[0].update(answers=[answer("two", 25)]))
     assert refusal(tmp_path / "a.json", content) == (
-        f"a.json, row 1: an answer to {FIRST} does not stand at its answer_start; "
+        f"a.json, row 1: an answer to {FIRST} is not at its answer_start; "
         "found 'wel' at 25, where 'two' should stand; "
         "the nearest stands at 21: do these offsets count bytes, or another release's characters?"
     )

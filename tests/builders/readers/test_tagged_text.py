@@ -70,7 +70,7 @@ def test_words_and_tags_are_parted_from_the_right(
 
 
 def test_a_word_without_a_tag_is_outside_and_counted(tmp_path: Path) -> None:
-    """As line 375 of service's test file ends: a full stop without its tag."""
+    """Test a word without a tag, as the full stop at the end of line 375 of service's test file."""
     frame = read(tmp_path / "a.txt", f"it broke .####it=O broke=T-NEG .\n{GOOD}")
     assert frame["tokens"][0].to_list() == ["it", "broke", "."]
     assert frame["tags"][0].to_list() == ["O", "T-NEG", "O"]
@@ -101,7 +101,10 @@ AGAIN = "fetch the file again; it may be cut off or edited"
         ("a####a=t-pos", "a tag is unknown; found 'a=t-pos'; did you mean 'T-POS'?"),
         ("a####a=", "a tag is unknown; found 'a='; use one of 'O', 'T-POS', 'T-NEG', 'T-NEU'"),
         ("a####a=O\tb=T-NUE", "a tag is unknown; found 'a=O\\tb=T-NUE'; did you mean 'T-NEU'?"),
-        ("a####a=O =T-POS", "an empty word is tagged; found '=T-POS'; did two spaces part its word from its tag?"),
+        (
+            "a####a=O =T-POS",
+            "an empty word is tagged; found '=T-POS'; are there two spaces between its word and its tag?",
+        ),
         (
             "a####a=O ####=O b=O",
             "tagged words stand before the last '####'; found 'a####a=O '; is '####' one of the words?",

@@ -79,7 +79,7 @@ def test_it_reads_on_over_blocks_and_frames(tmp_path: Path, monkeypatch: pytest.
         ("a \n", f"a.txt, row 1: a token or its tag is empty; found 'a '; {AGAIN}"),
         (
             "a O\n\n-DOCSTART- O\n",
-            "a.txt, row 3: a document begins here, but the sentences before are in none; "
+            "a.txt, row 3: a document begins here, but the sentences before it belong to no document; "
             f"found '-DOCSTART- O'; {AGAIN}",
         ),
     ],

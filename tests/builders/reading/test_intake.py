@@ -109,7 +109,7 @@ def test_stopped_after_any_block_it_goes_on_to_the_same_end(
             n_stops += 1
     assert n_stops > 10
     same(found, expected)
-    assert capsys.readouterr().err.count("rows.jsonl.gz: reading goes on from line ") == n_stops
+    assert capsys.readouterr().err.count("rows.jsonl.gz: reading resumes at line ") == n_stops
 
 
 def test_what_a_step_failed_on_is_read_again(path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path, capsys: pytest
     same(read(path), expected)
     message = capsys.readouterr().err
     assert f"{folder}: a damaged checkpoint (" in message
-    assert f"is now {folder.name}.damaged; reading anew" in message
+    assert f"was moved to {folder.name}.damaged; reading starts again" in message
     assert {place.name for place in reads.iterdir() if place.is_dir()} == {folder.name, folder.name + ".damaged"}
 
 
@@ -207,10 +207,10 @@ def test_ctrl_c_waits_for_the_frame_at_hand_and_what_was_read_is_kept(
     with pytest.raises(KeyboardInterrupt):
         read(path, consumers=consumers, every=1e9)
     assert signal.getsignal(signal.SIGINT) is before
-    assert "rows read are kept; the same command goes on from there" in capsys.readouterr().err
+    assert "rows read so far are kept; run the same command again to resume" in capsys.readouterr().err
     interrupting = False
     same(read(path, consumers=consumers), read_file(path, READ, consumers, cache=None))
-    assert "reading goes on from line 4" in capsys.readouterr().err
+    assert "reading resumes at line 4" in capsys.readouterr().err
 
 
 def test_two_that_read_the_same_do_so_one_after_the_other(path: Path) -> None:

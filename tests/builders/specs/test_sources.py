@@ -30,7 +30,7 @@ instructions = "put tickets.csv into RAW/tickets_1.0/"
 
 
 def keys(content: Any) -> Iterator[str]:
-    """All keys of nested tables."""
+    """Return all keys of nested tables."""
     if isinstance(content, dict):
         for key, value in content.items():
             yield key

@@ -179,7 +179,7 @@ def test_a_file_cut_off_is_named_with_the_line_reached(tmp_path: Path) -> None:
     for cut in (0, 5, 20, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
         message = refusal(path)
-        assert "the compressed file is cut off or damaged; found the end of the file inside" in message
+        assert "the compressed file is cut off or damaged; found the file ends inside" in message
         assert message.endswith("fetch the file again")
     assert message.startswith("a.gz, row 201:")
     path.write_bytes(whole[: len(whole) // 2])
@@ -213,7 +213,7 @@ def test_a_zip_of_several_files_or_none_is_refused(tmp_path: Path) -> None:
         archive.writestr("a", "")
         archive.writestr("b", "")
     assert refusal(path) == (
-        "a.zip: a zip of one file is wanted here; found 'a', 'b'; unpack the zip, or make one of that file alone"
+        "a.zip: the zip must hold one file; found 'a', 'b'; unpack the zip, or make one of that file alone"
     )
     zipfile.ZipFile(path, "w").close()
     assert "found none" in refusal(path)
@@ -230,7 +230,7 @@ def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
 def test_a_line_that_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream_file, "LONGEST_LINE", 100)
     path = plain(tmp_path / "a", b"short\n" + b"x" * 100 + b"\n" + b"y" * 200)
-    assert refusal(path).startswith("a, row 3: a line is too long to be one; found more than 100 bytes")
+    assert refusal(path).startswith("a, row 3: a line is too long; found more than 100 bytes")
     with UpstreamFile(plain(tmp_path / "b", b"y" * 200)) as file, pytest.raises(InvalidInput, match="b, row 1: a line"):
         file.first_line()
 

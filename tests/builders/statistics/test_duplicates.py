@@ -18,7 +18,7 @@ LONG = "the quick brown fox jumps over the lazy dog while seven other dogs watch
 
 
 def rows(*cells: tuple[str, str, str, str]) -> list[pl.DataFrame]:
-    """Frames of rows from (domain, split, group, text); ids are a, b, c ... in this order."""
+    """Return frames of rows from (domain, split, group, text); ids are a, b, c ... in this order."""
     columns = dict(zip(("domain", "split", "group", "text"), zip(*cells, strict=True), strict=True))
     frame = pl.DataFrame({"id": [chr(ord("a") + number) for number in range(len(cells))], **columns})
     return list(frame.iter_slices(3))
@@ -130,7 +130,7 @@ def test_comparison_rows_join_all_inputs() -> None:
 
 
 def invented_texts(n: int) -> pl.DataFrame:
-    """Texts of 12 to 30 words, half of them earlier ones with a few words changed, added or taken away."""
+    """Return texts of 12 to 30 words, half of them earlier ones with a few words changed, added or removed."""
     rng = np.random.default_rng(3)
     vocabulary = [f"w{number}" for number in range(60)]
     texts: list[list[str]] = []
@@ -152,7 +152,7 @@ def invented_texts(n: int) -> pl.DataFrame:
 
 
 def compared_by_hand(frame: pl.DataFrame) -> dict[str, set[tuple[str, str]]]:
-    """Pairs of ids that are duplicates, every pair compared."""
+    """Return the pairs of ids that are duplicates, comparing every pair."""
 
     def shingles(text: str) -> set[tuple[str, ...]]:
         words = re.findall(WORD, text.lower())

@@ -195,5 +195,5 @@ def test_the_card_shows_what_is_defined() -> None:
     assert "Q, the chance" not in section
     lone = statistics_section("sa", statistics_of(SA, rows, {("lamps", "tents"): table}))
     assert "| lamps | 0.00 (1.250) |" in lone
-    assert "No test rows" in lone
+    assert "There are no test rows" in lone
     assert "Jensen" not in lone

@@ -33,7 +33,7 @@ def by_id(nodes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Give a value as mlcroissant has it the form that ours has: text not as bytes, keys without their record set."""
+    """Convert a value of mlcroissant to our form: text not as bytes, keys without their record set."""
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, dict):

@@ -14,13 +14,13 @@ from validation.vocabulary import TaskKind
 
 
 def card_of(folder: DatasetFolder, **changes: Any) -> tuple[dict[str, Any], str]:
-    """Front matter and text of the card of a folder whose manifest says something else."""
+    """Return front matter and text of the card of a folder whose manifest says something else."""
     _, front, text = dataset_card(folder.manifest.model_copy(update=changes), {}).split("---\n", 2)
     return yaml.safe_load(front), text
 
 
 def named(manifest: Manifest, *names: str) -> dict[str, Any]:
-    """The first task of a folder under other names."""
+    """Return the first task of a folder under other names."""
     task = next(iter(manifest.tasks.values()))
     return dict.fromkeys(names, task)
 
@@ -28,7 +28,7 @@ def named(manifest: Manifest, *names: str) -> dict[str, Any]:
 @pytest.mark.parametrize("benchmark", ["dr", "boss"])
 def test_a_benchmark_is_placed_in_the_taxonomy_and_cited(benchmark: str, synthetic: DatasetFolder) -> None:
     _, text = card_of(synthetic, benchmark=benchmark, encoder=None)
-    assert f"read off {READ_OFF[benchmark]}:" in text
+    assert f"taken from {READ_OFF[benchmark]}:" in text
     axes = ("motivation", "generalisation type", "shift type", "shift source", "shift locus")
     assert tuple(TAXONOMY[benchmark]) == axes
     assert all(f"| {axis} | {TAXONOMY[benchmark][axis]} |\n" in text for axis in axes)

@@ -18,7 +18,7 @@ from builders.folder.hashes import labels_sha256, rows_sha256
 from builders.folder.reader import DatasetFolder
 from builders.specs.spec import TaskSpec
 from builders.writing import withhold
-from builders.writing.withhold import exchanged
+from builders.writing.withhold import shuffle_gold_among_duplicates
 from builders.writing.writer import write_folder
 from tests.builders.writing.pairs import KEY, OTHER_KEY, Pair, files, pair
 from validation.vocabulary import TaskKind
@@ -53,7 +53,7 @@ def written(task: AssembledTask, sources: Mapping[str, Any], out: Path) -> Pair:
 
 
 def public_files(folder: DatasetFolder) -> dict[str, bytes]:
-    """The public files, but for the keyed hashes of test labels and what is computed from them."""
+    """Return the public files, without the keyed hashes of test labels and what is computed from them."""
     found = files(folder)
     manifest = json.loads(found["shiftbench.json"])
     del manifest["content_hash"]
@@ -74,7 +74,7 @@ def test_no_test_label_changes_a_byte(
     grid: DatasetFolder,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Not when any label changes, nor when rows with equal inputs swap theirs, nor when upstream has another order."""
+    """Test that no byte changes: for changed labels, swapped labels of equal inputs, and another order upstream."""
     labels = st.lists(st.sampled_from("abc"), min_size=len(rows), max_size=len(rows))
     root, sources = tmp_path_factory.mktemp("bytes"), grid.manifest.sources
     found = []
@@ -88,13 +88,13 @@ def test_no_test_label_changes_a_byte(
 
 
 def test_the_order_of_ids_among_equal_inputs_is_not_that_of_labels() -> None:
-    """With every key another order: each of the ids holds each label as often."""
+    """Test that with every key the order differs, so that each id holds each label equally often."""
     task = assembled([("x", "g")] * 3 + [("y", "g")], ["a", "a", "b", "c"], as_upstream=True)
     frame = task.domains["d"]["test"]
     ids = frame.filter(text="x")["id"].to_list()
     places: Counter[str] = Counter()
     for number in range(600):
-        dealt = exchanged(task, f"key {number}").domains["d"]["test"]
+        dealt = shuffle_gold_among_duplicates(task, f"key {number}").domains["d"]["test"]
         assert dealt.drop("label").equals(frame.drop("label"))
         assert sorted(dealt["label"]) == sorted(frame["label"])
         assert dealt.filter(text="y").equals(frame.filter(text="y"))
@@ -106,7 +106,7 @@ def test_the_order_of_ids_among_equal_inputs_is_not_that_of_labels() -> None:
 
 def test_rows_of_other_groups_keep_their_labels() -> None:
     task = assembled([("x", "g"), ("x", "h")], ["a", "b"], as_upstream=True)
-    dealt = [exchanged(task, str(key)).domains["d"]["test"] for key in range(20)]
+    dealt = [shuffle_gold_among_duplicates(task, str(key)).domains["d"]["test"] for key in range(20)]
     assert all(frame.equals(task.domains["d"]["test"]) for frame in dealt)
 
 

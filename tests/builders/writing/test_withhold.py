@@ -23,7 +23,7 @@ from builders.folder.manifest import Manifest
 from builders.folder.reader import DatasetFolder
 from builders.folder.statistics import read_statistics
 from builders.publishing.public import public_copy
-from builders.writing.withhold import told_by, withheld_folders
+from builders.writing.withhold import label_leaks, withheld_folders
 from builders.writing.writer import write_folder
 from leaderboard.comparing.files import Entrant, compare_entrants
 from leaderboard.scoring.score import checked_predictions, score_file
@@ -182,7 +182,9 @@ def test_a_label_in_the_public_folder_is_found(kinds: Pair, tmp_path: Path) -> N
         with pytest.raises(InvalidInput) as refused:
             folder.check()
         assert len(refused.value.problems) == 1
-        assert f"column '{column}', row 1: gold is here, though the folder withholds it" in str(refused.value)
+        assert f"column '{column}', row 1: test labels are here, though the folder says that they are withheld" in str(
+            refused.value
+        )
 
 
 @pytest.fixture(scope="module")
@@ -255,13 +257,13 @@ def test_a_file_for_another_version_is_told_both(
 
 def test_tasks_that_show_each_others_gold_are_not_built_together() -> None:
     specs = {spec.name: spec for spec in dr.TASKS}
-    (problem,) = told_by(specs["qg"], [specs["nli"], specs["qa"]])
+    (problem,) = label_leaks(specs["qg"], [specs["nli"], specs["qa"]])
     assert str(problem).startswith(
         "dr/qg: dr/qg and dr/qa are made from the same rows: each shows what the other withholds; "
         "build it alone: shiftbench build dr qg --withhold-labels"
     )
-    assert told_by(specs["qa_imbalanced"], [specs["qa"]]) == ()
-    assert told_by(specs["nli"], specs.values()) == ()
+    assert label_leaks(specs["qa_imbalanced"], [specs["qa"]]) == ()
+    assert label_leaks(specs["nli"], specs.values()) == ()
 
 
 def test_every_kind_has_a_gold_column_here() -> None:
@@ -298,5 +300,5 @@ def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:
 
 
 def test_pairings_withhold_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="pairings test on texts that others of them train on"):
+    with pytest.raises(InvalidInput, match="labels of pairings cannot be withheld"):
         build("df1", None, tmp_path, tmp_path / "out", withhold_labels=True)

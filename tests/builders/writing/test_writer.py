@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def break_writing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Let the manifest, the last thing to be written, fail."""
+    """Make the writing of the manifest fail, which is the last thing written."""
 
     def fail(*_: object) -> None:
         raise error
@@ -87,7 +87,7 @@ def test_the_card_is_yaml_that_names_every_config(built: DatasetFolder) -> None:
 
 
 def sharded(out: Path, monkeypatch: pytest.MonkeyPatch, shard: int = 2**12, group: int = 2**10) -> DatasetFolder:
-    """The folder that ``build`` writes, in small pieces."""
+    """Build the folder that ``build`` writes, in small pieces."""
     monkeypatch.setattr(writer, "SHARD_BYTES", shard)
     monkeypatch.setattr(writer, "GROUP_BYTES", group)
     return build(out)
@@ -139,11 +139,13 @@ def test_row_groups_have_ten_thousand_rows_where_these_are_short(tmp_path: Path)
 def test_something_else_is_never_replaced(overwrite: bool, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("years of work")
-    with pytest.raises(InvalidInput, match="the output path is taken by something else; choose an empty or new folder"):
+    with pytest.raises(InvalidInput, match="the output path holds something else; choose an empty or new folder"):
         build(tmp_path / "out", overwrite=overwrite)
-    with pytest.raises(InvalidInput, match="the output path is taken by something else"):
+    with pytest.raises(InvalidInput, match="the output path holds something else"):
         build(tmp_path / "out/thesis.txt", overwrite=overwrite)
-    with pytest.raises(InvalidInput, match=r"leads through a file; found .*thesis\.txt; choose another folder"):
+    with pytest.raises(
+        InvalidInput, match=r"a part of the output path is a file; found .*thesis\.txt; choose another folder"
+    ):
         build(tmp_path / "out/thesis.txt/deeper", overwrite=overwrite)
     assert contents(tmp_path) == {"out/thesis.txt": b"years of work"}
 

@@ -52,7 +52,9 @@ def results(
     found.append(
         state("LLM 7, 0", scores=zero_shot, family="llm", base_model="llm-7", parameters=7, paradigm="zero-shot")
     )
-    frame = check_predictions(both_tasks(dealt, 0.15), [dealt.facts(task) for task in dealt.manifest.tasks], "p")
+    frame = check_predictions(
+        both_tasks(dealt, 0.15), [dealt.prediction_task(task) for task in dealt.manifest.tasks], "p"
+    )
     found += results_of([replace(entry(dealt, good, "At hand"), rows=lambda: frame)], [dealt])
     return found + results_of([entry(boss, id_scores, f"B {n}", family="b", step=n) for n in (1, 2)], [boss])
 

@@ -46,7 +46,9 @@ def test_no_method_sees_concept_shift(errors: dict[str, dict[str, float]]) -> No
 
 
 def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Scores) -> None:
-    rows = check_predictions(both_tasks(dealt, 0.15), [dealt.facts(task) for task in dealt.manifest.tasks], "p")
+    rows = check_predictions(
+        both_tasks(dealt, 0.15), [dealt.prediction_task(task) for task in dealt.manifest.tasks], "p"
+    )
     known = replace(entry(dealt, good, "Good"), rows=lambda: rows)
     bare = entry(dealt, good, "Bare")
     found = find_forecasts(results_of([known, bare], [dealt]))

@@ -92,7 +92,7 @@ def test_labels_by_index_are_kept_as_names(served: tuple[str, Filled], tmp_path:
     path = tmp_path / "numbers.csv"
     frame.with_columns(pl.col("prediction").replace(numbers)).write_csv(path)
     fields = {"name": "By index", "paradigm": "other"}
-    assert "class numbers stand in the place of label names" in post(url, path, do="submit", **fields).text
+    assert "predictions are class numbers, not label names" in post(url, path, do="submit", **fields).text
     before = set(entries(filled))
     assert "Accepted as" in post(url, path, do="submit", labels_by_index="yes", **fields).text
     (new,) = set(entries(filled)) - before

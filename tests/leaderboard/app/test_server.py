@@ -102,7 +102,7 @@ def test_labels_by_index_are_a_third_argument_that_may_be_left_out(served: Serve
     path = tmp_path / "numbers.csv"
     frame.write_csv(path)
     refused = served.ask("/check", handle_file(str(path)), card_text(served))
-    assert "class numbers stand in the place of label names" in refused["problems"][0]
+    assert "predictions are class numbers, not label names" in refused["problems"][0]
     assert served.ask("/check", handle_file(str(path)), card_text(served), True)["ok"]
 
 

@@ -193,7 +193,7 @@ def test_replicates_are_those_of_the_ranked_figure(filled: Filled, id_folder: Da
     cases = [(filled.folder, "nli", pl.concat([grid, stray]))]
     cases += [(id_folder, "sa", id_predictions(id_folder, "sa", source)) for source in ("amazon", "none")]
     for folder, name, frame in cases:
-        facts = [folder.facts(task) for task in folder.manifest.tasks]
+        facts = [folder.prediction_task(task) for task in folder.manifest.tasks]
         scored = score_predictions(check_predictions(frame, facts, "p"), folder)
         task = scored.scores.tasks[0]
         row = {"task": name, "basis": task.summary.basis, "trained_on": task.id_ood.source if task.id_ood else None}

@@ -230,8 +230,8 @@ def test_a_withheld_board_is_in_no_archive(kept: Kept, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("--store", "{tmp}/none", "--out", "{tmp}/out"), "there is no such store"),
-        (("--store", "{store}", "--out", "{tmp}"), "the output folder is taken"),
-        (("--store", "{store}", "--out", "{tmp}/file/out"), "the output path leads through a file"),
+        (("--store", "{store}", "--out", "{tmp}"), "the output folder is not empty"),
+        (("--store", "{store}", "--out", "{tmp}/file/out"), "a part of the output path is a file"),
     ],
 )
 def test_bad_input_is_refused(words: tuple[str, ...], message: str, kept: Kept, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from builders.building.synthetic_grid import noisy_predictions
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from builders.folder.reader import DatasetFolder
 from leaderboard.metrics.new_domain import next_domain
 from leaderboard.scoring.outcomes import LENIENT, Outcomes, outcomes
@@ -97,7 +97,7 @@ def test_slopes_on_depth_are_those_of_right_on_depth(
 
 
 def tagged(gold: list[str], predicted: list[str]) -> Outcomes:
-    info = TaskManifest(
+    info = TaskInfo(
         title="", kind=TaskKind.TAGGING, inputs=("tokens",), labels=TAGS, metric="span_f1", domains={}, subsets={}
     )
     frame = pl.DataFrame({"tags": [[TAGS.index(tag) for tag in text.split(" ")] for text in gold]})

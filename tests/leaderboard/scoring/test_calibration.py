@@ -156,7 +156,7 @@ def test_an_unusable_output_is_sure_of_nothing(frame: pl.DataFrame, folder: Data
 def test_a_folder_that_withholds_labels_says_nothing(tmp_path: Path) -> None:
     build_synthetic(tmp_path / "data", n_train=90, n_test=30, withhold_labels=True)
     public, gold = (DatasetFolder.open(tmp_path / "data" / name) for name in ("public", "gold"))
-    checked = check_predictions(confident(gold, seeds=1), [public.facts(TASK)], "p")
+    checked = check_predictions(confident(gold, seeds=1), [public.prediction_task(TASK)], "p")
     with pytest.raises(InvalidInput, match="test labels are withheld"):
         score_predictions(checked, public)
 

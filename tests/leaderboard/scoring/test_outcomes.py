@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from builders.folder.manifest import TaskManifest
+from builders.folder.manifest import TaskInfo
 from leaderboard.scoring.outcomes import outcomes
 from validation.vocabulary import UNPARSED, TaskKind
 
@@ -13,7 +13,7 @@ PREDICTED = ["entailment", "neutral", "contradiction", "not_entailment", UNPARSE
 
 def accuracy(gold: list[str], full_gold: list[str] | None = None) -> tuple[list[float], float]:
     """Score one prediction of each label and an unusable one."""
-    info = TaskManifest(
+    info = TaskInfo(
         title="",
         kind=TaskKind.CLASSIFICATION,
         inputs=("premise", "hypothesis"),

@@ -203,18 +203,18 @@ def test_what_fails_for_a_while_is_done_once(
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        (Fault("commit", status=500, times=99), "the Hub did not take it; found Server error '500"),
+        (Fault("commit", status=500, times=99), "the Hub refused it; found Server error '500"),
         pytest.param(
             Fault("commit", status=412, times=99), "others keep publishing there; found Client error '412", marks=LONG
         ),
-        (Fault("commit", status=401, times=99), "the Hub does not know who is asking"),
+        (Fault("commit", status=401, times=99), "the Hub got no valid token"),
         (Fault("commit", status=403, times=99), "the token may not write there"),
-        (Fault("commit", does="cut", times=99), "the Hub did not take it; found Server disconnected"),
+        (Fault("commit", does="cut", times=99), "the Hub refused it; found Server disconnected"),
         (Fault("commit", status=429, headers={"Retry-After": "4000"}), "the Hub asks to wait 4,000 seconds"),
-        (Fault("info", status=503, times=99), "the Hub did not take it; found Server error '503"),
+        (Fault("info", status=503, times=99), "the Hub refused it; found Server error '503"),
         (Fault("lfs_put", status=403, times=99), "the token may not write there"),
         pytest.param(
-            Fault("commit", does="hold", times=99), "the Hub did not take it; found no answer within 1 ", marks=LONG
+            Fault("commit", does="hold", times=99), "the Hub refused it; found no answer within 1 ", marks=LONG
         ),
     ],
     ids=named,
@@ -292,10 +292,10 @@ def test_without_the_hub_the_copy_is_shown_and_nothing_is_taken(
 
 def test_repositories_that_are_no_store(hub: LoopbackHub, sender: Sender, tmp_path: Path) -> None:
     for place in ("hf://org/entries", "hf://datasets/org", "hf://datasets/../entries", "hf://datasets/a/b/c"):
-        with pytest.raises(InvalidInput, match="this is no repository of the Hub"):
+        with pytest.raises(InvalidInput, match="this is not the name of a Hub repository"):
             open_store(place, cache=tmp_path)
     api = HfApi(endpoint=hub.url, token=WRITE)
-    with pytest.raises(InvalidInput, match="org/none: the Hub has no such place, or the token may not see it"):
+    with pytest.raises(InvalidInput, match="org/none: there is no such repository, or the token may not see it"):
         open_store("hf://datasets/org/none", cache=tmp_path, api=api)
     repository = hub.stored.create("org/data", private=False)
     foreign = hub.stored.store(b"x", lfs=False)

@@ -116,7 +116,7 @@ def test_the_page_opens_on_the_first_board_with_entries(filled: Filled, id_folde
 def test_a_board_that_may_be_behind_says_so_and_not_why(filled: Filled) -> None:
     index = Index([filled.folder], filled.store)
     assert "Last known" not in Visible(board_page(index, query(index))).text
-    filled.store.behind = "ORG/private: the Hub did not give it"
+    filled.store.behind = "ORG/private: the Hub could not be read"
     try:
         shown = Visible(board_page(index, query(index))).text
     finally:

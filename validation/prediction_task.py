@@ -1,4 +1,4 @@
-"""What a dataset says of a task, as far as checking predictions for it needs it."""
+"""A task as prediction files are checked against it: its labels, domains and test ids."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ from validation.vocabulary import TaskKind
 
 
 @dataclass(frozen=True)
-class TaskFacts:
-    """What a dataset says of one task, as far as checking predictions needs it.
+class PredictionTask:
+    """A task as prediction files are checked against it: its labels, domains and test ids.
 
     ``domains`` are those with test rows in the subset, ``sources`` those that a model may be trained on. ``test`` has
     columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the subset, each once;
